@@ -17,7 +17,7 @@ pub fn run(args: &BurnArgs) -> Result<ExitCode> {
         }
         outcome => outcome?,
     };
-    burnt.behind.iter().for_each(|what| say(&format!("could not keep up, {what}")));
+    burnt.behind.iter().for_each(|what| say(&format!("did not sustain its rate: {what}")));
     output::print(&serde_json::to_string(&burnt)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -208,10 +208,13 @@ pub fn percent_down(share: f64) -> String {
     }
 }
 
-/// How many times a share is of its whole, in a sentence: `12.3 % of a slot`, `778 times a slot`.
+/// How many times a share is of its whole, in a sentence: `12.3 % of a send slot`, `778 send slots`.
 pub fn share_of(share: f64, whole: &str) -> String {
     let text = percent(share);
-    if text.ends_with('%') { format!("{text} of {whole}") } else { format!("{text} {whole}") }
+    match text.strip_suffix(" times") {
+        Some(count) => format!("{count} {whole}s"),
+        None => format!("{text} of a {whole}"),
+    }
 }
 
 /// A count to the last digit: `1,005,000`.
@@ -297,8 +300,8 @@ mod tests {
                 "778 times"
             ]
         );
-        assert_eq!(share_of(0.123, "a slot"), "12.3 % of a slot");
-        assert_eq!(share_of(777.98, "a slot"), "778 times a slot");
+        assert_eq!(share_of(0.123, "send slot"), "12.3 % of a send slot");
+        assert_eq!(share_of(777.98, "send slot"), "778 send slots");
         assert_eq!([1.0, 0.999_99, 0.5].map(percent_down), ["100 %", "99.99 %", "50.0 %"]);
     }
 

@@ -25,7 +25,7 @@ mod transfer;
 mod watch;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
-pub use catalogue::{CATALOGUE, Entry, Measured, Measurement};
+pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement};
 pub use contention::{Contention, Held, Holder, LoadThread};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall,

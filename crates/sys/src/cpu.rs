@@ -40,11 +40,7 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
     let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
     if result != 0 {
         let source = io::Error::last_os_error();
-        return Err(CpuError {
-            action: "read the processors of this thread".into(),
-            source,
-            hint: String::new(),
-        });
+        return Err(CpuError { action: "read the CPUs of this thread".into(), source, hint: String::new() });
     }
     Ok((0..MOST_WORDS * BITS).filter(|cpu| mask[cpu / BITS] & (1 << (cpu % BITS)) != 0).collect())
 }
@@ -55,7 +51,7 @@ pub fn pin(cpu: usize) -> Result<(), CpuError> {
 
 /// Lets the calling thread use these processors: undoes [`pin`] with what [`allowed`] said.
 pub fn allow(cpus: &[usize]) -> Result<(), CpuError> {
-    bind(cpus, &format!("let this thread use processors {cpus:?}"))
+    bind(cpus, &format!("let this thread use CPUs {cpus:?}"))
 }
 
 fn bind(cpus: &[usize], action: &str) -> Result<(), CpuError> {

@@ -149,7 +149,7 @@ fn is_denied(error: &io::Error) -> bool {
 fn reason(error: &io::Error) -> String {
     let hint = match error.raw_os_error() {
         Some(libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-            "; this processor has no such counter, or a virtual machine hides it"
+            "; this CPU has no such counter, or a virtual machine hides it"
         }
         Some(libc::EACCES | libc::EPERM) => {
             "; run as root, grant CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2"

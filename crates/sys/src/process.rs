@@ -235,7 +235,7 @@ pub fn run_times(pid: u32) -> io::Result<RunTimes> {
     let mut words = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
     match (words.next(), words.next()) {
         (Some(ran_ns), Some(waited_ns)) => Ok(RunTimes { ran_ns, waited_ns }),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} says {text:?}"))),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} has {text:?}"))),
     }
 }
 

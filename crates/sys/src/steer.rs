@@ -11,7 +11,7 @@ refusal! {
     SteerError:
     libc::EPERM | libc::EACCES => "; this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root",
     libc::ENOENT => "; no such device is in this network namespace, or this kernel has no CONFIG_RPS",
-    libc::EINVAL | libc::EOVERFLOW => "; is there such a processor, and is it not isolated?",
+    libc::EINVAL | libc::EOVERFLOW => "; is there such a CPU, and is it not isolated?",
 }
 
 /// Lets packets that arrive on the first queue of a device of the calling thread's namespace
@@ -33,7 +33,7 @@ pub fn to_processor(device: &str, cpu: Option<usize>) -> Result<(), SteerError> 
         sysfs::with_own(|sysfs| fs::write(sysfs.join(queue), mask(cpu)))?
     };
     let action = match cpu {
-        Some(cpu) => format!("steer what arrives on device {device} to processor {cpu}"),
+        Some(cpu) => format!("steer what arrives on device {device} to CPU {cpu}"),
         None => format!("leave what arrives on device {device} where it is"),
     };
     write().map_err(SteerError::new(action))

@@ -43,7 +43,7 @@ def table(rows: Rows, columns: Columns, to: Optional[str]) -> Any:
 def samples(file: Optional[Path], to: Optional[str]) -> Any:
     """The single messages of a file."""
     if file is None or not file.exists():
-        raise NoSamplesError("the run has no single messages: netfathom stack --samples N keeps them")
+        raise NoSamplesError("the run has no single messages: --samples N keeps them")
     if to == "polars":
         return _library("polars").read_parquet(file)
     if to == "pandas":

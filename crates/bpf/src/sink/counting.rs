@@ -100,7 +100,7 @@ impl XdpSink {
         shared.lanes.store(lanes as u64, Relaxed);
         shared.lane_slots.store(lane_slots as u64, Relaxed);
         shared.planned.store(counted.planned, Relaxed);
-        let processors = libbpf_rs::num_possible_cpus().map_err(step("count processors for"))?;
+        let processors = libbpf_rs::num_possible_cpus().map_err(step("count CPUs for"))?;
         let zeros = vec![vec![0; size_of::<Counts>()]; processors];
         self.map()?.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(step("reset"))?;
         // Release: no program that sees the flow may see the plan of before. It is sent after this only, so that the

@@ -53,7 +53,7 @@ pub struct CapacityArgs {
     /// IPv6 instead of IPv4
     #[arg(long, conflicts_with = "to")]
     pub ipv6: bool,
-    /// Sends to these addresses too, besides private ones
+    /// Also sends to these addresses, not only to private ones
     #[arg(long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// CPUs of the workers, then of the receiver [default: from the last one down]

@@ -61,7 +61,7 @@ pub struct CompareArgs {
     #[arg(help_heading = AROUND, long = "in", value_enum, value_name = "WHERE", default_value = "host")]
     pub place: CommandPlace,
     /// Take the runs in two kernels, booted by QEMU: give it twice, A and B. An image as a boot loader takes it, and
-    /// after a comma the directory of its modules unless its name (vmlinuz-RELEASE) tells; the arguments follow --
+    /// after a comma the directory of its modules unless its name (vmlinuz-RELEASE) gives it; the arguments follow --
     #[arg(help_heading = KERNELS, long, value_name = "IMAGE[,MODULES]", requires = "against", conflicts_with_all = ["runs", "run"])]
     pub kernel: Vec<String>,
     /// Emulate the kernels, also where there is /dev/kvm: then no times are compared

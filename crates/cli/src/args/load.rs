@@ -35,7 +35,7 @@ pub enum LoadCommand {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{SEND_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Send(Box<SendArgs>),
-    /// Takes messages, tells their sender what arrived, and answers them where asked to
+    /// Receives messages, reports arrivals to their sender, and echoes them on request
     #[command(after_help = format!("{SINK_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Sink(SinkArgs),
 }
@@ -125,7 +125,7 @@ pub struct SendArgs {
     /// Sends without a report of what arrives; --allow must include the address
     #[arg(help_heading = ENDS, long, requires = "to")]
     pub one_way: bool,
-    /// Sends to these addresses too, besides private ones
+    /// Also sends to these addresses, not only to private ones
     #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Write down what was sent, message by message, for netfathom join
@@ -153,7 +153,7 @@ pub struct SinkArgs {
     /// How messages are taken; auto is recvmmsg
     #[arg(long, value_parser = one_of(RECEIVERS), default_value = "recvmmsg")]
     pub receive: ReceiveChoice,
-    /// Takes loads from these addresses too, besides private ones
+    /// Also takes loads from these addresses, not only from private ones
     #[arg(long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
     /// Senders that are served at the same time, each with its own account; others are refused

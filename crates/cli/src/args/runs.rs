@@ -171,7 +171,7 @@ pub struct PruneArgs {
     /// Tagged runs too
     #[arg(long)]
     pub tagged: bool,
-    /// Only say what would go
+    /// Only list what would be removed
     #[arg(long)]
     pub dry_run: bool,
     /// Do not ask

@@ -85,7 +85,7 @@ pub struct StackArgs {
     /// Measure receiving from another host, where `netfathom load send --to THIS_HOST:PORT` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
-    /// Sends to these addresses too, besides private ones
+    /// Also sends to these addresses, not only to private ones
     #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
     /// Between two network namespaces that netfathom makes and removes (default as root)
@@ -145,7 +145,7 @@ pub struct StackArgs {
     #[arg(help_heading = KEPT, long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub samples: Option<u32>,
     /// Write the sampled messages for other programs too: pcapng is a capture for Wireshark, each
-    /// packet with its stages as a comment [samples 10,000 messages unless --samples says else]
+    /// packet with its stages as a comment [samples 10,000 messages unless --samples sets another number]
     #[arg(help_heading = KEPT, long, value_enum, value_name = "FORMAT")]
     pub export: Option<ExportArg>,
     /// Senders at the same time

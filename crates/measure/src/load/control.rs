@@ -64,7 +64,7 @@ pub enum ControlError {
     Silent { peer: SocketAddr, awaited: &'static str, within: Duration },
     #[error("{peer} has not ended its load in the time that it announced: it is let go")]
     Overdue { peer: SocketAddr },
-    #[error("{peer} has closed the connection where {awaited} was due: see what it says on its own side")]
+    #[error("{peer} has closed the connection where {awaited} was due: see its own output")]
     Closed { peer: SocketAddr, awaited: &'static str },
     #[error("{peer} is no netfathom, or one of another version: {awaited} was due, but {what}")]
     Garbage { peer: SocketAddr, awaited: &'static str, what: String },

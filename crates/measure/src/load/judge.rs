@@ -2,7 +2,6 @@
 
 use netfathom_model::accounting::{Accounting, Fate};
 pub use netfathom_model::print::percent;
-use netfathom_model::print::share_of;
 use netfathom_model::record::{Contention, Held, Holder, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_sys::cpu::is_before_others;
@@ -66,7 +65,9 @@ pub fn no_number(_: f64) -> String {
 }
 
 pub fn of_a_slot(value: f64) -> String {
-    share_of(value, "the time between two sends")
+    let text = percent(value);
+    let of = if text.ends_with('%') { " of" } else { "" };
+    format!("{text}{of} the time between two sends")
 }
 
 /// What part of the send slots may be missed.

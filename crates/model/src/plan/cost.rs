@@ -148,7 +148,9 @@ impl CostPlan {
                 }
             }
             Some(CostLoad::Command { command }) if !names_level(command) => {
-                return Err(conflict("--load: the command has no {level} in it; say where the level goes"));
+                return Err(conflict(
+                    "--load: the command has no {level} in it; put it where the level goes",
+                ));
             }
             Some(CostLoad::Command { .. }) if self.levels.is_empty() => {
                 return Err(conflict(

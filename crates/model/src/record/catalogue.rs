@@ -25,6 +25,32 @@ pub struct Entry {
     /// What of its plan only says which quantities there are, or how long they are looked at: runs that differ in this
     /// can be compared.
     pub free: &'static [&'static str],
+    /// What formats of others can hold of it, and the command that keeps it.
+    pub exports: &'static [(Export, &'static str)],
+}
+
+/// What a record may have for a format of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Export {
+    /// Distributions of times, by bucket.
+    Histograms,
+    /// Values over the time of a trial.
+    Series,
+    /// The times of single messages.
+    Samples,
+    /// Bytes, calls and TCP's own account of each stream.
+    Streams,
+}
+
+impl Export {
+    /// The commands whose runs have it: `netfathom stack, load send and join`.
+    #[must_use]
+    pub fn commands(self) -> String {
+        let has = |entry: &&Entry| {
+            entry.exports.iter().find(|(export, _)| *export == self).map(|(_, typed)| *typed)
+        };
+        format!("netfathom {}", CATALOGUE.iter().filter_map(has).collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// The result of a measurement that has an entry.
@@ -85,6 +111,7 @@ measurements! {
         tcp: false,
         own_messages: true,
         free: &["fits"],
+        exports: &[(Export::Histograms, "stack"), (Export::Series, "stack"), (Export::Samples, "stack with --samples N")],
     },
     /// `netfathom load send`
     Load(LoadResult): Entry {
@@ -94,6 +121,7 @@ measurements! {
         tcp: false,
         own_messages: true,
         free: &[],
+        exports: &[(Export::Histograms, "load send"), (Export::Series, "load send")],
     },
     /// `netfathom capacity`
     Capacity(CapacityResult): Entry {
@@ -103,6 +131,7 @@ measurements! {
         tcp: false,
         own_messages: true,
         free: &["engines", "workers"],
+        exports: &[],
     },
     /// `netfathom reverse`
     Reverse(ReverseResult): Entry {
@@ -112,6 +141,7 @@ measurements! {
         tcp: false,
         own_messages: true,
         free: &["variants"],
+        exports: &[(Export::Series, "reverse")],
     },
     /// `netfathom join`
     Join(JoinResult): Entry {
@@ -121,6 +151,7 @@ measurements! {
         tcp: false,
         own_messages: false,
         free: &["captures", "logs", "window"],
+        exports: &[(Export::Histograms, "join"), (Export::Series, "join")],
     },
     /// `netfathom reproduce`
     Reproduce(ReproduceResult): Entry {
@@ -130,6 +161,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["tap"],
+        exports: &[(Export::Histograms, "reproduce"), (Export::Series, "reproduce")],
     },
     /// `netfathom ttcp`
     Transfer(TransferResult): Entry {
@@ -139,6 +171,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["interval_ns", "explain", "cost"],
+        exports: &[(Export::Streams, "ttcp"), (Export::Series, "ttcp with --explain")],
     },
     /// `netfathom ttcp sweep`
     Sweep(SweepResult): Entry {
@@ -148,6 +181,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["socket_buffers_bytes", "writes_bytes", "no_delay"],
+        exports: &[],
     },
     /// `netfathom message`
     Message(MessageResult): Entry {
@@ -157,6 +191,7 @@ measurements! {
         tcp: true,
         own_messages: true,
         free: &["sizes_bytes", "layers", "placements", "processors", "messages", "least_ns", "most_ns", "remedies"],
+        exports: &[(Export::Histograms, "message")],
     },
     /// `netfathom cost`
     Cost(CostResult): Entry {
@@ -166,6 +201,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["subject", "levels", "precision", "least_blocks", "most_blocks", "most_ns", "grace_ns", "controls"],
+        exports: &[],
     },
     /// `netfathom watch`
     Watch(WatchResult): Entry {
@@ -175,6 +211,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["target", "time_ns"],
+        exports: &[],
     },
     /// `netfathom fleet`
     Fleet(FleetResult): Entry {

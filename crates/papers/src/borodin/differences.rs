@@ -6,7 +6,7 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::StackResult;
 use netfathom_model::units::{format_duration, format_rate};
 
-const TODAY: &str = "The kernel and the processors are today's. The papers' platforms: 1, Core i7 920, CentOS 6.4; \
+const TODAY: &str = "The kernel and the CPUs are today's. The papers' platforms: 1, Core i7 920, CentOS 6.4; \
                      2, Core i5 430M, Ubuntu 12.10; 3, Core i7 3667U, OS X 10.8.5.";
 
 pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
@@ -122,7 +122,7 @@ fn senders(ours: &StackResult) -> Option<String> {
                 .into(),
         ),
         (true, n) => Some(format!(
-            "{n} senders, each a thread on a processor of its own; the outgoing paper ran several instances of its \
+            "{n} senders, each a thread on its own CPU; the outgoing paper ran several instances of its \
              program, as many as the capture followed with at most 5 % loss."
         )),
         (false, 1) => None,

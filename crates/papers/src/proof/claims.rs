@@ -63,7 +63,7 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
         says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
         there: "a program that sleeps".into(),
         here: format!(
-            "no cost in {} of {} runs; {alarms} false alarms, {untold} could not tell",
+            "no cost in {} of {} runs; {alarms} false alarms, {untold} inconclusive",
             count(Outcome::NoCost),
             found.len()
         ),

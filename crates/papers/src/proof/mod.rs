@@ -45,7 +45,7 @@ fn named<'a>(runs: &'a [ReproducedRun], name: &str) -> Vec<&'a CostResult> {
 fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
     let mut differences = vec![
         "There is no original: what stands beside the findings is known by other means, the kernel's account of the \
-         burner's processor time above all."
+         burner's CPU time above all."
             .to_owned(),
     ];
     if plan.quick {

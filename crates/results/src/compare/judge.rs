@@ -210,7 +210,7 @@ fn note(a: &[f64], b: &[f64], scale: Scale, outcome: Outcome, contrast: Option<C
         (1, _) => Some("one trial of A has no interval"),
         (_, 1) => Some("one trial of B has no interval"),
         _ if contrast.is_some_and(|contrast| contrast.error <= 0.0) => {
-            Some("the values of a side do not differ among themselves, so nothing tells chance")
+            Some("the values of a side do not differ among themselves, so chance cannot be estimated")
         }
         _ => None,
     };

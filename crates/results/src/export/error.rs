@@ -2,7 +2,7 @@
 
 use std::io;
 
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Export, Measurement};
 use parquet::errors::ParquetError;
 
 use crate::store::SamplesError;
@@ -12,7 +12,7 @@ use crate::store::SamplesError;
 pub enum ExportError {
     /// The measurement has nothing that the format could hold.
     #[error("a run of netfathom {measurement} has nothing for {wanted}: that comes from {has}")]
-    Nothing { wanted: String, measurement: String, has: &'static str },
+    Nothing { wanted: String, measurement: String, has: String },
     /// The measurement has it, but this run has none.
     #[error("this run has nothing for {wanted}: {why}")]
     Empty {
@@ -31,8 +31,9 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    pub(super) fn nothing(wanted: &str, measurement: &Measurement, has: &'static str) -> Self {
-        Self::Nothing { wanted: wanted.into(), measurement: measurement.command().into(), has }
+    pub(super) fn nothing(wanted: &str, measurement: &Measurement, what: Export) -> Self {
+        let measurement = measurement.command().into();
+        Self::Nothing { wanted: wanted.into(), measurement, has: what.commands() }
     }
 }
 

@@ -6,10 +6,9 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
-use netfathom_model::record::Record;
+use netfathom_model::record::{Export, Record};
 
 use super::ExportError;
-use super::HAVE_HISTOGRAMS;
 use crate::quantity::{self, histograms};
 
 /// Significant decimal digits: finer than the record's own buckets.
@@ -19,7 +18,7 @@ const DIGITS: u8 = 3;
 pub fn write(mut out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<String>, ExportError> {
     let mut sets = histograms(&record.measurement);
     if sets.is_empty() {
-        return Err(ExportError::nothing("hdr", &record.measurement, HAVE_HISTOGRAMS));
+        return Err(ExportError::nothing("hdr", &record.measurement, Export::Histograms));
     }
     // Readers want intervals in the order of their begin.
     sets.sort_by_key(|set| set.span_ns.map_or(0, |(begin, _)| begin));

@@ -18,15 +18,13 @@ mod rows;
 use std::io::Write;
 use std::path::PathBuf;
 
-use netfathom_model::record::{Measured, Record, StackResult, TransferResult};
+use netfathom_model::record::{Export, Measured, Record, StackResult, TransferResult};
 use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
 
 use crate::store;
-
-const HAVE_HISTOGRAMS: &str = "netfathom stack, load send, join, message and reproduce";
 
 /// The formats there are. Each is described, to users too, by its own line here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
@@ -136,13 +134,12 @@ pub fn write(
 fn transfer(run: &StoredRun, format: Format) -> Result<&TransferResult, ExportError> {
     let measurement = &run.record.measurement;
     TransferResult::of(measurement)
-        .ok_or_else(|| ExportError::nothing(format.name(), measurement, "netfathom ttcp"))
+        .ok_or_else(|| ExportError::nothing(format.name(), measurement, Export::Streams))
 }
 
 fn stack_and_samples(run: &StoredRun, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
     let Some(stack) = StackResult::of(&run.record.measurement) else {
-        let has = "netfathom stack with --samples";
-        return Err(ExportError::nothing(format.name(), &run.record.measurement, has));
+        return Err(ExportError::nothing(format.name(), &run.record.measurement, Export::Samples));
     };
     Ok((stack, store::samples::read(rows::samples_file(run, format)?)?))
 }

@@ -39,7 +39,7 @@ pub fn write(
         let _ = writeln!(text, "{key}={}", value.replace(char::is_control, " "));
     }
     out.write_all(text.as_bytes())?;
-    let unknown = "netperf also tells what the other end used and where it was bound: one end of a transfer does not know, and those keys are left out";
+    let unknown = "netperf also reports what the other end used and where it was bound: one end of a transfer does not know, and those keys are left out";
     Ok(vec![unknown.into()])
 }
 

@@ -102,7 +102,7 @@ impl<'a> Sighting<'a> {
     ) -> io::Result<()> {
         let today = i64::try_from(self.at_ns).ok().and_then(|ns| ns.checked_add(ahead_ns));
         let time_ns = today.ok_or_else(|| {
-            io::Error::other(format!("a sampled message passed at {} ns, which no clock tells", self.at_ns))
+            io::Error::other(format!("a sampled message passed at {} ns, which is no valid time", self.at_ns))
         })?;
         let packet = Packet {
             time_ns,

@@ -55,7 +55,7 @@ pub fn write(
             put(out, packet)?;
         }
     }
-    let untold = "stages of sampled messages took less than no time, as clocks of two processors may tell: they cannot be drawn and are left out";
+    let untold = "stages of sampled messages have a negative time, since the clocks of two CPUs differ: they cannot be drawn and are left out";
     let negative = (negative > 0).then(|| format!("{negative} {untold}"));
     let without =
         (without > 0).then(|| format!("{without} sampled messages have no time on the clock of this host"));

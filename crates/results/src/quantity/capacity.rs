@@ -32,8 +32,12 @@ fn of_row(row: &CapacityRow) -> [Quantity; 4] {
     // Its bursts are not kept one by one.
     let flat_out = row.flat_out_per_s.iter().map(|bursts: &Bounded| bursts.mean_per_s);
     [
-        Quantity::rate(format!("{prefix}.capacity"), format!("{who}: in time"), found(|s| s.capacity_per_s))
-            .main(true),
+        Quantity::rate(
+            format!("{prefix}.capacity"),
+            format!("{who}: on schedule"),
+            found(|s| s.capacity_per_s),
+        )
+        .main(true),
         Quantity::rate(
             format!("{prefix}.sustained"),
             format!("{who}: sustained"),

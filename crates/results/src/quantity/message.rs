@@ -71,13 +71,13 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
         Quantity::share(named("lost"), format!("{who}: messages that did not come"), of(&lost)),
         Quantity::time(
             named("client.cpu"),
-            format!("{who}: processor time of the client a message"),
+            format!("{who}: CPU time of the client a message"),
             // The client worked for what was lost, too.
             of(&|t| per(t.end(Side::Client).cpu_ns, t.sent)),
         ),
         Quantity::time(
             named("server.cpu"),
-            format!("{who}: processor time of the server a message"),
+            format!("{who}: CPU time of the server a message"),
             of(&|t| per(t.end(Side::Server).cpu_ns, t.messages)),
         ),
     ]

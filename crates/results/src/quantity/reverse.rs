@@ -65,7 +65,7 @@ fn of_phase(variant: &VariantResult, phase: Phase) -> [Quantity; 4] {
         Quantity::time(named("stack.mean"), format!("{name}: stack time out, {at}"), of(|t| t.stack_mean_ns)),
         Quantity::share(
             named("waited"),
-            format!("{name}: the sender waits for its processor, {at}"),
+            format!("{name}: the sender waits for its CPU, {at}"),
             of(|t| Some(t.sender_waited)),
         ),
     ]

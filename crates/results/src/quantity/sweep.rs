@@ -35,7 +35,7 @@ fn of_point(point: &SweepPoint) -> [Quantity; 3] {
         )
         .main(true),
         Quantity::new(
-            (named("retransmits"), format!("{who}: segments sent again")),
+            (named("retransmits"), format!("{who}: retransmitted segments")),
             (Unit::Count, Better::Less),
             of(|trial| Some(f64::from(trial.tcp?.retransmits))),
         ),

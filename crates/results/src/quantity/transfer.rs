@@ -29,19 +29,15 @@ impl Figures for TransferResult {
                 self.bytes_per_s(),
             )
             .main(true),
-            Quantity::time(
-                "cpu.kib",
-                "processor time of the host for 1024 bytes",
-                cost.map(|c| c.ns_per_kib),
-            )
-            .main(true),
+            Quantity::time("cpu.kib", "CPU time of the host for 1024 bytes", cost.map(|c| c.ns_per_kib))
+                .main(true),
             Quantity::time(
                 "thread.kib",
-                "processor time of the streams' threads for 1024 bytes",
+                "CPU time of the streams' threads for 1024 bytes",
                 (kib > 0.0).then(|| own / kib),
             ),
             Quantity::time("rtt", "round trip, smoothed, longest of the streams", longest(&tcp)),
-            count("retransmits", "segments sent again", total(&tcp)),
+            count("retransmits", "retransmitted segments", total(&tcp)),
             count("dropped", "datagrams that the socket had no room for", dropped(streams)),
             Quantity::time(
                 "call.p99",

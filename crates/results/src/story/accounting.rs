@@ -34,7 +34,7 @@ pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
     captured(page, trials);
     page.details("each trial", |page| page.table(each(trials)));
     page.details("what each hook saw", |page| page.table(every_hook(trials)));
-    page.details("what other counters say", |page| page.table(every_counter(trials)));
+    page.details("other counters", |page| page.table(every_counter(trials)));
 }
 
 /// `sent = delivered + …`, and whether it closes.
@@ -88,7 +88,7 @@ fn beside(page: &mut Page, trials: &[Kept]) {
     let there: Vec<String> =
         refused.chain(counts).filter(|c| c.1 > 0).map(|(name, n)| format!("{name} {}", count(n))).collect();
     if !there.is_empty() {
-        page.text(&format!("beside it: {}", there.join(", ")));
+        page.text(&format!("also: {}", there.join(", ")));
     }
 }
 

@@ -444,7 +444,7 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
 }
 
 fn probe_table(probes: &[(usize, &Probe)]) -> Table {
-    let right = ["search", "wanted", "reached", "lost", "lag p99", "of a slot", "a whole slot late"];
+    let right = ["search", "wanted", "reached", "lost", "lag p99", "in send slots", "a whole slot late"];
     let heads: Vec<(&str, Align)> =
         right.map(|head| (head, Align::Right)).into_iter().chain([("", Align::Left)]).collect();
     let mut table = Table::new(&heads);

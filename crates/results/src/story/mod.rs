@@ -55,7 +55,7 @@ pub(crate) struct Body<'a> {
 /// Names and what stands for them.
 pub(crate) type Words = Vec<(&'static str, String)>;
 
-const ASKED_FOR: &str = "What was asked for";
+const ASKED_FOR: &str = "Plan";
 
 /// The plan as a section of the page.
 fn asked_for(page: &mut Page, plan: &Words) {

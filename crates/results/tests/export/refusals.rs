@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 
-use netfathom_model::record::{Measurement, TransferEnd};
+use netfathom_model::record::{Export, Measurement, TransferEnd};
 use netfathom_results::export::{self, ExportError, Format, StoredRun, What};
 
 use crate::runs::{run, sampled, transfer, written};
@@ -21,12 +21,37 @@ fn a_measurement_that_has_nothing_for_a_format_is_told_which_have() {
     let said = of("stack", Format::Iperf3);
     assert_eq!(said, "a run of netfathom stack has nothing for iperf3: that comes from netfathom ttcp");
     assert!(of("sweep", Format::Netperf).contains("netfathom ttcp sweep has nothing for netperf"));
-    assert!(of("cost", Format::Hdr).contains("netfathom stack, load send, join, message and reproduce"));
+    assert!(of("cost", Format::Hdr).contains("netfathom stack, load send, join, reproduce, message"));
     for format in [Format::Perfetto, Format::Pcapng] {
         assert!(of("load", format).contains("that comes from netfathom stack with --samples"));
     }
     let said = refused(&run("sweep"), Format::Csv, What::Series);
     assert!(said.contains("has nothing for series: that comes from netfathom stack"), "{said}");
+}
+
+/// The catalogue names what has histograms and series; the figures of each measurement are what has them.
+#[test]
+fn the_catalogue_knows_what_can_be_exported() {
+    for name in [
+        "stack",
+        "load",
+        "capacity",
+        "reverse",
+        "join",
+        "ttcp",
+        "sweep",
+        "message",
+        "cost",
+        "reproduce",
+        "watch",
+    ] {
+        let run = run(name);
+        for (export, what) in [(Export::Histograms, What::Histograms), (Export::Series, What::Series)] {
+            let has = export::write(&mut Vec::new(), &run, Format::Csv, what).is_ok();
+            let listed = run.record.measurement.entry().exports.iter().any(|(listed, _)| *listed == export);
+            assert_eq!(has, listed, "{name}: {export:?}");
+        }
+    }
 }
 
 #[test]

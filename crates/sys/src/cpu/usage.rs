@@ -49,9 +49,9 @@ impl ProcessorTimes {
 pub fn processor_times(cpu: usize) -> Result<ProcessorTimes, CpuError> {
     fs::read_to_string("/proc/stat").and_then(|text| parse_times(&text, cpu, tick_ns()?)).map_err(|source| {
         CpuError {
-            action: format!("read the times of processor {cpu} from /proc/stat"),
+            action: format!("read the times of CPU {cpu} from /proc/stat"),
             source,
-            hint: "; is /proc mounted, and the processor online?".into(),
+            hint: "; is /proc mounted, and the CPU online?".into(),
         }
     })
 }

@@ -84,7 +84,7 @@ impl Reading {
     pub fn count(&self) -> Result<Count, String> {
         match (self.enabled_ns, self.running_ns) {
             (0, _) => Err("the program has not run".into()),
-            (_, 0) => Err("others had all counters of the processor (perf, a watchdog)".into()),
+            (_, 0) => Err("others had all counters of the CPU (perf, a watchdog)".into()),
             (enabled, running) => {
                 let counted_share = running as f64 / enabled as f64;
                 let count = u128::from(self.value) * u128::from(enabled) / u128::from(running);

@@ -33,7 +33,7 @@ pub fn infer(result: &mut CapacityResult, observer: &mut impl Observer<CapacityR
     let searched = result.rows.iter().find(|r| r.engine == Engine::Send && r.workers == 1);
     let Some(sustained) = searched.and_then(|r| r.sustained_per_s) else {
         result.left_out.push(left_out(
-            "it needs the rate that one worker keeps up with the engine send, and there is none".into(),
+            "it requires the rate that one worker sustains with the engine send, and there is none".into(),
             "search with the engine send and one worker as well",
         ));
         return;

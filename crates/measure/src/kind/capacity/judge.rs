@@ -156,7 +156,7 @@ fn how_late(row: &CapacityRow) -> String {
         format!(
             "at {}/s p99 lag {}, 10 % allowed; {} of the send slots missed",
             Scale::Multiple.text(p.wanted_per_s),
-            share_of(p.lag_p99_of_slot, "a send slot"),
+            share_of(p.lag_p99_of_slot, "send slot"),
             percent(p.missed)
         )
     })

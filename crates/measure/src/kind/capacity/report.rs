@@ -73,7 +73,7 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
                 "the sender is interrupted and catches up afterwards: the rate is right, its spacing is not"
                     .into(),
             evidence:
-                "above that the p99 lag is more than 10 % of a slot, or more than 1 % of the slots are missed"
+                "above that the p99 lag is more than 10 % of a send slot, or more than 1 % of the send slots are missed"
                     .into(),
             remedy: format!("{}, or repeat the run when the host is quiet", priority()),
         });

@@ -144,7 +144,7 @@ fn findings(result: &CostResult) -> Vec<Finding> {
     if killed > 0 {
         findings.push(Finding {
             seen: format!("{} had to be killed", result.subject),
-            cause: "it did not end in time after SIGTERM".into(),
+            cause: "it did not end soon enough after SIGTERM".into(),
             evidence: format!("{killed} of {all} times"),
             remedy: "none is needed; --grace gives it longer".into(),
         });

@@ -23,7 +23,7 @@ fn source(environment: &Environment) -> HostRow {
         None => limited(
             "clocksource",
             "measurements work, their records do not name it",
-            "the kernel does not tell which it is",
+            "the kernel does not report it",
             "mount /sys",
         ),
     }
@@ -69,7 +69,7 @@ fn count(cpus: usize) -> HostRow {
         0 => missing(
             "CPUs",
             "sender and reader are bound to one each",
-            "the kernel does not tell which may be used",
+            "the kernel does not report which are allowed",
             "lift the filter on sched_getaffinity",
         ),
         1 => limited(

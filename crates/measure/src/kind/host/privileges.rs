@@ -39,7 +39,7 @@ fn row(capability: Capability, held: bool) -> HostRow {
     if held {
         return works(name, purpose(capability));
     }
-    let remedy = "run as root, or grant it to the program as the row `root` says";
+    let remedy = "run as root, or grant it to the program as the row `root` shows";
     missing(name, purpose(capability), "this process does not hold it", remedy)
 }
 

@@ -39,7 +39,7 @@ fn twice(plan: &JoinPlan, pair: &Pair) -> Option<Finding> {
     let (joined, again) = (pair.joined_count(), count(pair, PacketKind::Duplicate));
     (again > joined / 2 && joined > 0 && pair.both_ways == 0).then(|| Finding {
         seen: format!("{} has most messages twice", plan.captures[pair.capture]),
-        cause: "on a loopback device, or on -i any of some devices, a message is captured on its way out and again on its way in, and the file does not say which is which; the first one counts".into(),
+        cause: "on a loopback device, or on -i any of some devices, a message is captured on its way out and again on its way in, and the file does not show which is which; the first one counts".into(),
         evidence: format!("{joined} joined, {again} duplicates"),
         remedy: "capture one way only (tcpdump -Q out, or -Q in for the way in), or with -i any, which notes the way".into(),
     })
@@ -49,7 +49,7 @@ fn untimed(plan: &JoinPlan, pair: &Pair) -> Option<Finding> {
     let (untimed, packets) = (pair.joined.untimed, pair.joined.packets);
     (untimed > 0).then(|| Finding {
         seen: format!("{} has packets without a time", plan.captures[pair.capture]),
-        cause: "simple packets of pcapng do not say when they were captured".into(),
+        cause: "simple packets of pcapng have no capture time".into(),
         evidence: format!("{untimed} of {packets} packets"),
         remedy: "capture with a program that notes times, such as tcpdump or dumpcap, and do not convert its file to simple packets".into(),
     })
@@ -79,11 +79,11 @@ fn strangers(plan: &JoinPlan, pair: &Pair) -> Option<Finding> {
         let (cause, remedy) = if plan.numbering == Numbering::Netfathom && foreign > unknown {
             (
                 "they do not begin with netfathom's header",
-                "say where the number of a message lies, such as --number u32be@0, and which port: --port N",
+                "name where the number of a message lies, such as --number u32be@0, and which port: --port N",
             )
         } else {
             (
-                "the log is of another run, or says of no flow or another one, or the number lies elsewhere",
+                "the log is of another run, or names no flow or another one, or the number lies elsewhere",
                 "name the log of this capture; netfathom's messages need the column `flow` in CSV; with --number, check offset, width and byte order against tcpdump -X",
             )
         };

@@ -96,12 +96,12 @@ fn step(
         step.flat_out_per_s = Some(sent.per_s().min(peak_per_s));
         if sent.unsent > 0 || sent.per_s() < REACHED * peak_per_s {
             step.flat_out_per_s = Some(sent.per_s().min(REACHED * peak_per_s));
-            step.why = format!("does not keep up with {} a second", format_rate(peak_per_s));
+            step.why = format!("does not sustain {} per second", format_rate(peak_per_s));
             return Ok(step);
         }
     }
     step.taken = lag <= IN_TIME;
-    let lag = share_of(lag, "a slot");
+    let lag = share_of(lag, "send slot");
     step.why = if step.taken {
         format!("the lowest step that reaches the rate on schedule: p99 lag is {lag}")
     } else {

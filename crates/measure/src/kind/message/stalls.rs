@@ -73,7 +73,7 @@ pub fn share_within(times: &Distribution, range: Range<u64>) -> f64 {
     within as f64 / times.n.max(1) as f64
 }
 
-/// How long the ends' threads were ready and waited for a processor, and what the times are
+/// How long the ends' threads were ready and waited for a CPU, and what the times are
 /// longer than the median, all together; nanoseconds.
 fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
     let waited = |t: &MessageTrial| t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns.unwrap_or(0);
@@ -127,7 +127,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
             "an end was ready and had no CPU: another thread had it".into(),
             waited_and_beyond(cell).map_or_else(String::new, |(waited, beyond)| {
                 format!(
-                    "by the scheduler's count the ends waited for a processor for {:.1} ms in all; what the times are \
+                    "by the scheduler's count the ends waited for a CPU for {:.1} ms in all; what the times are \
                      longer than their median adds up to {:.1} ms",
                     waited as f64 / 1e6,
                     beyond / 1e6

@@ -101,7 +101,7 @@ impl Listening {
             seen: format!("{} trials were begun and thrown away", thrown_away.len()),
             cause: "their sender was lost before they were over: it was stopped, or the way between the hosts is not reliable".into(),
             evidence: format!("of the last one: {last}"),
-            remedy: "see what `netfathom load send` says on the other host; each trial was run again".into(),
+            remedy: "see the output of `netfathom load send` on the other host; each trial was run again".into(),
         })
     }
 }

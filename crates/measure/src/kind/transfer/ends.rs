@@ -74,7 +74,7 @@ pub(super) fn check_standard(plan: &TransferPlan, standard: Standard<'_>) -> Res
         Role::Receive if is(standard.output, io::stdout().as_fd()) && stdio::was_closed(1) => {
             Err(TransferError::Closed {
                 which: "output",
-                remedy: "say where to write, or add -s to throw it away",
+                remedy: "name where to write, or add -s to discard it",
             })
         }
         Role::Transmit if leads(standard.input).is_ok_and(|to| to == Leads::Directory) => {

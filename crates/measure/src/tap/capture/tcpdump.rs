@@ -155,7 +155,7 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
         if Instant::now() > deadline {
             let _ = child.kill();
             let _ = child.wait();
-            let source = io::Error::new(io::ErrorKind::TimedOut, "it does not even tell its version");
+            let source = io::Error::new(io::ErrorKind::TimedOut, "it does not print its version");
             return Err(no_program(source));
         }
         thread::sleep(Duration::from_millis(1));
@@ -252,7 +252,7 @@ impl TcpdumpCapture {
     }
 
     fn words(&self) -> String {
-        self.said.last().cloned().unwrap_or_else(|| "it says nothing".into())
+        self.said.last().cloned().unwrap_or_else(|| "no output".into())
     }
 
     /// Waits for its end, or makes it.

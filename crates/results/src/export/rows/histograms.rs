@@ -1,10 +1,9 @@
 //! A row a bucket.
 
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Export, Measurement};
 
 use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
-use crate::export::HAVE_HISTOGRAMS;
 use crate::quantity::{Histogram, histograms};
 
 const COLUMNS: [Column; 6] = [
@@ -20,7 +19,7 @@ const COLUMNS: [Column; 6] = [
 pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     let sets = histograms(measurement);
     if sets.is_empty() {
-        return Err(ExportError::nothing("histograms", measurement, HAVE_HISTOGRAMS));
+        return Err(ExportError::nothing("histograms", measurement, Export::Histograms));
     }
     let rows = sets.into_iter().flat_map(move |set| rows(measurement.name(), &set));
     Ok(Table { name: "histograms", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })

@@ -7,6 +7,8 @@ mod trials;
 
 use std::path::Path;
 
+use netfathom_model::record::Export;
+
 use super::{ExportError, Format, StoredRun, What};
 
 /// A table whose rows are made as they are written.
@@ -91,8 +93,9 @@ pub fn samples_file(run: &StoredRun, format: Format) -> Result<&Path, ExportErro
         .ok_or_else(|| missing("single messages stand beside the record; name the run's directory"))?;
     if !file.exists() {
         return Err(missing(&format!(
-            "there is no {}; netfathom stack keeps the times of single messages with --samples N",
-            file.display()
+            "there is no {}; {} keeps the times of single messages",
+            file.display(),
+            Export::Samples.commands()
         )));
     }
     Ok(file)

@@ -1,6 +1,6 @@
 //! A row a window of time.
 
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Export, Measurement};
 
 use super::{Column, FieldKind, FieldValue, Table};
 use crate::export::ExportError;
@@ -18,13 +18,12 @@ const COLUMNS: [Column; 10] = [
     Column::optional("min", FieldKind::Real),
     Column::optional("max", FieldKind::Real),
 ];
-const HAS: &str = "netfathom stack, load send, reverse, join and reproduce, and of ttcp with --explain";
 
 /// What the record says over time, from the start of each trial.
 pub fn table(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     let curves = curves(measurement);
     if curves.is_empty() {
-        return Err(ExportError::nothing("series", measurement, HAS));
+        return Err(ExportError::nothing("series", measurement, Export::Series));
     }
     let rows = curves.into_iter().flat_map(move |curve| rows(measurement.name(), &curve));
     Ok(Table { name: "series", columns: &COLUMNS, rows: Box::new(rows.map(Ok)) })

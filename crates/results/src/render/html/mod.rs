@@ -235,7 +235,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
     let page = Page {
         title: format!("{} · {what} · compare", verdicts.first().map_or("", |first| first.label)),
         command: format!("compare · {what}"),
-        heading: "B beside A",
+        heading: "B against A",
         verdicts,
         ..Page::new(&ReportData { page: &below, plan: &Vec::new() })?
     };

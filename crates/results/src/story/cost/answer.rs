@@ -23,9 +23,6 @@ const LONGEST_BRIEF: usize = 22;
 /// Letters of a load in a sentence.
 const LONGEST_LEVEL: usize = 16;
 
-/// What is to be known of times without repetition.
-const SINGLE: &str = "single runs: chance cannot be excluded";
-
 /// The comparison with the largest cost, or the first one; and that the others are not significant.
 pub(in crate::story) fn answer(result: &CostResult) -> String {
     if let Some(own) = own(result) {
@@ -44,7 +41,7 @@ pub(in crate::story) fn answer(result: &CostResult) -> String {
     } else {
         String::new()
     };
-    brief(result, benchmark, comparison) + &rest
+    compared_as(result, benchmark, comparison, LONGEST_BRIEF) + &rest
 }
 
 /// The other comparisons, and how it was measured.
@@ -84,9 +81,15 @@ fn compared(result: &CostResult) -> Vec<(&CostBenchmark, &Comparison)> {
     all
 }
 
-fn brief(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
-    let who = shortened(&who(result, comparison), LONGEST_BRIEF);
-    let (whom, at) = (shortened(&benchmark.name, LONGEST_BRIEF), at(result, comparison));
+/// With names of at most that many letters.
+fn compared_as(
+    result: &CostResult,
+    benchmark: &CostBenchmark,
+    comparison: &Comparison,
+    longest: usize,
+) -> String {
+    let who = shortened(&who(result, comparison), longest);
+    let (whom, at) = (whom(benchmark, longest), at(result, comparison));
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
     match comparison.outcome {
@@ -152,36 +155,13 @@ fn most_calls(result: &CostResult) -> Option<String> {
 
 /// What one comparison says, in a sentence without its end.
 pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
-    of_one(result, benchmark, comparison, &who(result, comparison))
+    compared_as(result, benchmark, comparison, LONGEST_NAME)
 }
 
-fn of_one(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison, who: &str) -> String {
-    let (whom, at) = (shortened(&benchmark.name, LONGEST_NAME), at(result, comparison));
-    let slow = slowdown(comparison);
-    let pcost = format!("(PCost {})", pcost_of(comparison).percent());
-    let seen = comparison
-        .smallest
-        .filter(|s| s.is_finite())
-        .map_or_else(String::new, |s| format!("; minimum detectable: {}", percent(s)));
-    match comparison.outcome {
-        Outcome::Cost => format!("{who} slows {whom} by {}{at} {pcost}", slow.percent()),
-        Outcome::Faster => {
-            format!("{whom} takes {} less time with {who}{at} {pcost}", slow.opposite().percent())
-        }
-        Outcome::NoCost => {
-            format!("no significant cost of {who} to {whom}{at}: {}{seen}", slow.percent())
-        }
-        Outcome::CannotTell if slow.interval.is_none() && slow.value >= 0.0 => {
-            format!("{who} slows {whom} by {}{at} {pcost}; {SINGLE}", slow.percent())
-        }
-        Outcome::CannotTell if slow.interval.is_none() => {
-            let faster = slow.opposite().percent();
-            format!("{whom} takes {faster} less time with {who}{at} {pcost}; {SINGLE}")
-        }
-        Outcome::CannotTell => {
-            format!("inconclusive whether {who} slows {whom}{at}: {}{seen}", slow.percent())
-        }
-    }
+/// The benchmark of phases has a name that reads as an adjective: light.
+fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
+    let name = shortened(&benchmark.name, longest);
+    if benchmark.resources.is_empty() { name } else { format!("the {name} benchmark") }
 }
 
 /// At which load: ` at 80M`; of times that were taken elsewhere the condition has said so.
@@ -221,9 +201,8 @@ fn overall(result: &CostResult) -> Option<String> {
         .iter()
         .find(|o| (o.effect, o.condition, o.against) == (first.effect, first.condition, first.against))?;
     Some(format!(
-        "all benchmarks together{} {} (PCost {})",
+        "slowdown of all benchmarks together{}: {}",
         at(result, first),
-        Figure::alone(of_it.ratio).beyond_one().percent(),
-        Figure::alone(of_it.pcost).percent()
+        Figure::alone(of_it.ratio).beyond_one().percent()
     ))
 }

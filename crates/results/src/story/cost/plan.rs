@@ -45,7 +45,7 @@ fn of_plan(plan: &CostPlan) -> Words {
     words.push(("to start up, to end", [plan.settle_ns, plan.grace_ns].map(format_duration).join(", ")));
     words.push(("CPUs of the benchmarks", processors(&plan.cpu)));
     words.push(("CPUs of the program", processors(&plan.program_cpu)));
-    words.push(("besides", besides(plan)));
+    words.push(("also measured", besides(plan)));
     words.push(("seed", plan.seed.to_string()));
     words
 }

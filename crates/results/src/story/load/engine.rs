@@ -30,7 +30,9 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     }
     page.table(table);
     page.note("unpaced: what a short burst without pauses reached");
-    page.note("lag p99: at the wanted rate, in slots; a slot is what a full batch of the engine takes");
+    page.note(
+        "lag p99: at the wanted rate, in send slots; a send slot is what a full batch of the engine takes",
+    );
 }
 
 fn row(step: &LadderStep) -> [String; 4] {

@@ -6,7 +6,7 @@ use crate::story::{place, processors};
 
 pub(super) fn words(plan: &LoadPlan) -> Vec<(&'static str, String)> {
     let engine = match plan.engine {
-        EngineChoice::Auto => "the lowest that is in time",
+        EngineChoice::Auto => "the lowest that is on schedule",
         EngineChoice::Only(engine) => engine.name(),
     };
     let receive = match plan.receive {
@@ -22,8 +22,8 @@ pub(super) fn words(plan: &LoadPlan) -> Vec<(&'static str, String)> {
         ("place", place::ends(plan.place)),
         ("profile", plan.profile.to_string()),
         ("trials", plan.trials.to_string()),
-        ("engine asked for", engine.into()),
-        ("receive asked for", receive.into()),
+        ("requested engine", engine.into()),
+        ("requested way to receive", receive.into()),
         ("workers", plan.workers.to_string()),
         ("a worker", waiting.into()),
         ("echo", yes(plan.echo)),

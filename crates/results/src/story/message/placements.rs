@@ -56,7 +56,7 @@ fn absent(page: &mut Page, absent: &[AbsentCell]) {
     if absent.is_empty() {
         return;
     }
-    page.heading("What was asked for and cannot be");
+    page.heading("Left out");
     for cell in absent {
         let of = groups::layer_or_all(cell.layer.as_ref());
         page.bullet(&format!("{}, {of}: {}", cell.placement.name(), cell.why));

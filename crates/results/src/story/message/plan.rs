@@ -44,9 +44,9 @@ pub(super) fn words(plan: &MessagePlan) -> Words {
         ("a trial has at least", format!("{} {}", count(plan.messages), plan.test.counts())),
         ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),
         (
-            "departures",
+            "schedule",
             plan.rate_per_s.map_or_else(
-                || "as fast as they go".into(),
+                || "unpaced".into(),
                 |rate| format!("open loop, {} a second", format_rate(rate)),
             ),
         ),

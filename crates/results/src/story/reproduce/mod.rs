@@ -59,7 +59,7 @@ fn plan(result: &ReproduceResult) -> Words {
     vec![
         ("experiment", plan.name.clone()),
         ("size", if plan.quick { "quick" } else { "whole" }.into()),
-        ("tap asked for", tap.into()),
+        ("requested tap", tap.into()),
         ("seed", plan.seed.to_string()),
     ]
 }

@@ -24,7 +24,7 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         ("trials with the tap", format!("{}{least}", plan.trials)),
         ("baseline trials", format!("{}{least}", plan.controls)),
         ("cross-check trials", format!("{}{least}", plan.witnesses)),
-        ("tap asked for", tap),
+        ("requested tap", tap),
         ("workers", plan.workers.to_string()),
         (
             "size",

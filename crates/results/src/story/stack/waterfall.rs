@@ -19,7 +19,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary, transport: Transport)
         unit: Axis::Time,
         steps,
         note: "A bar is the stage's part of the mean stack time over all messages, also over those that did not pass \
-               it. Hatched: below the link layer, beside the stack time.",
+               it. Hatched: below the link layer, not part of the stack time.",
     });
 }
 
@@ -75,7 +75,7 @@ fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f6
         aside: (d.n < summary.total.n).then(each),
         share: match s.share {
             Some(share) if s.inside => number::percent(share),
-            _ => "beside".into(),
+            _ => "-".into(),
         },
     }
 }

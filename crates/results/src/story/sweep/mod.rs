@@ -101,7 +101,7 @@ fn chart(result: &SweepResult) -> Option<Chart> {
     series.iter().flat_map(|s| &s.values).any(Option::is_some).then(|| Chart {
         id: "sweep".into(),
         title: "Median rate".into(),
-        about: "The median rate of each point, logarithmic, over the send buffer that was asked for, logarithmic too."
+        about: "The median rate of each point, logarithmic, over the requested send buffer, logarithmic too."
             .into(),
         x: Axis::Named,
         y: Axis::LogBitRate,

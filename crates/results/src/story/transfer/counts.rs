@@ -87,7 +87,7 @@ fn newer_words(plan: &TransferPlan) -> Words {
     if let Some(bits) = plan.pace_bits_per_s {
         words.push(("at most", format!("{} each stream", bit_rate(bits as f64 / 8.0))));
     }
-    words.extend(plan.congestion.clone().map(|name| ("congestion control asked for", name)));
+    words.extend(plan.congestion.clone().map(|name| ("requested congestion control", name)));
     if let Some(service) = &plan.serve {
         let most = service.most_bytes.map_or("any number of".into(), count);
         words.push(("senders at once", format!("at most {}", service.most_clients)));
@@ -187,18 +187,20 @@ pub(super) fn cause_words(e: &Explanation) -> String {
 
 /// What the kernel said of a connection.
 pub(super) fn connection_words(tcp: &TcpState) -> Words {
-    let known = |value: Option<u64>, unit: &str| {
-        value.map_or("n/a: the kernel is too old".into(), |v| format!("{v} {unit}"))
-    };
+    let known = |value: Option<String>| value.unwrap_or_else(|| "n/a: the kernel is too old".into());
+    let us = |us: u64| time(us as f64 * 1000.0);
     vec![
-        ("segments sent again", tcp.retransmits.to_string()),
-        ("round trip", format!("{} ± {} us", tcp.rtt_us, tcp.rttvar_us)),
-        ("shortest round trip", tcp.min_rtt_us.map_or("n/a".into(), |us| format!("{us} us"))),
-        ("congestion window", format!("{} segments of {} bytes", tcp.cwnd, tcp.mss_bytes)),
-        ("the peer's window", known(tcp.peer_window_bytes.map(u64::from), "bytes")),
-        ("busy sending", known(tcp.busy_us, "us")),
-        ("of that, held up by the peer's window", known(tcp.window_limited_us, "us")),
-        ("of that, held up by the send buffer", known(tcp.buffer_limited_us, "us")),
+        ("retransmitted segments", count(tcp.retransmits.into())),
+        ("smoothed round trip", format!("{}, variation {}", us(tcp.rtt_us.into()), us(tcp.rttvar_us.into()))),
+        ("shortest round trip", tcp.min_rtt_us.map_or("n/a".into(), |shortest| us(shortest.into()))),
+        (
+            "congestion window",
+            format!("{} segments of {} bytes", count(tcp.cwnd.into()), count(tcp.mss_bytes.into())),
+        ),
+        ("receive window of the peer", known(tcp.peer_window_bytes.map(|window| bytes(window.into())))),
+        ("busy sending", known(tcp.busy_us.map(us))),
+        ("of that, limited by the receive window", known(tcp.window_limited_us.map(us))),
+        ("of that, limited by the send buffer", known(tcp.buffer_limited_us.map(us))),
     ]
 }
 

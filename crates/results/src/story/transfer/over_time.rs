@@ -44,7 +44,7 @@ fn rates(watched: &[(usize, &TransferStream)]) -> Chart {
         );
     }
     if again.iter().any(Option::is_some) {
-        series.push(line("segments sent again".into(), "void", Look::Dots, again));
+        series.push(line("retransmitted segments".into(), "void", Look::Dots, again));
     }
     Chart {
         id: "transfer-rate".into(),
@@ -128,7 +128,9 @@ fn where_it_lay(place: usize, stream: &TransferStream, role: Role) -> Chart {
             series.push(line("congestion window", "lag", Look::Thin, &|l| f64::from(l.cwnd) * segment));
         }
         series.push(line("waits unsent", "rx", Look::Strong, &|l| f64::from(l.unsent_bytes)));
-        series.push(line("the peer's window", "call", Look::Dashed, &|l| f64::from(l.peer_window_bytes)));
+        series.push(line("the peer's receive window", "call", Look::Dashed, &|l| {
+            f64::from(l.peer_window_bytes)
+        }));
     } else {
         series.push(line("waits to be read", "rx", Look::Strong, &|l| f64::from(l.queued_bytes)));
     }

@@ -32,7 +32,7 @@ fn slow_program(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowReceiver,
         share: facts.standard,
-        said: "the program that reads standard output does not keep up".into(),
+        said: "the program that reads standard output is too slow".into(),
         evidence: vec![
             format!("{} of the time waiting for standard output", percent(facts.standard)),
             format!("{} of the time something was there to be read", percent(1.0 - facts.empty)),
@@ -81,7 +81,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits:
         share: runs + waits,
         said: "no fault here: the sender limits it".into(),
         evidence,
-        remedy: "none here; netfathom ttcp -t --explain there tells what the sender waits for".into(),
+        remedy: "none here; netfathom ttcp -t --explain there shows what the sender waits for".into(),
     }
 }
 

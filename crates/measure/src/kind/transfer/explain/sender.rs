@@ -41,7 +41,7 @@ fn slow_program(plan: &TransferPlan, facts: &Facts) -> Reason {
     evidence.extend(idle);
     if facts.far_apart() && !facts.sees_pieces(plan) && !plan.no_delay {
         evidence.push(format!(
-            "looks {} apart cannot see whether it waits for small pieces that are held back (Nagle): -D tells",
+            "looks {} apart cannot see whether it waits for small pieces that are held back (Nagle): -D shows it",
             ms(facts.period_ns as f64 / 1000.0)
         ));
     }
@@ -207,7 +207,7 @@ fn slow_reader(facts: &Facts) -> Reason {
         share: if fast(facts) { 0.0 } else { facts.not_read() + full },
         said: "the receiving program does not read its socket fast enough".into(),
         evidence: evidence.into_iter().flatten().collect(),
-        remedy: "make the program there faster; netfathom ttcp -r --explain there tells what it waits for"
+        remedy: "make the program there faster; netfathom ttcp -r --explain there shows what it waits for"
             .into(),
     }
 }
@@ -232,6 +232,6 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
         share,
         said: "no fault here: the receiver limits it".into(),
         evidence,
-        remedy: "none here; netfathom ttcp -r --explain there tells what the receiver waits for".into(),
+        remedy: "none here; netfathom ttcp -r --explain there shows what the receiver waits for".into(),
     }
 }

@@ -60,8 +60,7 @@ fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str
             "let a pipe be the output, or throw the data away with -s",
         ),
         Way::Spliced if !sends => (
-            "of a packet the kernel passes on pages and copies what lies behind its headers, and tells nothing of \
-             either",
+            "of a packet the kernel passes on pages and copies what lies behind its headers, and reports neither",
             "the data was spliced from the socket to a pipe",
             "none is needed: no byte went through this program",
         ),
@@ -71,7 +70,7 @@ fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str
             "switch it on: ethtool -K DEVICE tx-scatter-gather on",
         ),
         Way::Spliced | Way::SentAsFile | Way::Discarded => (
-            "the device on the way does not tell whether it has scatter-gather",
+            "the device on the way does not report whether it has scatter-gather",
             "tx-scatter-gather of the device (ethtool -k)",
             "none is needed: no byte went through this program",
         ),
