@@ -82,6 +82,9 @@ pub enum Strategy {
     Thread,
     /// When the caller says so.
     Batch,
+    /// As `Thread`, with all that the paper's library had besides: poll(2) before each send, a thread that receives, and a
+    /// connection and a sending thread of their own for posts.
+    Zccl,
 }
 
 impl Layer {
@@ -108,7 +111,7 @@ named! { Form:
 }
 named! { SocketOption: NoDelay = "nodelay", Cork = "cork", More = "more", QuickAck = "quickack" }
 named! { Side: Client = "client", Server = "server" }
-named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch" }
+named! { Strategy: Adaptive = "adaptive", Inline = "inline", Thread = "thread", Batch = "batch", Zccl = "zccl" }
 
 /// As it is typed: `write+nodelay`, `two+nodelay@client`, `adaptive`.
 impl fmt::Display for Layer {
@@ -134,7 +137,7 @@ impl fmt::Display for Layer {
 #[error(
     "`{text}` is no layer: write a form of bare sockets (write, writev, two, headerless, sendmsg, sendfile, xdp) with its options \
      (+nodelay, +cork, +more, +quickack, each for one end with @client or @server), or a strategy of the library \
-     (adaptive, inline, thread, batch)"
+     (adaptive, inline, thread, batch, zccl)"
 )]
 pub struct LayerError {
     text: String,
@@ -183,6 +186,7 @@ mod tests {
             "inline",
             "thread",
             "batch",
+            "zccl",
         ] {
             assert_eq!(text.parse::<Layer>().unwrap().to_string(), text);
         }

@@ -13,7 +13,7 @@ use netfathom_testkit::privileged;
 
 use crate::bench::{Watcher, alone, calls, cell, layers, plan, run, trials};
 
-const STREAMS: &str = "write,writev,two,adaptive,inline,thread,batch";
+const STREAMS: &str = "write,writev,two,adaptive,inline,thread,batch,zccl";
 
 #[test]
 fn nothing_is_lost_on_any_layer() {
@@ -21,13 +21,13 @@ fn nothing_is_lost_on_any_layer() {
     for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
         for carrier in [Carrier::Tcp, Carrier::Unix] {
             let names = if carrier == Carrier::Tcp {
-                "write+nodelay,writev+nodelay,two+nodelay,adaptive,inline,thread,batch"
+                "write+nodelay,writev+nodelay,two+nodelay,adaptive,inline,thread,batch,zccl"
             } else {
                 STREAMS
             };
             let p = run(MessagePlan { carrier, ..plan(test, Place::Loopback, names) });
             assert_ne!(p.verdict.level, Level::Void, "{:?}", p.verdict);
-            assert_eq!(p.result.cells.len(), 7);
+            assert_eq!(p.result.cells.len(), 8);
             for c in &p.result.cells {
                 assert_eq!(c.trials.len(), 2);
                 for t in &c.trials {
@@ -49,7 +49,7 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
         return;
     }
     let _alone = alone();
-    let names = "write+nodelay,headerless+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread";
+    let names = "write+nodelay,headerless+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread,zccl";
     let p = run(plan(MessageTest::Pingpong, Place::Lab, names));
     let within = |value: f64, low: f64, high: f64| (low..high).contains(&value);
     for (layer, name, per_message) in [
@@ -84,12 +84,22 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
         .map(|name| calls(cell(&p.result, "thread"), Side::Client, name))
         .sum();
     assert!(within(writes, 0.9, 1.2), "{writes}");
+    let polls = |layer, end| calls(cell(&p.result, layer), end, "ppoll");
+    for end in [Side::Client, Side::Server] {
+        assert!(
+            polls("zccl", end) > 0.9 && polls("thread", end) < 0.1,
+            "{} {}",
+            polls("zccl", end),
+            polls("thread", end)
+        );
+    }
     let futex = |layer| calls(cell(&p.result, layer), Side::Client, "futex");
     assert!(futex("thread") > 0.5 && futex("inline") < 0.1, "{} {}", futex("thread"), futex("inline"));
     let waits = |layer| {
         let trials = &cell(&p.result, layer).trials;
         trials.iter().map(|t| t.client.waits.unwrap() as f64 / t.messages as f64).fold(f64::MAX, f64::min)
     };
+    assert!(waits("zccl") > 1.2 * waits("thread"), "{} {}", waits("zccl"), waits("thread"));
     assert!(waits("thread") > 1.4 * waits("inline"), "{} {}", waits("thread"), waits("inline"));
 }
 

@@ -6,7 +6,7 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Claim, Holds, Whose};
 use netfathom_stats::Estimate;
 
-use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, thread};
+use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, zccl};
 use super::rounds::Rounds;
 use super::tables::quantity;
 use crate::claim::{above, within, written};
@@ -93,7 +93,7 @@ impl On<'_> {
         let of = |layer: &Layer, bytes| self.ours.rounds(self.pair, bytes, layer, quantity(self.test));
         let slowdown = |bytes| {
             let sockets = of(&self.ours.sockets(), bytes);
-            of(&thread(), bytes).less(&sockets).over(&sockets).times(100.0)
+            of(&zccl(), bytes).less(&sockets).over(&sockets).times(100.0)
         };
         Rounds::mean(&self.each(sizes, slowdown))
     }
@@ -110,7 +110,7 @@ impl On<'_> {
 
     fn slow_when_small(&self) -> Claim {
         let sizes = small(self.test);
-        let share = self.over_sockets(&thread(), sizes, per_s).ratio();
+        let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
             Whose::Source,
             "One way, the library is much slower than sockets with small messages",
@@ -127,7 +127,7 @@ impl On<'_> {
 
     fn catches_up(&self) -> Claim {
         let sizes = large(self.test);
-        let share = self.over_sockets(&thread(), sizes, per_s).ratio();
+        let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
             Whose::Source,
             "One way, the library is as fast as sockets from 256 B on",
@@ -148,7 +148,7 @@ impl On<'_> {
 
     fn takes_longer(&self) -> Claim {
         let sizes = self.test.sizes_bytes();
-        let more = self.more_us(&thread(), &sizes).estimate();
+        let more = self.more_us(&zccl(), &sizes).estimate();
         self.claim(
             Whose::Source,
             "A round trip through the library takes longer",
@@ -159,8 +159,8 @@ impl On<'_> {
     }
 
     fn is_constant(&self) -> Claim {
-        let mean = self.more_us(&thread(), &self.test.sizes_bytes());
-        let at = |sizes| self.more_us(&thread(), sizes);
+        let mean = self.more_us(&zccl(), &self.test.sizes_bytes());
+        let at = |sizes| self.more_us(&zccl(), sizes);
         let (first, last) = (at(small(self.test)), at(large(self.test)));
         let change = last.less(&first).over(&mean).estimate();
         let there_is_one = above(mean.estimate(), 0.0);
@@ -203,7 +203,7 @@ impl On<'_> {
 
     fn posts_cost_little(&self) -> Claim {
         let sizes = large(self.test);
-        let share = self.over_sockets(&thread(), sizes, per_s).ratio();
+        let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
             Whose::Source,
             "Posts cost little from 8 KiB on",
@@ -219,7 +219,7 @@ impl On<'_> {
     }
 
     fn small_posts_cost_more(&self) -> Claim {
-        let of = |sizes| self.over_sockets(&thread(), sizes, per_s);
+        let of = |sizes| self.over_sockets(&zccl(), sizes, per_s);
         let (first, last) = (of(small(self.test)), of(large(self.test)));
         let growth = last.over(&first).ratio();
         self.claim(
@@ -243,7 +243,7 @@ impl On<'_> {
         let all = self.test.sizes_bytes();
         let sizes = if self.test == MessageTest::Pingpong { &all } else { small(self.test) };
         let of = |strategy| self.more_us(&library(strategy), sizes);
-        let (cost, left) = (of(Strategy::Thread), of(Strategy::Inline));
+        let (cost, left) = (of(Strategy::Zccl), of(Strategy::Inline));
         let removed = cost.times(LEFT).less(&left).estimate();
         let there_is_one = above(cost.estimate(), 0.0);
         self.claim(
@@ -251,7 +251,7 @@ impl On<'_> {
             "Sending in the caller's context instead of through a thread removes the cost",
             "the advice of 7.9, which it did not try",
             format!(
-                "beside sockets a {} takes {} µs more through the thread, {} inline, {} adaptive, over {}; a cost is \
+                "beside sockets a {} takes {} µs more through the paper's threads, {} inline, {} adaptive, over {}; a cost is \
                  removed where surely less than {:.0} % of it is left{}",
                 what(self.test),
                 written(cost.estimate(), 3),
@@ -268,7 +268,7 @@ impl On<'_> {
     fn takes_processors(&self) -> Claim {
         let sizes = self.test.sizes_bytes();
         let of = |layer: &Layer| self.over_sockets(layer, &sizes, cpu_us).ratio();
-        let times = of(&thread());
+        let times = of(&zccl());
         self.claim(
             Whose::Ours,
             "The sender thread takes more CPU time",
@@ -289,8 +289,8 @@ impl On<'_> {
 fn no_cost(there_is_one: Holds) -> &'static str {
     match there_is_one {
         Holds::Yes => "",
-        Holds::No => "; but the thread takes less time than sockets here, so there is no such cost",
-        Holds::CannotTell => "; but whether the thread costs anything here is not significant",
+        Holds::No => "; but the library takes less time than sockets here, so there is no such cost",
+        Holds::CannotTell => "; but whether the library costs anything here is not significant",
     }
 }
 

@@ -17,12 +17,12 @@ const SOCKETS: &str = "`sockets` here are bare sockets with one write of header 
                        packet there: each by itself would have taken 25 Mbit/s and more.";
 const NO_HEADER: &str = "The sockets of test 3 sent no header (7.7.2), because of the anomaly of 7.7.5, and neither do ours here \
                          (`headerless`); with TCP_NODELAY, which the paper does not name.";
-const ONE_CONNECTION: &str = "7.4.3: the paper's sockets used one TCP connection, its library more. Here both use one, with Message \
-                              and Post as channels of it.";
-const LIBRARY: &str = "`thread` is the paper's design, every send handed to a thread that writes, in this project's own \
-                       library. It is not the paper's code: that also receives Message in a thread of its own, which hands over \
-                       to Post's sending thread (7.8.4), and calls poll() before each send (7.6.4); here the caller polls. \
-                       `inline` is the advice of 7.9, which the paper did not try; `adaptive` is ours.";
+const CONNECTIONS: &str = "7.4.3: the paper's sockets used one TCP connection, its library more. So here: `zccl` has one for Message and one \
+                           for Post; `thread`, `inline` and `adaptive` have both as channels of one.";
+const LIBRARY: &str = "`zccl` has the threads of the paper's library in this project's own, not its code: every send is handed to a \
+                       thread, which calls poll() before it (7.6.4); Message has a thread that receives, which hands over to Post's \
+                       sending thread (7.8.4). `thread` has the sending thread alone. `inline` is the advice of 7.9, which the paper \
+                       did not try; `adaptive` is ours.";
 const PROCESSORS: &str = "There each end had a machine of its own, the server's the slower one. Here they share one, and it matters \
                           on which CPUs they run: rows say what the two have in common, from one CPU for both \
                           (`same CPU`) to no more than the machine (`apart`).";
@@ -31,7 +31,7 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
     let of_test = match test {
         MessageTest::Oneway => None,
         MessageTest::Pingpong => Some(NO_HEADER),
-        MessageTest::Post => Some(ONE_CONNECTION),
+        MessageTest::Post => Some(CONNECTIONS),
     };
     let always = [network(ours), SOCKETS, LIBRARY, PROCESSORS].into_iter().chain(of_test).map(str::to_owned);
     [always.collect(), of_plan(ours, test.messages()), short(plan)].concat()

@@ -5,7 +5,7 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint, FigureSeries};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, Value, library, mean_us, median_us, per_s, thread};
+use super::ours::{Ours, Value, library, mean_us, median_us, per_s, zccl};
 use super::tables::quantity;
 
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
@@ -42,7 +42,7 @@ fn papers_own(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
             there("sockets", |row| row.sockets),
             there("ZCCL", |row| row.zccl),
             here("sockets", ours.sockets()),
-            here("thread", thread()),
+            here("zccl", zccl()),
         ],
     }
 }
@@ -63,7 +63,7 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
         line(format!("here, {}, {}", strategy.name(), ours.on(pair)), true, over_sizes(test, share))
     };
     // Adaptive is many times as fast one way, which would hide all others: it is in the table.
-    let strategies = [Strategy::Thread, Strategy::Inline];
+    let strategies = [Strategy::Zccl, Strategy::Inline];
     let ours = ours.extremes().into_iter().flat_map(|pair| strategies.map(|s| here(pair, s)));
     Figure {
         title: if slower { "Slowdown by the library" } else { "The library beside sockets" }.into(),
@@ -87,8 +87,8 @@ fn difference(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let value: Value = if test == MessageTest::Pingpong { median_us } else { mean_us };
     let here = |pair| {
         let of = |bytes, layer: &Layer| ours.rounds(pair, bytes, layer, value);
-        let more = |bytes| of(bytes, &thread()).less(&of(bytes, &ours.sockets())).cell();
-        line(format!("here, thread, {}", ours.on(pair)), true, over_sizes(test, more))
+        let more = |bytes| of(bytes, &zccl()).less(&of(bytes, &ours.sockets())).cell();
+        line(format!("here, zccl, {}", ours.on(pair)), true, over_sizes(test, more))
     };
     let what = match test {
         MessageTest::Oneway => "message",
@@ -133,9 +133,9 @@ mod tests {
     use super::*;
 
     fn drawn(test: MessageTest) -> Vec<Figure> {
-        let layers = [sockets(), thread(), library(Strategy::Inline)];
+        let layers = [sockets(), zccl(), library(Strategy::Inline)];
         let made = result(test, &layers, |cell| {
-            let us = if cell.layer == thread() { 40.0 } else { 10.0 };
+            let us = if cell.layer == zccl() { 40.0 } else { 10.0 };
             Some(Told::each(&[us, us], 1.0))
         });
         all(test, Some(&Ours { name: "it", result: &made }))
@@ -167,7 +167,7 @@ mod tests {
         let oneway = &drawn(MessageTest::Oneway)[0];
         assert_eq!(ys(oneway, "here, sockets"), [1e5; 9]);
         assert_eq!(ys(oneway, "Lichota, ZCCL")[..2], [9467.0, 9434.0]);
-        assert_eq!(ys(&drawn(MessageTest::Pingpong)[0], "here, thread"), [40.0; 9]);
+        assert_eq!(ys(&drawn(MessageTest::Pingpong)[0], "here, zccl"), [40.0; 9]);
         let post = &drawn(MessageTest::Post)[0];
         assert_eq!(ys(post, "here, sockets")[..2], [102_400.0, 204_800.0]);
         assert_eq!(ys(post, "Lichota, sockets")[..2], [665.0, 808.0]);
@@ -178,9 +178,9 @@ mod tests {
     fn the_slowdown_is_beside_the_papers() {
         let drawn = drawn(MessageTest::Pingpong);
         assert_eq!(ys(&drawn[2], "Lichota, ZCCL")[..2], [66.0, 67.0]);
-        assert_eq!(ys(&drawn[2], "here, thread, apart"), [300.0; 9]);
+        assert_eq!(ys(&drawn[2], "here, zccl, apart"), [300.0; 9]);
         assert_eq!(ys(&drawn[2], "here, inline, apart"), [0.0; 9]);
-        assert_eq!(ys(&drawn[3], "here, thread, apart"), [30.0; 9]);
+        assert_eq!(ys(&drawn[3], "here, zccl, apart"), [30.0; 9]);
         assert_eq!(ys(&drawn[3], "Lichota, ZCCL")[..2], [335.0, 346.0]);
     }
 
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn without_a_trial_nothing_is_drawn() {
-        let made = result(MessageTest::Pingpong, &[sockets(), thread()], |_| None);
+        let made = result(MessageTest::Pingpong, &[sockets(), zccl()], |_| None);
         assert!(all(MessageTest::Pingpong, Some(&Ours { name: "it", result: &made })).is_empty());
     }
 }

@@ -33,8 +33,8 @@ pub fn headerless() -> Layer {
 }
 
 /// What stands for the paper's library.
-pub fn thread() -> Layer {
-    library(Strategy::Thread)
+pub fn zccl() -> Layer {
+    library(Strategy::Zccl)
 }
 
 pub fn library(strategy: Strategy) -> Layer {

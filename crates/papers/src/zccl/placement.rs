@@ -8,7 +8,7 @@ use netfathom_model::record::{
 };
 
 use super::originals::{Placed, WHO, placed, source};
-use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, thread};
+use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, zccl};
 use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, PLACEMENTS, sendfile};
 use super::rounds::Rounds;
 
@@ -86,12 +86,7 @@ fn beside(part: &Part<'_>) -> BesideTable {
         let row = |pair| BesideRow {
             who: format!("here, {}, {}", placement.name(), part.on(pair)),
             here: true,
-            cells: vec![
-                kb(pair, &sockets()),
-                kb(pair, &thread()),
-                gain(pair, &sockets()),
-                gain(pair, &thread()),
-            ],
+            cells: vec![kb(pair, &sockets()), kb(pair, &zccl()), gain(pair, &sockets()), gain(pair, &zccl())],
         };
         let rows = part.pairs().into_iter().map(row);
         rows.filter(|row| row.cells.iter().any(Option::is_some)).collect::<Vec<_>>()
@@ -99,7 +94,7 @@ fn beside(part: &Part<'_>) -> BesideTable {
     let there = |row: &Placed| source(row.placement.name(), row.cells.iter().cloned().map(Some).collect());
     BesideTable {
         title: format!("User space and kernel, {}", part.words),
-        columns: ["sockets, kB/s", "ZCCL; here thread, kB/s", "gain of sockets, %", "gain of ZCCL, %"]
+        columns: ["sockets, kB/s", "ZCCL; here zccl, kB/s", "gain of sockets, %", "gain of ZCCL, %"]
             .map(Into::into)
             .into(),
         rows: placed()
@@ -154,7 +149,7 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
             .into(),
     };
     let all = PLACEMENTS.into_iter().flat_map(|placement| {
-        let of_pair = |pair| [sockets(), thread()].map(|layer| row(placement, pair, &layer));
+        let of_pair = |pair| [sockets(), zccl()].map(|layer| row(placement, pair, &layer));
         part.pairs().into_iter().flat_map(of_pair).collect::<Vec<_>>()
     });
     BesideTable {
@@ -194,7 +189,7 @@ fn rates(part: &Part<'_>) -> Option<Figure> {
         FigureSeries { name: format!("here, {name}, {}", part.on(pair)), here: true, points }
     };
     let pairs = part.ours.map(|o| o.extremes()).unwrap_or_default();
-    let of_pair = |pair| [here(pair, "sockets", &sockets()), here(pair, "thread", &thread())];
+    let of_pair = |pair| [here(pair, "sockets", &sockets()), here(pair, "zccl", &zccl())];
     let ours: Vec<FigureSeries> =
         pairs.into_iter().flat_map(of_pair).filter(|s| !s.points.is_empty()).collect();
     let one_way = part.words == ONE_WAY;
@@ -240,7 +235,7 @@ fn both() -> [(Layer, Theirs); 2] {
             Theirs { name: "sockets", server: "UK 128.92 %, KK 128.97 % of UU", client: "KU 99.93 % of UU" },
         ),
         (
-            thread(),
+            zccl(),
             Theirs {
                 name: "the library",
                 server: "UK 223.98 %, KK 234.65 % of UU",

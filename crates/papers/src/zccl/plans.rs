@@ -1,9 +1,10 @@
 //! The measurements that the experiments are made of.
 
-use netfathom_model::layer::{Form, Layer, Side, SocketOption, Strategy};
+use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement, ProcessorChoice, Wire};
 
-use super::ours::{headerless, library, sockets, thread};
+use super::ours::{headerless, library, sockets, zccl};
+use super::tables;
 use crate::ground::Ground;
 
 pub const ONEWAY: &str = "oneway";
@@ -32,7 +33,7 @@ pub const PLACEMENTS: [Placement; 4] = [Placement::UU, Placement::KU, Placement:
 /// A test in the paper's sizes: its sockets, its library, and what could stand in its place.
 pub fn sized(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
     let sockets = if test == MessageTest::Pingpong { headerless() } else { sockets() };
-    let layers = vec![sockets, thread(), library(Strategy::Inline), library(Strategy::Adaptive)];
+    let layers = [vec![sockets], tables::INSTEAD.map(library).into()].concat();
     MessagePlan { layers, ..usual(ground, test) }
 }
 
@@ -48,7 +49,7 @@ pub fn over_ethernet(plan: MessagePlan, ground: &Ground<'_>) -> MessagePlan {
 
 /// A test with the ends in user space and in the kernel.
 pub fn placed(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
-    let mut layers = vec![sockets(), thread()];
+    let mut layers = vec![sockets(), zccl()];
     let mut messages = test.messages();
     if test == MessageTest::Oneway {
         layers.push(sendfile());
@@ -179,7 +180,8 @@ mod tests {
     #[test]
     fn the_plans_are_plans_in_either_form() {
         for quick in [true, false] {
-            let plan = ReproducePlan { name: "zccl-1".into(), quick, tap: TapChoice::Auto, seed: 3 };
+            let plan =
+                ReproducePlan { name: "zccl-1".into(), quick, tap: TapChoice::Auto, projects: None, seed: 3 };
             let (stop, mut nobody) = (AtomicBool::new(false), Nobody);
             let ground = Ground::new(&plan, Size::WHOLE, &mut nobody, &stop);
             for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {

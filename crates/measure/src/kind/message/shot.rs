@@ -87,13 +87,27 @@ pub fn make(
     watched: Option<Watched<'_>>,
 ) -> Result<Option<Shot>, MessageError> {
     let (client, server) = ground.connect()?;
+    let (posts_client, posts_server) =
+        end::posts_apart(&cell.layer, plan.test).then(|| ground.connect()).transpose()?.unzip();
     let task = &Task::new(plan, kernel::room(plan.test, cell), pair.client == pair.server, stop);
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = watched.map(|watched| watched.calls.counts());
-    let place =
-        |whose, cpu, socket| EndThread { whose, cpu, socket, ground, cell, task, meeting: &meeting, watched };
-    let places = [place(Side::Client, pair.client, &client), place(Side::Server, pair.server, &server)];
+    let place = |whose, cpu, socket, posts| EndThread {
+        whose,
+        cpu,
+        socket,
+        posts,
+        ground,
+        cell,
+        task,
+        meeting: &meeting,
+        watched,
+    };
+    let places = [
+        place(Side::Client, pair.client, &client, posts_client.as_ref()),
+        place(Side::Server, pair.server, &server, posts_server.as_ref()),
+    ];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
         let [a, b] = places.map(|place| start(scope, place, ended.clone()));
@@ -102,8 +116,8 @@ pub fn make(
             meeting.failed.store(true, Release);
         }
         watch(&ends, longest(plan), stop, || {
-            client.cut();
-            server.cut();
+            let posts = [&posts_client, &posts_server].into_iter().flatten();
+            [&client, &server].into_iter().chain(posts).for_each(Socket::cut);
         });
         let join = |thread: ScopedJoinHandle<'_, EndResult>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -163,6 +177,8 @@ struct EndThread<'a> {
     whose: Side,
     cpu: usize,
     socket: &'a Socket,
+    /// The connection for posts, where the layer has that apart.
+    posts: Option<&'a Socket>,
     ground: &'a Ground,
     cell: &'a Cell,
     task: &'a Task<'a>,
@@ -195,13 +211,13 @@ struct Leaving<'a> {
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let EndThread { meeting, task, socket, whose, .. } = self.place;
+        let EndThread { meeting, task, socket, posts, whose, .. } = self.place;
         meeting.failed.store(true, Release);
         task.finish(*whose);
         if !self.well {
             // Only the first one counts.
             let _ = meeting.broke.set(*whose);
-            socket.cut();
+            posts.iter().chain([socket]).for_each(|socket| socket.cut());
         }
         // Nobody waits for it where the other one could not even start.
         let _ = self.ended.send(());
@@ -298,7 +314,8 @@ impl EndThread<'_> {
         if self.whose == Side::Client && driver::writes_frames(self.task.plan.test, self.cell) {
             return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
         }
-        end::make(&self.cell.layer, self.whose, self.socket.again()?, load)
+        let posts = self.posts.map(Socket::again).transpose()?;
+        end::make(&self.cell.layer, self.whose, self.socket.again()?, posts, load)
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {

@@ -11,12 +11,12 @@ type Times = fn(&str, u64) -> f64;
 const ROUNDS: [f64; 3] = [1.0, 1.2, 0.9];
 
 fn made(test: MessageTest, times: Times, noise: f64, cpu: fn(&str) -> f64) -> Vec<Claim> {
-    let layers = [Strategy::Thread, Strategy::Inline, Strategy::Adaptive].map(library);
+    let layers = [Strategy::Zccl, Strategy::Inline, Strategy::Adaptive].map(library);
     let layers: Vec<Layer> = [sockets()].into_iter().chain(layers).collect();
     let made = result(test, &layers, |cell| {
         let name = cell.layer.to_string();
         // What is noise of its own is no noise of the round.
-        let own = if name == "thread" { [1.0, 1.0 + noise, 1.0 / (1.0 + noise)] } else { [1.0; 3] };
+        let own = if name == "zccl" { [1.0, 1.0 + noise, 1.0 / (1.0 + noise)] } else { [1.0; 3] };
         let us: Vec<f64> = ROUNDS.iter().zip(own).map(|(r, n)| r * n * times(&name, cell.bytes)).collect();
         Some(Told::each(&us, cpu(&name)))
     });
@@ -42,7 +42,7 @@ const NOBODY_KNOWS: [Holds; 2] = [Holds::CannotTell; 2];
 fn as_there(layer: &str, bytes: u64) -> f64 {
     let network = 10.0 + bytes as f64;
     match layer {
-        "thread" => network + 100.0,
+        "zccl" => network + 100.0,
         "inline" => network + 5.0,
         _ => network,
     }
@@ -58,7 +58,7 @@ fn the_other_way(layer: &str, bytes: u64) -> f64 {
 
 /// Through the thread is faster.
 fn faster(layer: &str, _: u64) -> f64 {
-    if layer == "thread" { 50.0 } else { 100.0 }
+    if layer == "zccl" { 50.0 } else { 100.0 }
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn a_cost_is_removed_or_left_or_not_there() {
 fn processor_time_comes_out_either_way() {
     let takes = "The sender thread takes more CPU time";
     for (cpu, expected) in [
-        ((|layer| if layer == "thread" { 2.0 } else { 1.0 }) as fn(&str) -> f64, YES),
-        (|layer| if layer == "thread" { 0.5 } else { 1.0 }, NO),
+        ((|layer| if layer == "zccl" { 2.0 } else { 1.0 }) as fn(&str) -> f64, YES),
+        (|layer| if layer == "zccl" { 0.5 } else { 1.0 }, NO),
         (|_| 1.0, NOBODY_KNOWS),
     ] {
         assert_eq!(holds(&made(MessageTest::Oneway, as_there, 0.0, cpu), takes), expected);
@@ -132,7 +132,7 @@ fn processor_time_comes_out_either_way() {
 fn one_trial_and_none_decide_nothing() {
     for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
         for rounds in [&[5.0][..], &[]] {
-            let made = result(test, &[sockets(), thread()], |_| Some(Told::each(rounds, 1.0)));
+            let made = result(test, &[sockets(), zccl()], |_| Some(Told::each(rounds, 1.0)));
             let claims = all(test, Some(&Ours { name: "it", result: &made }));
             assert!(!claims.is_empty() && claims.iter().all(|c| c.holds == Holds::CannotTell), "{claims:#?}");
             assert!(claims.iter().all(|c| c.here.contains("unknown")), "{claims:#?}");
@@ -143,7 +143,7 @@ fn one_trial_and_none_decide_nothing() {
 
 #[test]
 fn the_evidence_is_that_of_the_rounds() {
-    let claims = quiet(MessageTest::Oneway, |layer, _| if layer == "thread" { 40.0 } else { 10.0 });
+    let claims = quiet(MessageTest::Oneway, |layer, _| if layer == "zccl" { 40.0 } else { 10.0 });
     assert!(claims[0].here.starts_with("25.0 (25.0 to 25.0) % over 4 B to 32 B"), "{}", claims[0].here);
     assert!(claims[0].says.ends_with("(both ends on one CPU)"), "{}", claims[0].says);
     assert!(claims[4].says.ends_with("(each end on a CPU of its own)"), "{}", claims[4].says);

@@ -11,7 +11,7 @@ type Times = fn(Placement) -> Option<f64>;
 
 fn made(test: MessageTest, times: Times, noise: f64) -> MessageResult {
     let plan = MessagePlan {
-        layers: vec![sockets(), thread(), sendfile()],
+        layers: vec![sockets(), zccl(), sendfile()],
         sizes_bytes: vec![PLACED_BYTES],
         placements: PLACEMENTS.to_vec(),
         ..MessagePlan::paper(test, Place::Lab)
@@ -65,7 +65,7 @@ fn placements_come_out_either_way() {
 fn what_is_absent_is_said_with_what_is_nearest() {
     let without: Times = |p| as_there(p).filter(|_| !p.kernel_client());
     let mut made = made(MessageTest::Oneway, without, 0.0);
-    for layer in [sockets(), thread()] {
+    for layer in [sockets(), zccl()] {
         made.absent.push(AbsentCell {
             placement: Placement::KU,
             layer: Some(layer),
@@ -75,7 +75,7 @@ fn what_is_absent_is_said_with_what_is_nearest() {
     }
     let ours = ours(&made);
     let note = tables(&ours)[0].note.clone().unwrap();
-    let said = "Not there: KU by write+nodelay, KU by thread, because nothing in the kernel sends (nearest: sendfile).";
+    let said = "Not there: KU by write+nodelay, KU by zccl, because nothing in the kernel sends (nearest: sendfile).";
     assert!(note.ends_with(said), "{note}");
     let client = &claims(&ours)[1];
     assert_eq!(client.holds, Holds::CannotTell);

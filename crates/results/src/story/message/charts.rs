@@ -19,7 +19,7 @@ fn line(result: &MessageResult, layer: &Layer) -> Series {
     let of_library = |strategy: &Strategy| match strategy {
         Strategy::Adaptive => "tx",
         Strategy::Inline => "call",
-        Strategy::Thread => "rx",
+        Strategy::Thread | Strategy::Zccl => "rx",
         Strategy::Batch => "lag",
     };
     let (color, look) = match layer {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netfathom_message::strategy::Choice;
-use netfathom_message::{Blocking, Bytes, Config, Connection, Error, PostEnd, Wait};
+use netfathom_message::{Blocking, Bytes, Config, Connection, Error, PostEnd, Received, Wait};
 use netfathom_model::layer::{Side, Strategy};
 use netfathom_sys::cpu::threads_named;
 
@@ -12,11 +12,11 @@ use crate::kind::message::error::EndError;
 use crate::kind::message::ground::Socket;
 use crate::kind::message::kernel::SINK_ROOM;
 
-const CHANNEL: u16 = 0;
+pub const CHANNEL: u16 = 0;
 /// Looks for a thread that has just begun, a millisecond apart.
 const NAMING_LOOKS: u32 = 200;
 /// For the close: what is under way is small.
-const CLOSING: Duration = Duration::from_secs(2);
+pub const CLOSING: Duration = Duration::from_secs(2);
 
 pub struct Library {
     connection: Blocking,
@@ -32,16 +32,11 @@ impl Library {
     /// Opens the connection: the other end does the same meanwhile.
     pub fn new(strategy: Strategy, whose: Side, socket: Socket, load: MessageLoad) -> Result<Self, EndError> {
         let name = format!("nf-{}", whose.name());
-        let mut config =
-            Config { strategy: choice(strategy), name: name.clone().into(), ..Config::default() };
-        make_room(&mut config, load.message_bytes);
-        if load.into_sink {
-            config.limits.window = SINK_ROOM;
-        }
+        let config = config(strategy, &name, load);
         let connection = match socket {
             Socket::Tcp(stream) => Connection::tcp(stream, &config)?,
             Socket::Unix(stream) => Connection::unix(stream, &config)?,
-            Socket::Udp(_) => return Err(EndError::Unexpected("the library needs a stream".into())),
+            Socket::Udp(_) => return Err(no_stream()),
         };
         Ok(Self {
             connection: connection.into(),
@@ -52,6 +47,19 @@ impl Library {
             place: Some(vec![0; load.bulk_bytes]),
         })
     }
+}
+
+pub fn no_stream() -> EndError {
+    EndError::Unexpected("the library needs a stream".into())
+}
+
+pub fn config(strategy: Strategy, name: &str, load: MessageLoad) -> Config {
+    let mut config = Config { strategy: choice(strategy), name: name.to_owned().into(), ..Config::default() };
+    make_room(&mut config, load.message_bytes);
+    if load.into_sink {
+        config.limits.window = SINK_ROOM;
+    }
+    config
 }
 
 /// The library's defaults, unless a message is longer than they allow.
@@ -69,7 +77,7 @@ fn choice(strategy: Strategy) -> Choice {
     match strategy {
         Strategy::Adaptive => Choice::Adaptive,
         Strategy::Inline => Choice::Inline,
-        Strategy::Thread => Choice::Thread,
+        Strategy::Thread | Strategy::Zccl => Choice::Thread,
         Strategy::Batch => Choice::Batch,
     }
 }
@@ -89,11 +97,7 @@ impl End for Library {
     }
 
     fn receive(&mut self) -> Result<u64, EndError> {
-        match self.connection.connection().poll(Wait::Forever, |_| {}) {
-            Ok(arrivals) => Ok(arrivals as u64),
-            Err(Error::PeerClosed) => Ok(0),
-            Err(error) => Err(error.into()),
-        }
+        arrived(self.connection.connection())
     }
 
     fn post(&mut self) -> Result<(), EndError> {
@@ -109,12 +113,7 @@ impl End for Library {
         self.connection.send(CHANNEL, &self.message)?;
         self.flush()?;
         let received = self.connection.connection().receive_post(CHANNEL, Wait::Forever)?;
-        let received = received.ok_or_else(|| EndError::Unexpected("no reply came".into()))?;
-        if received.length != self.bulk.len() {
-            let text = format!("a reply of {} bytes came for one of {}", received.length, self.bulk.len());
-            return Err(EndError::Unexpected(text));
-        }
-        self.place = Some(received.buffer);
+        self.place = Some(whole(received, self.bulk.len())?);
         Ok(())
     }
 
@@ -123,14 +122,39 @@ impl End for Library {
     }
 
     fn threads(&self) -> Option<Vec<u32>> {
-        // A connection has one at least, which gives itself its name when it first runs.
-        for _ in 0..NAMING_LOOKS {
-            let found = threads_named(&self.name).ok()?;
-            if !found.is_empty() {
-                return Some(found);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        None
+        // A connection has one.
+        started(&self.name, 1)
     }
+}
+
+/// Waits for messages; 0 once the peer has closed.
+pub fn arrived(connection: &Connection) -> Result<u64, EndError> {
+    match connection.poll(Wait::Forever, |_| {}) {
+        Ok(arrivals) => Ok(arrivals as u64),
+        Err(Error::PeerClosed) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The buffer of a reply that is as long as it should be.
+pub fn whole(received: Option<Received>, bytes: usize) -> Result<Vec<u8>, EndError> {
+    match received {
+        Some(Received { buffer, length, .. }) if length == bytes => Ok(buffer),
+        Some(Received { length, .. }) => {
+            Err(EndError::Unexpected(format!("a reply of {length} bytes came for one of {bytes}")))
+        }
+        None => Err(EndError::Unexpected("no reply came".into())),
+    }
+}
+
+/// The threads whose name begins so, once there are that many: they give themselves their names when they first run.
+pub fn started(name: &str, least: usize) -> Option<Vec<u32>> {
+    for _ in 0..NAMING_LOOKS {
+        let found = threads_named(name).ok()?;
+        if found.len() >= least {
+            return Some(found);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    None
 }

@@ -1,6 +1,7 @@
 //! An end of a connection: a message layer over a socket.
 
-use netfathom_model::layer::{Form, Layer, Side};
+use netfathom_model::layer::{Form, Layer, Side, Strategy};
+use netfathom_model::plan::MessageTest;
 
 use super::error::EndError;
 use super::ground::Socket;
@@ -10,6 +11,7 @@ mod datagram;
 mod frames;
 mod library;
 mod sendfile;
+mod zccl;
 
 pub use frames::Frames;
 
@@ -76,8 +78,20 @@ pub struct MessageLoad {
     pub into_sink: bool,
 }
 
-/// Puts a layer upon a socket. The other end is made at the same time, in another thread.
-pub fn make(layer: &Layer, whose: Side, socket: Socket, load: MessageLoad) -> Result<Box<dyn End>, EndError> {
+/// Whether a layer has a connection of its own for posts.
+pub fn posts_apart(layer: &Layer, test: MessageTest) -> bool {
+    test == MessageTest::Post && *layer == Layer::Library { strategy: Strategy::Zccl }
+}
+
+/// Puts a layer upon a socket, and one for posts where it has that apart. The other end is made at the same time, in
+/// another thread.
+pub fn make(
+    layer: &Layer,
+    whose: Side,
+    socket: Socket,
+    posts: Option<Socket>,
+    load: MessageLoad,
+) -> Result<Box<dyn End>, EndError> {
     match (layer, socket) {
         (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
             Ok(Box::new(datagram::Datagram::new(*form, socket, load)))
@@ -87,6 +101,9 @@ pub fn make(layer: &Layer, whose: Side, socket: Socket, load: MessageLoad) -> Re
         }
         (Layer::Bare { form, .. }, socket) => {
             Ok(Box::new(bare::Bare::new(*form, layer, whose, socket, load)?))
+        }
+        (Layer::Library { strategy: Strategy::Zccl }, socket) => {
+            Ok(Box::new(zccl::Zccl::new(whose, socket, posts, load)?))
         }
         (Layer::Library { strategy }, socket) => {
             Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
