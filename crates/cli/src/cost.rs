@@ -58,8 +58,13 @@ fn kept(args: &CostArgs) -> Run<'_> {
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {
     let seed = args.seed.unwrap_or_else(plans::fresh_seed);
-    let plan =
-        ReproducePlan { name: netfathom_papers::PROOF.into(), quick: args.quick, tap: TapChoice::Auto, seed };
+    let plan = ReproducePlan {
+        name: netfathom_papers::PROOF.into(),
+        quick: args.quick,
+        tap: TapChoice::Auto,
+        projects: None,
+        seed,
+    };
     reproduce::run_named(&plan, &args.output)
 }
 

@@ -1,11 +1,14 @@
 //! `netfathom reproduce`: the catalogue, or one of its experiments.
 
+use std::fs;
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
-use netfathom_model::plan::ReproducePlan;
+use netfathom_model::plan::{Project, ReproducePlan};
 use netfathom_papers::{Experiment, catalogue};
 
 use crate::args::{OutputArgs, ReproduceArgs};
@@ -46,10 +49,33 @@ fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, 
         name: name.into(),
         quick: args.quick,
         tap: args.tap,
+        projects: args.projects.as_deref().map(projects).transpose()?,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
     };
     experiment.accepts(&plan)?;
     Ok((experiment, plan))
+}
+
+/// The directories with a Makefile in this one, the smallest first.
+fn projects(parent: &Path) -> Result<Vec<Project>> {
+    let failed = || format!("--projects {}: cannot read it", parent.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir(parent).with_context(failed)? {
+        let directory = fs::canonicalize(entry.with_context(failed)?.path()).with_context(failed)?;
+        if directory.join("Makefile").is_file() {
+            let size_bytes = size_bytes(&directory).with_context(failed)?;
+            found.push(Project { directory, size_bytes });
+        }
+    }
+    found.sort_by_key(|project| project.size_bytes);
+    Ok(found)
+}
+
+fn size_bytes(directory: &Path) -> io::Result<u64> {
+    fs::read_dir(directory)?.try_fold(0, |sum, entry| {
+        let (entry, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
+        Ok(sum + if kind.is_dir() { size_bytes(&entry)? } else { fs::symlink_metadata(&entry)?.len() })
+    })
 }
 
 /// Names all that there are, those that are written most alike first.
@@ -122,6 +148,25 @@ mod tests {
         assert_eq!(distance("borodin-tx", "borodin-tx"), 0);
         assert_eq!(distance("borodin-xt", "borodin-tx"), 2);
         assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn projects_rise_in_size_and_have_a_makefile() {
+        let parent = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("large", 5000), ("small", 10), ("none", 0)] {
+            let directory = parent.path().join(name).join("src");
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("one.c"), vec![b' '; bytes]).unwrap();
+            if name != "none" {
+                fs::write(parent.path().join(name).join("Makefile"), "all:\n").unwrap();
+            }
+        }
+        let found = projects(parent.path()).unwrap();
+        let name = |p: &Project| p.directory.file_name().unwrap().to_str().unwrap().to_owned();
+        let all: Vec<_> = found.iter().map(|p| (name(p), p.size_bytes)).collect();
+        assert_eq!(all, [("small".into(), 15), ("large".into(), 5005)]);
+        let error = projects(&parent.path().join("gone")).unwrap_err();
+        assert!(format!("{error:#}").contains("--projects"), "{error:#}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use fleet::{FleetPlan, FleetTest, MOST_HOSTS, as_name, is_name};
 pub use join::{ClockChoice, JoinPlan, Numbering};
 pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use message::{Carrier, MessagePlan, MessageTest, Placement, ProcessorChoice};
-pub use reproduce::ReproducePlan;
+pub use reproduce::{Project, ReproducePlan};
 pub use reverse::{ReversePlan, Variant};
 pub use stack::{InsertedDelay, PcapPlan, StackPlan, StageSet, TapChoice, Until};
 pub use sweep::{Combination, SweepEnds, SweepPlan};

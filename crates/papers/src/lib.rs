@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
-use netfathom_model::record::{ReproduceResult, ReproducedRun};
+use netfathom_model::record::{Measurement, ReproduceResult, ReproducedRun};
+use netfathom_model::verdict::Level;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::{Observer, Progressed};
@@ -102,8 +103,9 @@ impl Experiment {
         if quick { self.quick } else { self.full }
     }
 
-    /// Checks that the plan asks for a tap that this experiment has a use for.
+    /// Checks that the plan asks for nothing that this experiment has no use for.
     pub fn accepts(&self, plan: &ReproducePlan) -> Result<(), PlanError> {
+        qian::accepts(self.name, plan.projects.as_deref())?;
         let TapChoice::Only(tap) = plan.tap else { return Ok(()) };
         if self.taps.contains(&tap) {
             return Ok(());
@@ -145,10 +147,32 @@ fn run_sized(
         }
         let mut of_part =
             PartObserver { whole: &whole, outer: observer, part, number: index + 1, of: parts.len() };
-        let progressed = part.work.run(&mut of_part, stop)?;
+        let progressed = decided(part, plan, &mut of_part, stop)?;
         whole.add(part, progressed);
     }
     Ok(whole.progressed(parts.len()))
+}
+
+/// A run that is VOID decides nothing: in the full form the load is halved until it is not, or twice.
+const HALVED: u32 = 2;
+
+fn decided(
+    part: &Part,
+    plan: &ReproducePlan,
+    observer: &mut PartObserver<'_>,
+    stop: &AtomicBool,
+) -> Result<Progressed<Measurement>, RunError> {
+    let mut progressed = part.work.run(observer, stop)?;
+    let mut lighter = part.work.lighter();
+    for halved in 1..=HALVED {
+        let ends = plan.quick || stop.load(Relaxed) || progressed.verdict.level < Level::Void;
+        let Some(work) = lighter.filter(|_| !ends) else { break };
+        let why = progressed.verdict.reasons;
+        progressed = work.run(observer, stop)?;
+        progressed.findings.push(whole::halved(halved, &why));
+        lighter = work.lighter();
+    }
+    Ok(progressed)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{CostPlan, MessagePlan, ReversePlan, StackPlan, SweepPlan};
+use netfathom_model::profile::Profile;
 use netfathom_model::record::{Measurement, ReproduceResult};
 use netfathom_sys::directory::Directory;
 
@@ -41,10 +42,15 @@ pub trait Work {
         observer: &mut PartObserver<'_>,
         stop: &AtomicBool,
     ) -> Result<Progressed<Measurement>, RunError>;
+
+    /// The same at half the rate, for a machine on which this is VOID; none where there is no rate to choose.
+    fn lighter(&self) -> Option<Box<dyn Work>> {
+        None
+    }
 }
 
 macro_rules! work {
-    ($($plan:ty: $kind:ident),*) => {$(
+    ($($plan:ty: $kind:ident $({ $($more:tt)* })?),*) => {$(
         impl Work for $plan {
             fn run(
                 &self,
@@ -53,11 +59,39 @@ macro_rules! work {
             ) -> Result<Progressed<Measurement>, RunError> {
                 $kind::run(self, observer, stop).map(measured)
             }
+
+            $($($more)*)?
         }
     )*};
 }
 
-work!(StackPlan: stack, ReversePlan: reverse, SweepPlan: sweep, MessagePlan: message, CostPlan: cost);
+work!(
+    StackPlan: stack {
+        fn lighter(&self) -> Option<Box<dyn Work>> {
+            let profile = half_the_rate(&self.profile)?;
+            Some(Box::new(Self { profile, ..self.clone() }))
+        }
+    },
+    ReversePlan: reverse, SweepPlan: sweep, MessagePlan: message, CostPlan: cost
+);
+
+/// As many messages in twice the time.
+fn half_the_rate(profile: &Profile) -> Option<Profile> {
+    match *profile {
+        Profile::Ramp { from_per_s, to_per_s, duration_ns } => Some(Profile::Ramp {
+            from_per_s: from_per_s / 2.0,
+            to_per_s: to_per_s / 2.0,
+            duration_ns: 2 * duration_ns,
+        }),
+        Profile::Triangle { from_per_s, to_per_s, cap_per_s: None, duration_ns } => Some(Profile::Triangle {
+            from_per_s: from_per_s / 2.0,
+            to_per_s: to_per_s / 2.0,
+            cap_per_s: None,
+            duration_ns: 2 * duration_ns,
+        }),
+        _ => None,
+    }
+}
 
 /// The same of any measurement. Raw samples stay behind: no experiment asks for them.
 fn measured<R: Into<Measurement>>(progressed: Progressed<R>) -> Progressed<Measurement> {

@@ -3,7 +3,7 @@
 use netfathom_model::environment::Environment;
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::{Claim, Holds, Measurement, ReproduceResult, ReproducedRun};
-use netfathom_model::verdict::{Finding, Level, Verdict};
+use netfathom_model::verdict::{Finding, Level, Reason, Verdict};
 
 use super::Experiment;
 use super::part::Part;
@@ -114,6 +114,20 @@ impl<'a> Whole<'a> {
     }
 }
 
+/// That a part was measured again with a lighter load, and why.
+pub fn halved(times: u32, why: &[Reason]) -> Finding {
+    let void = why.iter().filter(|reason| reason.level == Level::Void).map(|reason| reason.text.as_str());
+    Finding {
+        seen: format!(
+            "the rates are a {} of what the experiment has",
+            ["half", "quarter"][times as usize - 1]
+        ),
+        cause: "with higher ones the run was VOID, which decides nothing".into(),
+        evidence: void.collect::<Vec<_>>().join("; "),
+        remedy: "keep others off this machine for the experiment's own rates".into(),
+    }
+}
+
 /// Figures that are not to be used decide nothing; what they would say is told all the same.
 fn leave_undecided(claim: &mut Claim) {
     let alone = match claim.holds {
@@ -141,7 +155,8 @@ mod tests {
 
     #[test]
     fn one_of_many_that_are_counted_makes_nothing_void() {
-        let plan = ReproducePlan { name: PROOF.into(), quick: true, tap: TapChoice::Auto, seed: 1 };
+        let plan =
+            ReproducePlan { name: PROOF.into(), quick: true, tap: TapChoice::Auto, projects: None, seed: 1 };
         let whole = Whole::new(find(PROOF).unwrap(), &plan, Vec::new());
         let one_of_many = Part::new("one of many", fixture::reverse(&[]).plan).counted();
         let alone = Part::new("alone", fixture::reverse(&[]).plan);

@@ -1,5 +1,7 @@
 //! Arguments of `netfathom reproduce`.
 
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 use netfathom_model::plan::TapChoice;
 
@@ -27,6 +29,9 @@ pub struct ReproduceArgs {
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(&TAPS[..TAPS.len() - 2]), default_value = "auto")]
     pub tap: TapChoice,
+    /// What qian-make builds: a directory with four projects, each in a directory with a Makefile [default: generated ones]
+    #[arg(long, value_name = "DIR")]
+    pub projects: Option<PathBuf>,
     /// Makes a run repeat its choices [default: drawn anew]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,

@@ -1,5 +1,7 @@
 //! The plan of `netfathom reproduce`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,17 @@ pub struct ReproducePlan {
     pub quick: bool,
     /// How link-layer times are taken.
     pub tap: TapChoice,
+    /// What make builds instead of generated projects, the smallest first.
+    pub projects: Option<Vec<Project>>,
     /// Makes a run repeat its choices.
     pub seed: u64,
+}
+
+/// The sources of a program, with a Makefile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Project {
+    /// Where they are.
+    pub directory: PathBuf,
+    /// Of all its files.
+    pub size_bytes: u64,
 }

@@ -15,6 +15,19 @@ const ALWAYS: [&str; 3] = [
      tracepoints where that may be, otherwise by seccomp notification.",
 ];
 
+fn projects(plan: &ReproducePlan) -> String {
+    let Some(real) = &plan.projects else {
+        return "The projects are generated: plain C files of the same size, in four numbers, of 5 MB at most; --projects DIR \
+                takes real ones."
+            .into();
+    };
+    let each = real.iter().map(|project| {
+        let name = project.directory.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} of {:.1} MB", project.size_bytes as f64 / 1e6)
+    });
+    format!("The projects are {}.", each.collect::<Vec<_>>().join(", "))
+}
+
 pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) -> Vec<String> {
     let mut told: Vec<String> = ALWAYS.map(Into::into).into();
     if original.who == TCPDUMP.who {
@@ -26,12 +39,12 @@ pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) ->
                 .into(),
         );
     } else {
-        told.push(
-            "The projects are generated: plain C files of the same size, in four numbers, of 5 MB at most. The paper's were \
-             hbench-OS, httperf 0.8, ltp-full and a kernel, of 350 kB to 187 MB. make starts together with the tar, and \
-             ends when it is done; the tar compresses with gzip, so that it needs a processor as the paper's did."
-                .into(),
-        );
+        told.push(format!(
+            "{} The paper's were hbench-OS, httperf 0.8, ltp-full and a kernel, of 350 kB to 187 MB. make starts together \
+             with the tar, and ends when it is done; the tar compresses with gzip, so that it needs a processor as the \
+             paper's did.",
+            projects(plan)
+        ));
     }
     if plan.quick {
         told.push("The short form: a smaller tree and fewer trials.".into());

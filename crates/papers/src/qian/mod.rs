@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netfathom_model::plan::ReproducePlan;
+use netfathom_model::plan::{PlanError, Project, ReproducePlan};
 use netfathom_model::record::{BesideTable, Claim, Figure};
 
 use super::ground::Ground;
@@ -26,6 +26,8 @@ use ours::Ours;
 
 const SOURCE: &str = "Qian & Wang 2006, method for evaluating real performance costs of applications";
 
+const MAKE: &str = "qian-make";
+
 pub static EXPERIMENTS: [Experiment; 3] = [
     Experiment {
         name: "qian-tcpdump",
@@ -33,17 +35,17 @@ pub static EXPERIMENTS: [Experiment; 3] = [
         source: SOURCE,
         shows: "the slowdown and PCost of a tar beside `tcpdump -eX -s0` under five loads of UDP and none",
         quick: Duration::from_secs(100),
-        full: Duration::from_secs(1800),
+        full: Duration::from_secs(5400),
         needs: Needs::Root,
         taps: &[],
         parts: |ground| Ok(vec![Part::new(plans::TCPDUMP, plans::tcpdump(ground))]),
         tell: |plan, runs| tell(plan, Ours::of(runs).as_ref(), &originals::TCPDUMP),
     },
     Experiment {
-        name: "qian-make",
+        name: MAKE,
         title: "What a make takes from a tar as the project grows",
         source: SOURCE,
-        shows: "the slowdown and PCost of a tar beside make on four C projects of rising size",
+        shows: "the slowdown and PCost of a tar beside make on four C projects of rising size; --projects DIR takes real ones",
         quick: Duration::from_secs(100),
         full: Duration::from_secs(1200),
         needs: Needs::Nothing,
@@ -77,6 +79,21 @@ fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Ori
         if of_tcpdump { [times::claims(ours), steps::claims(ours)].concat() } else { Vec::new() };
     let claims: Vec<Claim> = [claims::all(original, ours), of_tcpdump].concat();
     Told { differences: differences::of(plan, original, ours), tables, figures, claims, ..Told::default() }
+}
+
+/// Checks that only make is to build projects, as many as it needs.
+pub fn accepts(name: &str, projects: Option<&[Project]>) -> Result<(), PlanError> {
+    let needed = originals::MAKE.levels.len();
+    match projects {
+        Some(_) if name != MAKE => {
+            Err(PlanError::Conflict(format!("--projects: {name} builds none; only {MAKE} does")))
+        }
+        Some(projects) if projects.len() != needed => Err(PlanError::Conflict(format!(
+            "--projects: it has {} directories with a Makefile, and {MAKE} needs {needed}",
+            projects.len()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// What both experiments and their tests ask of a ground.

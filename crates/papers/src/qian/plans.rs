@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, MarkMeans, PAPER_FRAME_BYTES,
-    Subject, WhenEnded,
+    Project, Subject, WhenEnded,
 };
 use netfathom_model::record::Measurement;
 use netfathom_model::units::parse_number;
@@ -25,6 +25,9 @@ pub const INTERCEPT: &str = "interception";
 
 /// The paper's tree: entries and bytes.
 const PAPER_TREE: (u32, u64) = (12_688, 187_000_000);
+/// The same entries in larger files: a tar of it takes ten times as long and more as the second after which tcpdump
+/// gets its packets at the latest.
+const LONG_TREE: (u32, u64) = (PAPER_TREE.0, 4 * PAPER_TREE.1);
 /// That of the short form: a tar of it takes some tenths of a second.
 const SHORT_TREE: (u32, u64) = (1_000, 14_700_000);
 /// What tcpdump needs until it captures.
@@ -32,8 +35,8 @@ const SETTLE_NS: u64 = 500_000_000;
 const GRACE_NS: u64 = 3_000_000_000;
 
 /// A tar, and nothing beside it yet. It compresses: most of the paper's processor time is in user mode (table 1).
-fn tar(ground: &Ground<'_>) -> CostPlan {
-    let (entries, bytes) = if short(ground) { SHORT_TREE } else { PAPER_TREE };
+fn tar(ground: &Ground<'_>, full: (u32, u64), most_s: f64) -> CostPlan {
+    let (entries, bytes) = if short(ground) { SHORT_TREE } else { full };
     let kind = BenchmarkKind::Tar { gzip: true, entries, bytes, cold: false, directory: None, early: false };
     CostPlan {
         subject: Subject::Nothing,
@@ -45,7 +48,7 @@ fn tar(ground: &Ground<'_>) -> CostPlan {
         precision: 0.01,
         least_blocks: ground.trials(3, 5),
         most_blocks: 200,
-        most_ns: ground.length_ns(60.0, 1500.0),
+        most_ns: ground.length_ns(60.0, most_s),
         settle_ns: SETTLE_NS,
         grace_ns: GRACE_NS,
         // On another processor than the tar's the program would take little from it.
@@ -74,13 +77,14 @@ pub fn tcpdump(ground: &Ground<'_>) -> CostPlan {
         subject: Subject::Command { argv },
         load: Some(CostLoad::Udp { frame_bytes: PAPER_FRAME_BYTES }),
         levels: std::iter::once(none).chain(originals::TCPDUMP.levels.iter().map(level)).collect(),
-        ..tar(ground)
+        ..tar(ground, LONG_TREE, 5400.0)
     }
 }
 
-/// make on projects that are generated for it.
+/// make on projects that are copied or generated for it.
 pub struct Make {
     plan: CostPlan,
+    projects: Option<Vec<Project>>,
     short: bool,
 }
 
@@ -91,9 +95,9 @@ pub fn make(ground: &Ground<'_>) -> Make {
         levels: originals::MAKE.levels.iter().map(level).collect(),
         settle_ns: 0,
         when_ended: WhenEnded::Fine,
-        ..tar(ground)
+        ..tar(ground, PAPER_TREE, 1500.0)
     };
-    Make { plan, short: short(ground) }
+    Make { plan, projects: ground.plan.projects.clone(), short: short(ground) }
 }
 
 impl Work for Make {
@@ -102,8 +106,12 @@ impl Work for Make {
         observer: &mut PartObserver<'_>,
         stop: &AtomicBool,
     ) -> Result<Progressed<Measurement>, RunError> {
-        let projects = projects::generate(&env::temp_dir(), &originals::MAKE, self.short)
-            .map_err(CostError::Benchmark)?;
+        let (parent, original) = (env::temp_dir(), &originals::MAKE);
+        let projects = match &self.projects {
+            Some(real) => projects::copy(&parent, original, real),
+            None => projects::generate(&parent, original, self.short),
+        };
+        let projects = projects.map_err(CostError::Benchmark)?;
         let directory = projects.path().join(netfathom_model::plan::LEVEL_WORD);
         let argv = ["make", "-s", "-B", "-C", &directory.to_string_lossy()].map(String::from).to_vec();
         let plan = CostPlan { subject: Subject::Command { argv }, ..self.plan.clone() };
@@ -127,6 +135,6 @@ pub fn intercept(ground: &Ground<'_>) -> CostPlan {
         means: Some(MarkMeans::Tracepoints),
         precision: 0.002,
         cpu: Vec::new(),
-        ..tar(ground)
+        ..tar(ground, PAPER_TREE, 1500.0)
     }
 }

@@ -1,9 +1,11 @@
-//! C projects of rising size, generated: programs that compile without anything else.
+//! C projects of rising size: copies of real ones, or generated ones that compile without anything else.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::Command;
 
+use netfathom_model::plan::Project;
 use netfathom_sys::directory::Directory;
 
 use super::originals::Original;
@@ -24,6 +26,22 @@ pub fn generate(parent: &Path, original: &Original, short: bool) -> Result<Workp
         let made = place.directory().make(level.ours).and_then(|directory| project(&directory, files));
         let path = place.path().join(level.ours);
         made.map_err(|e| format!("cannot make a C project in {}: {e}", path.display()))?;
+    }
+    Ok(place)
+}
+
+/// Copies real ones below a directory, each under the name of its level; they are removed with the result.
+pub fn copy(parent: &Path, original: &Original, projects: &[Project]) -> Result<Workplace, String> {
+    let place =
+        Workplace::create(parent, workplace::PROJECTS).map_err(|e| format!("cannot make C projects: {e}"))?;
+    for (level, project) in original.levels.iter().zip(projects) {
+        let (from, to) = (&project.directory, place.path().join(level.ours));
+        let failed = |why: String| format!("cannot copy {} to {}: {why}", from.display(), to.display());
+        let copied = Command::new("cp").arg("-a").arg("--").arg(from).arg(&to).output();
+        let copied = copied.map_err(|e| failed(format!("cp: {e}")))?;
+        if !copied.status.success() {
+            return Err(failed(String::from_utf8_lossy(&copied.stderr).trim().to_owned()));
+        }
     }
     Ok(place)
 }
@@ -71,6 +89,29 @@ mod tests {
 
     use super::super::originals::MAKE;
     use super::*;
+
+    #[test]
+    fn real_projects_are_copied_under_the_names_of_the_levels() {
+        let (from, parent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let projects: Vec<Project> = (1..=MAKE.levels.len() as u64)
+            .map(|size_bytes| {
+                let directory = from.path().join(format!("project {size_bytes}"));
+                fs::create_dir_all(directory.join("src")).unwrap();
+                fs::write(directory.join("src/Makefile"), vec![b'#'; size_bytes as usize]).unwrap();
+                Project { directory, size_bytes }
+            })
+            .collect();
+        let place = copy(parent.path(), &MAKE, &projects).unwrap();
+        for (level, project) in MAKE.levels.iter().zip(&projects) {
+            let copied = fs::read(place.path().join(level.ours).join("src/Makefile")).unwrap();
+            assert_eq!(copied.len() as u64, project.size_bytes);
+        }
+        drop(place);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+        let gone = Project { directory: from.path().join("gone"), size_bytes: 1 };
+        let error = copy(parent.path(), &MAKE, &[gone]).unwrap_err();
+        assert!(error.contains("gone") && error.contains("No such file"), "{error}");
+    }
 
     #[test]
     fn the_projects_compile_and_rise_in_size() {

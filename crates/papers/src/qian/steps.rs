@@ -4,6 +4,7 @@
 use netfathom_model::record::{Claim, Holds, Whose};
 use netfathom_stats::{Estimate, between_trials};
 
+use super::claims::in_a_short_tar;
 use super::originals::{Level, TCPDUMP};
 use super::ours::Ours;
 use crate::claim::{above, written};
@@ -14,7 +15,7 @@ const LOST: f64 = 0.001;
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [_, first, second, third, last] = TCPDUMP.levels else { return Vec::new() };
     // From 40 to 80 Mbit/s its own table rises as slowly as from 8 to 24.
-    vec![steps([first, second, third], ours), loses(last, ours)]
+    vec![in_a_short_tar(steps([first, second, third], ours), &TCPDUMP, ours), loses(last, ours)]
 }
 
 /// Points of PCost a Mbit/s on each step. The first begins without a load, where there is no PCost.
