@@ -58,8 +58,8 @@ pub use stack::{
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{
-    Checksum, Served, TcpState, TransferCost, TransferEnd, TransferResult, TransferStream, UdpCounts, Way,
-    ZeroCopied,
+    Checksum, Packet, Packets, Served, Spread, TcpState, TransferCost, TransferEnd, TransferResult,
+    TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
     WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchStage, WatchWaits, WatchedProcess,

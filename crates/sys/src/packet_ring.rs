@@ -38,11 +38,18 @@ pub enum CaptureDirection {
     Both,
 }
 
-/// What is captured: UDP datagrams, IPv4 or IPv6, in Ethernet frames. Of a datagram in
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    Tcp,
+    Udp,
+}
+
+/// What is captured: one protocol over IPv4 or IPv6, in Ethernet frames. Of a datagram in
 /// fragments the first one over IPv4, none over IPv6; none behind IPv6 extension headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub way: CaptureDirection,
+    pub protocol: Protocol,
     /// To which port; `None`: to any.
     pub port: Option<u16>,
     /// How many bytes of each are kept, link-layer header included; at least 1.

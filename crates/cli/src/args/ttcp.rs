@@ -105,6 +105,9 @@ pub struct TtcpArgs {
     /// Show what limited the transfer and what to do
     #[arg(long)]
     pub explain: bool,
+    /// Show this many packets of the first connection, the times between all, and how many have PSH; needs CAP_NET_RAW
+    #[arg(help_heading = TRANSFER, long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub packets: Option<u32>,
     /// Print progress at this interval
     #[arg(short, long, value_name = "TIME", value_parser = parse_time)]
     pub interval: Option<u64>,
@@ -206,6 +209,7 @@ impl TtcpArgs {
             streams: self.parallel,
             interval_ns: self.interval,
             explain: self.explain,
+            packets: self.packets,
             zero_copy: self.zero_copy,
             pace_bits_per_s: self.pace,
             congestion: self.congestion.clone(),

@@ -150,6 +150,7 @@ impl Classic<'_> {
             self.say(format_args!("sha256 {}, the same at both ends", checksum.sha256));
         }
         self.uncopied(result);
+        self.packets(result);
         self.cost(result);
         self.found(progressed);
         // That nobody confirms a datagram is no news.

@@ -90,6 +90,8 @@ pub struct TransferPlan {
     pub interval_ns: Option<u64>,
     /// Whether the connection is watched, so that it can be told what held it up.
     pub explain: bool,
+    /// Whether packets of the first connection are captured, and how many of them are shown.
+    pub packets: Option<u32>,
     /// Whether data that is made up goes without a copy (MSG_ZEROCOPY), and it is told how much
     /// of any data did.
     pub zero_copy: bool,
@@ -141,6 +143,7 @@ impl TransferPlan {
             streams: 1,
             interval_ns: None,
             explain: false,
+            packets: None,
             zero_copy: false,
             pace_bits_per_s: None,
             congestion: None,

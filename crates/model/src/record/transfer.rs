@@ -33,6 +33,53 @@ pub struct TransferResult {
     pub cost: Option<TransferCost>,
     /// What held it up, where that was asked for.
     pub explanation: Option<Explanation>,
+    /// Packets of the first stream, where they were asked for.
+    pub packets: Option<Packets>,
+}
+
+/// Packets of a connection, captured at the device of the end that sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Packets {
+    /// So many from the beginning on were looked at.
+    pub seen: u64,
+    /// Those of them with data.
+    pub segments: u64,
+    /// The median segment.
+    pub segment_bytes: u64,
+    /// Segments with PSH.
+    pub pushed: u64,
+    /// From a segment to the next.
+    pub between: Option<Spread>,
+    /// From a segment to the acknowledgement that covers it.
+    pub acknowledged: Option<Spread>,
+    /// As many as were asked for, from the middle on.
+    pub shown: Vec<Packet>,
+}
+
+/// Times between packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// The median.
+    pub p50_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+/// A packet of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Packet {
+    /// After the first one that was captured.
+    pub at_ns: u64,
+    /// From the end that sends the data.
+    pub sent: bool,
+    /// Whether PSH is set.
+    pub push: bool,
+    /// Its data.
+    pub bytes: u32,
+    /// Of what is sent, the number of its first byte; those of the connection count from 1.
+    pub first_byte: u64,
+    /// Of what comes back, the byte that is expected next.
+    pub acknowledged: u64,
 }
 
 impl TransferResult {

@@ -14,6 +14,7 @@ const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at pea
                               10.35 µs, 17.97 and 60.23 µs on the three platforms";
 /// Where the incoming one does, without a number.
 const INCOMING_FALLS: &str = "incoming paper, abstract and graphs 1 to 6; it prints no number of it";
+const SLOPES: &str = "incoming paper, graphs 4 to 6 and the text below them; it prints no number of it";
 
 /// In the paper's own form: the mean at peak is below the mean over everything.
 pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
@@ -64,6 +65,7 @@ pub fn less_at_high_rates(direction: Direction, ours: &StackResult, slope: Optio
         },
         there: match direction {
             Direction::Tx => OUTGOING_FALLS.into(),
+            Direction::Rx if slope.is_some() => SLOPES.into(),
             Direction::Rx => INCOMING_FALLS.into(),
         },
         here: format!(

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use netfathom_model::plan::{MessagePlan, MessageTest, ProcessorChoice, ReproducePlan};
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice, ReproducePlan};
 use netfathom_model::record::ReproducedRun;
 
 use super::ground::Ground;
@@ -138,8 +138,12 @@ const ANOMALY: Experiment = Experiment {
     needs: Needs::Nothing,
     taps: &[],
     parts: |ground| {
-        let sizes = Part::new(plans::SIZES, plans::stalled_sizes(ground));
-        Ok(vec![Part::new(plans::ANOMALY, plans::anomaly(ground)), sizes])
+        let network = || Part::new(plans::NETWORK, plans::stalled_network(ground));
+        let parts = [
+            Part::new(plans::ANOMALY, plans::anomaly(ground)),
+            Part::new(plans::SIZES, plans::stalled_sizes(ground)),
+        ];
+        Ok(parts.into_iter().chain((ground.place() == Place::Lab).then(network)).collect())
     },
     tell: tell_anomaly,
 };
@@ -188,12 +192,14 @@ fn tell_anomaly(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
     let all = messages(runs);
     let (ours, sizes) = (ours::named(&all, plans::ANOMALY), ours::named(&all, plans::SIZES));
     let (ours, sizes) = (ours.as_ref(), sizes.as_ref());
-    let size_claims = sizes.map(|of| vec![sizes::constant(of)]).unwrap_or_default();
+    let network = ours::named(&all, plans::NETWORK);
+    let size_claims = sizes.map(sizes::constant).into_iter();
+    let elsewhere = size_claims.chain(network.as_ref().map(anomaly::over_network)).collect();
     Told {
         differences: differences::of_anomaly(plan, ours),
         tables: vec![anomaly::table(ours)],
         figures: sizes.and_then(sizes::figure).into_iter().chain(anomaly::figure(ours)).collect(),
-        claims: [anomaly::claims(ours), size_claims].concat(),
+        claims: [anomaly::claims(ours), elsewhere].concat(),
         ..Told::default()
     }
 }

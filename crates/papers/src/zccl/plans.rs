@@ -12,6 +12,7 @@ pub const PINGPONG: &str = "pingpong";
 pub const POST: &str = "post";
 pub const ANOMALY: &str = "anomaly";
 pub const SIZES: &str = "sizes";
+pub const NETWORK: &str = "network";
 
 /// Test 2 (7.6.2).
 pub const PLACED_BYTES: u64 = 32;
@@ -109,6 +110,11 @@ pub fn stalled_sizes(ground: &Ground<'_>) -> MessagePlan {
     }
 }
 
+/// Two writes a message over a network as the paper's.
+pub fn stalled_network(ground: &Ground<'_>) -> MessagePlan {
+    over_ethernet(MessagePlan { layers: vec![two_writes(&[])], ..anomaly(ground) }, ground)
+}
+
 fn two_writes(options: &[(SocketOption, Option<Side>)]) -> Layer {
     Layer::Bare { form: Form::Two, options: options.to_vec() }
 }
@@ -131,10 +137,12 @@ pub enum Expected {
     /// The stall is gone: the paper proposes it, without a trial.
     Proposed,
     Gone,
+    /// A hundredth of two writes.
+    Library,
 }
 
 /// The stalled ones first, then what helps.
-pub fn ways() -> [WriteStyle; 10] {
+pub fn ways() -> [WriteStyle; 11] {
     use SocketOption::{Cork, More, NoDelay, QuickAck};
     let two = |options: &[_], words, expected| WriteStyle { layer: two_writes(options), words, expected };
     let bare = |form, words, expected| WriteStyle {
@@ -153,6 +161,7 @@ pub fn ways() -> [WriteStyle; 10] {
         two(&[(QuickAck, None)], "TCP_QUICKACK, both ends", Expected::Gone),
         bare(Form::Writev, "writev", Expected::Gone),
         bare(Form::Write, "one write", Expected::Gone),
+        WriteStyle { layer: zccl(), words: "the library", expected: Expected::Library },
     ]
 }
 

@@ -26,7 +26,7 @@ mod stack;
 mod stages;
 pub(crate) mod standing;
 mod sweep;
-mod transfer;
+pub mod transfer;
 mod watch;
 
 use netfathom_model::record::{LeftOut, Measurement, Record};

@@ -9,7 +9,7 @@ use libc::{
     BPF_W, sock_filter,
 };
 
-use super::{CaptureDirection, Options, set_option};
+use super::{CaptureDirection, Options, Protocol, set_option};
 
 /// Where a jump goes that refuses the packet, until the length of the program is known.
 const REFUSE: u8 = u8::MAX;
@@ -21,10 +21,9 @@ const IPV4: u32 = 14;
 const IPV4_FRAGMENT: u32 = IPV4 + 6;
 const IPV4_PROTOCOL: u32 = IPV4 + 9;
 const IPV6_NEXT_HEADER: u32 = 14 + 6;
-const IPV6_UDP: u32 = 14 + 40;
-const UDP_TO_PORT: u32 = 2;
+const IPV6_PAYLOAD: u32 = 14 + 40;
+const TO_PORT: u32 = 2;
 
-const UDP: u32 = libc::IPPROTO_UDP as u32;
 /// The bits of the place of a fragment: 0 in the first one, and in whole packets.
 const FRAGMENT_PLACE: u32 = 0x1fff;
 
@@ -62,10 +61,17 @@ fn program(options: &Options) -> Vec<sock_filter> {
     code
 }
 
+fn number(protocol: Protocol) -> u32 {
+    match protocol {
+        Protocol::Tcp => libc::IPPROTO_TCP as u32,
+        Protocol::Udp => libc::IPPROTO_UDP as u32,
+    }
+}
+
 fn ipv6(options: &Options) -> Vec<sock_filter> {
-    let mut code = vec![load(BPF_B, IPV6_NEXT_HEADER), jump(BPF_JEQ, UDP, 0, REFUSE)];
+    let mut code = vec![load(BPF_B, IPV6_NEXT_HEADER), jump(BPF_JEQ, number(options.protocol), 0, REFUSE)];
     if let Some(port) = options.port {
-        code.push(load(BPF_H, IPV6_UDP + UDP_TO_PORT));
+        code.push(load(BPF_H, IPV6_PAYLOAD + TO_PORT));
         code.push(jump(BPF_JEQ, port.into(), 0, REFUSE));
     }
     code.push(give(options.snaplen));
@@ -76,7 +82,7 @@ fn ipv4(options: &Options) -> Vec<sock_filter> {
     let mut code = vec![
         jump(BPF_JEQ, libc::ETH_P_IP as u32, 0, REFUSE),
         load(BPF_B, IPV4_PROTOCOL),
-        jump(BPF_JEQ, UDP, 0, REFUSE),
+        jump(BPF_JEQ, number(options.protocol), 0, REFUSE),
         // Only the first fragment has ports, and a message is to be seen once.
         load(BPF_H, IPV4_FRAGMENT),
         jump(BPF_JSET, FRAGMENT_PLACE, REFUSE, 0),
@@ -84,7 +90,7 @@ fn ipv4(options: &Options) -> Vec<sock_filter> {
     if let Some(port) = options.port {
         // The length of the IP header goes into the index register.
         code.push(instruction(BPF_LDX | BPF_MSH | BPF_B, IPV4));
-        code.push(instruction(BPF_LD | BPF_IND | BPF_H, IPV4 + UDP_TO_PORT));
+        code.push(instruction(BPF_LD | BPF_IND | BPF_H, IPV4 + TO_PORT));
         code.push(jump(BPF_JEQ, port.into(), 0, REFUSE));
     }
     code.push(give(options.snaplen));

@@ -14,7 +14,7 @@ const SIX: [Ipv6Addr; 2] =
     [Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2)];
 
 fn options(way: CaptureDirection, port: u16) -> Options {
-    Options { way, port: Some(port), snaplen: 128, bytes: 1 << 20 }
+    Options { way, protocol: Protocol::Udp, port: Some(port), snaplen: 128, bytes: 1 << 20 }
 }
 
 #[derive(Debug)]
@@ -158,7 +158,13 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
     let (sender, reader) = lab.pair();
     let (foreign, _other_reader) = lab.pair();
     let open = |port| {
-        let options = Options { way: CaptureDirection::Out, port, snaplen: 46, bytes: 1 << 20 };
+        let options = Options {
+            way: CaptureDirection::Out,
+            protocol: Protocol::Udp,
+            port,
+            snaplen: 46,
+            bytes: 1 << 20,
+        };
         lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap()
     };
     let (mut ours, mut any) = (open(Some(port(&reader))), open(None));

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_model::record::TransferResult;
+use netfathom_results::story::transfer;
 
 use super::Classic;
 use crate::output;
@@ -16,6 +17,18 @@ impl Classic<'_> {
     pub(super) fn found(&self, progressed: &Progressed<TransferResult>) {
         for finding in &progressed.findings {
             self.tell(&format!("{}: {}; {}", finding.seen, finding.cause, finding.remedy));
+        }
+    }
+
+    /// Packets as in the book's figure 4.12.
+    pub(super) fn packets(&self, result: &TransferResult) {
+        let Some(seen) = &result.packets else { return };
+        self.tell(&transfer::packet_words(seen));
+        let peer = result.peer.as_deref().unwrap_or_default();
+        for packet in &seen.shown {
+            let (from, to) = if packet.sent { (&*result.local, peer) } else { (peer, &*result.local) };
+            let at_s = packet.at_ns as f64 / 1e9;
+            self.say(format_args!("{at_s:.6} {from} > {to}: {}", transfer::packet(packet)));
         }
     }
 

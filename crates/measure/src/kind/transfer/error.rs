@@ -28,6 +28,8 @@ pub enum TransferError {
     Congestion { name: String, available: String, source: io::Error },
     #[error("cannot {action}: {source}")]
     Socket { action: &'static str, source: io::Error },
+    #[error("cannot show packets: {0}; leave --packets out")]
+    Packets(String),
     #[error("standard {which} is closed: {remedy}")]
     Closed {
         /// `input` or `output`.

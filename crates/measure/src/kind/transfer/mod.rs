@@ -39,6 +39,7 @@ mod incoming;
 mod live;
 mod outgoing;
 mod pace;
+mod packets;
 mod report;
 mod sample_series;
 mod segments;

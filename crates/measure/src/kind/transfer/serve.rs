@@ -209,6 +209,7 @@ impl House {
             served: Some(counts.served),
             cost: None,
             explanation: None,
+            packets: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use netfathom_model::record::{TransferEnd, TransferResult, TransferStream, Way};
 use netfathom_sys::endpoint;
 
 use super::ends::{self, End};
+use super::packets::Capture;
 use super::{Around, TransferError};
 
 pub(super) struct Moved {
@@ -26,13 +27,17 @@ pub(super) fn transmit(
     sending: Moving,
 ) -> Result<TransferResult, TransferError> {
     let ends = ends::connect(plan, around)?;
-    thread::scope(|scope| {
+    let first = ends.first().and_then(|end| Some((end.local, end.peer?)));
+    let packets = plan.packets.and(first).map(|(local, peer)| Capture::start(local, peer)).transpose()?;
+    let mut result = thread::scope(|scope| {
         let mut streams = Streams::new(scope, plan);
         for end in ends {
             streams.start(end, around, sending)?;
         }
-        Ok(streams.result())
-    })
+        Ok::<_, TransferError>(streams.result())
+    })?;
+    result.packets = packets.zip(plan.packets).map(|(capture, shown)| capture.end(shown as usize));
+    Ok(result)
 }
 
 pub(super) struct Streams<'scope, 'env> {
@@ -102,6 +107,7 @@ pub(super) fn result(
         served: None,
         cost: None,
         explanation: None,
+        packets: None,
     }
 }
 

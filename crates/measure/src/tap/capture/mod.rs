@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
 pub use netfathom_sys::packet_ring::CaptureDirection;
-use netfathom_sys::packet_ring::{Options, PacketRing};
+use netfathom_sys::packet_ring::{Options, PacketRing, Protocol};
 
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
@@ -42,7 +42,13 @@ impl By {
 
 /// Whether packets can be captured here, found out at the loopback device.
 pub fn probe(by: &By, out_at_lo: bool) -> Result<(), CaptureTapError> {
-    let options = Options { way: CaptureDirection::In, port: None, snaplen: SNAPLEN, bytes: 0 };
+    let options = Options {
+        way: CaptureDirection::In,
+        protocol: Protocol::Udp,
+        port: None,
+        snaplen: SNAPLEN,
+        bytes: 0,
+    };
     PacketRing::open(link::read("lo")?.index, &options)?;
     match by {
         By::Ring => Ok(()),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::packet_ring::{Options, PacketRing};
+use netfathom_sys::packet_ring::{Options, PacketRing, Protocol};
 use netfathom_sys::{cpu, link};
 
 use super::{BUFFER_BYTES, CaptureTapError, Captured, SNAPLEN, Task};
@@ -32,7 +32,13 @@ pub(super) struct RingCapture {
 
 /// Opens the ring and the file, and starts the thread.
 pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<RingCapture, CaptureTapError> {
-    let options = Options { way: task.way, port: task.port, snaplen: SNAPLEN, bytes: BUFFER_BYTES };
+    let options = Options {
+        way: task.way,
+        protocol: Protocol::Udp,
+        port: task.port,
+        snaplen: SNAPLEN,
+        bytes: BUFFER_BYTES,
+    };
     let file = |source| CaptureTapError::File { file: task.to.path.clone(), source };
     let out = BufWriter::with_capacity(FILE_BUFFER_BYTES, task.to.file.try_clone().map_err(file)?);
     // Every device that leads to another host through our labs, and lo, looks like Ethernet.

@@ -129,6 +129,12 @@ impl TransferPlan {
                 return conflict("--pace is for the transmitter: give it with -t".into());
             }
         }
+        if let Some(packets) = self.packets {
+            range("packets", packets.into(), 1, 100)?;
+            if self.role == Role::Receive {
+                return conflict("--packets is for the transmitter: give it with -t".into());
+            }
+        }
         if self.zero_copy && self.checksum {
             return conflict("--zero-copy: a checksum needs to see the bytes: leave --checksum out".into());
         }
@@ -147,6 +153,7 @@ impl TransferPlan {
             (self.streams > 1, "parallel"),
             (self.serve.is_some(), "serve"),
             (self.explain, "explain"),
+            (self.packets.is_some(), "packets"),
             (self.zero_copy, "zero-copy"),
             (self.congestion.is_some(), "congestion"),
         ];

@@ -15,11 +15,12 @@ use super::{Body, Story, Words, counted, place::Site};
 impl Story for ReproduceResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
+        // As the paper draws them, and first to be seen in a report; the short view of a terminal leaves them out.
+        figures::draw(&mut page, self);
         claims(&mut page, self);
         page.heading("Source");
         page.text(&self.title);
         page.text(&self.source);
-        figures::draw(&mut page, self);
         for table in &self.tables {
             tables::draw(&mut page, table);
         }

@@ -3,8 +3,8 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::print::{bit_rate, bytes, count, percent, time};
 use netfathom_model::record::{
-    CallTimes, Cause, Explanation, Served, TcpState, TransferCost, TransferEnd, TransferResult,
-    TransferStream, UdpCounts, ZeroCopied,
+    CallTimes, Cause, Explanation, Packet, Packets, Served, Spread, TcpState, TransferCost, TransferEnd,
+    TransferResult, TransferStream, UdpCounts, ZeroCopied,
 };
 use netfathom_model::units::format_duration;
 
@@ -214,4 +214,31 @@ pub(super) fn datagram_words(udp: &UdpCounts) -> Words {
         ("tried again, the device being full", udp.retried),
     ];
     counts.map(|(name, count)| (name, count.to_string())).to_vec()
+}
+
+/// Such as `P 8193:9641(1448)` and `. ack 9641`.
+pub fn packet(packet: &Packet) -> String {
+    let flags = if packet.push { "P" } else { "." };
+    if packet.sent {
+        let end = packet.first_byte + u64::from(packet.bytes);
+        return format!("{flags} {}:{end}({})", packet.first_byte, packet.bytes);
+    }
+    format!("{flags} ack {}", packet.acknowledged)
+}
+
+/// Such as `1,200 segments of 1,448 bytes, 98 % with PSH; from one to the next 200 ms, until acknowledged 200 ms (medians)`.
+pub fn packet_words(seen: &Packets) -> String {
+    let share = seen.pushed as f64 / seen.segments.max(1) as f64;
+    let times = |spread: Option<Spread>| {
+        let words = |s: Spread| format!("{} (at most {})", time(s.p50_ns as f64), time(s.longest_ns as f64));
+        spread.map_or_else(|| "unknown".into(), words)
+    };
+    format!(
+        "{} segments of {} bytes, {} with PSH; median time to the next {}, to the ACK {}",
+        count(seen.segments),
+        count(seen.segment_bytes),
+        percent(share),
+        times(seen.between),
+        times(seen.acknowledged)
+    )
 }

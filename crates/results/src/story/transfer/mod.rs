@@ -5,11 +5,12 @@ mod over_time;
 
 use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
-use netfathom_model::record::{Cause, Explanation, TransferResult, TransferStream};
+use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
 
 use super::{Body, MOST_ROWS, Story, Words, number, place::Site};
 
 pub(super) use counts::{ended, ended_briefly};
+pub use counts::{packet, packet_words};
 
 /// Columns of a bar that stands for all of the time.
 const BAR: usize = 24;
@@ -25,6 +26,9 @@ impl Story for TransferResult {
             explain(&mut page, explanation);
         }
         streams(&mut page, self);
+        if let Some(seen) = &self.packets {
+            packets(&mut page, self, seen);
+        }
         let plan = counts::plan_words(&self.plan);
         super::asked_for(&mut page, &plan);
         for (i, stream) in self.streams.iter().enumerate().take(MOST_DETAILED) {
@@ -166,6 +170,19 @@ fn stream_table(result: &TransferResult) -> Table {
         ]);
     }
     table
+}
+
+/// Packets as tcpdump writes them, and what all of them have in common.
+fn packets(page: &mut Page, result: &TransferResult, seen: &Packets) {
+    page.main("Packets of the first stream");
+    page.text(&counts::packet_words(seen));
+    let heads = [("time", Align::Right), ("from", Align::Left), ("packet", Align::Left)];
+    let mut table = Table::new(&heads);
+    for packet in &seen.shown {
+        let from = if packet.sent { &result.local } else { result.peer.as_ref().unwrap_or(&result.local) };
+        table.row([format!("{:.6} s", packet.at_ns as f64 / 1e9), from.clone(), counts::packet(packet)]);
+    }
+    page.table(table);
 }
 
 /// What there is to say of one stream.

@@ -49,7 +49,12 @@ pub struct Zccl {
 
 impl Zccl {
     /// Opens the connections: the other end does the same meanwhile.
-    pub fn new(whose: Side, socket: Socket, posts: Option<Socket>, load: MessageLoad) -> Result<Self, EndError> {
+    pub fn new(
+        whose: Side,
+        socket: Socket,
+        posts: Option<Socket>,
+        load: MessageLoad,
+    ) -> Result<Self, EndError> {
         // Short enough to be whole in the names of all threads.
         let name = match whose {
             Side::Client => "nf-c",

@@ -115,6 +115,7 @@ mod tests {
             served: None,
             cost: None,
             explanation: None,
+            packets: None,
         }
     }
 
