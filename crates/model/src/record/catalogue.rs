@@ -211,7 +211,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["target", "time_ns"],
-        exports: &[],
+        exports: &[(Export::Histograms, "watch")],
     },
     /// `netfathom fleet`
     Fleet(FleetResult): Entry {
@@ -221,6 +221,7 @@ measurements! {
         tcp: true,
         own_messages: true,
         free: &["hosts", "parallel", "peers", "explain"],
+        exports: &[],
     },
 }
 
