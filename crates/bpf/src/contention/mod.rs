@@ -35,6 +35,8 @@ const NAP: Duration = Duration::from_micros(50);
 /// No program runs while certain tasks of some machines are current, so one switch may not be seen. Begun within the
 /// lead-in of a load.
 const LONGEST: Duration = Duration::from_millis(3);
+/// A hypervisor may stop the machine for longer than that, so these many in any case.
+const LEAST_NAPS: u32 = 3;
 
 /// Why waits for a processor cannot be attributed.
 #[derive(Debug, thiserror::Error)]
@@ -115,9 +117,10 @@ impl Contention {
         let place = shared.places.fetch_add(1, Relaxed);
         let followed = Followed { contention: self, place, thread: shared.threads.get(place as usize)? };
         followed.thread.number.store(thread_id(), Relaxed);
-        let start = Instant::now();
-        while followed.thread.task.load(Relaxed) == 0 && start.elapsed() < LONGEST {
+        let (start, mut naps) = (Instant::now(), 0);
+        while followed.thread.task.load(Relaxed) == 0 && (naps < LEAST_NAPS || start.elapsed() < LONGEST) {
             std::thread::sleep(NAP);
+            naps += 1;
         }
         Some(followed)
     }

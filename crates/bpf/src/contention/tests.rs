@@ -28,8 +28,9 @@ fn spin(time: Duration) {
     while start.elapsed() < time {}
 }
 
-fn is_within_a_tenth(a: u64, b: u64) -> bool {
-    a.abs_diff(b) * 10 <= a.max(b)
+/// Not more than a tenth outside of what the kernel accounts for a shorter and for a longer time.
+fn is_between(value: u64, least: u64, most: u64) -> bool {
+    value * 10 >= least * 9 && value * 10 <= most * 11
 }
 
 #[test]
@@ -41,23 +42,24 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     let group = Group::new("netfathom-burner");
     let burners = [Burner::on(last), Burner::on(last)];
     let group = group.filter(|group| group.take_process(burners[1].pid()).is_some());
+    // This thread waits between any two of these, too.
+    let by_kernel = || [burners[0].ran_ns(), burners[1].ran_ns(), waited_ns()];
+    let before = by_kernel();
     let followed = contention.follow().expect("followed");
-    let ran = || burners.each_ref().map(Burner::ran_ns);
-    let (ran_before, before) = (ran(), waited_ns());
+    let begun = by_kernel();
     spin(LONG);
-    let (ran_after, after, account) = (ran(), waited_ns(), followed.account().unwrap());
-    println!("{account:?}; by the kernel: waited {}", after - before);
+    let (ending, account, after) = (by_kernel(), followed.account().unwrap(), by_kernel());
+    println!("{account:?}; by the kernel: {before:?} {begun:?} {ending:?} {after:?}");
+    let fits = |value, i: usize| is_between(value, ending[i] - begun[i], after[i] - before[i]);
     assert!(account.waited_ns > LONG.as_nanos() as u64 / 4, "the burners did not burn");
-    // It also waited while it began to be followed, and a moment before it is asked.
-    assert!(is_within_a_tenth(account.waited_ns, after - before));
-    for ((burner, since), until) in burners.iter().zip(ran_before).zip(ran_after) {
+    assert!(fits(account.waited_ns, 2));
+    for (i, burner) in burners.iter().enumerate() {
         let holder = account.holders.iter().find(|holder| holder.process == burner.pid()).expect("named");
-        println!("{} ran {} by the kernel", burner.pid(), until - since);
         assert_eq!(holder.name, Burner::NAME);
         if let Some(group) = group.as_ref().filter(|_| burner.pid() == burners[1].pid()) {
             assert_eq!(holder.cgroup, group.name());
         }
-        assert!(is_within_a_tenth(holder.ns, until - since));
+        assert!(fits(holder.ns, i), "{}", holder.ns);
     }
     // A cgroup goes once nobody is in it.
     drop(burners);
@@ -65,7 +67,11 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     let named: u64 = account.holders.iter().map(|holder| holder.ns).sum();
     let all = named + account.waiting.stolen_ns + account.waiting.interrupted_ns;
     assert!(all <= account.waited_ns + account.waited_ns / 1000, "more than it waited: {all}");
-    assert!(is_within_a_tenth(all, account.waited_ns), "without a name: {}", account.waited_ns - all);
+    assert!(
+        is_between(all, account.waited_ns, account.waited_ns),
+        "without a name: {}",
+        account.waited_ns - all
+    );
 }
 
 #[test]
@@ -109,13 +115,17 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
         pieces.push((disturbed, now.1 - last_seen.1));
         last_seen = now;
     }
+    let account = followed.account().unwrap();
+    // ksoftirqd is not foreign.
+    let others: u64 = account.holders.iter().filter(|h| h.process != burner.pid()).map(|h| h.ns).sum();
     drop(burner);
     let (waits, runs): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.1 > 2 * LEAST_STINT_NS);
     let [of_waits, of_runs] = [&waits, &runs].map(|pieces| pieces.iter().filter(|piece| piece.0).count());
+    let undisturbed: u64 = waits.iter().filter(|piece| !piece.0).map(|piece| piece.1).sum();
     println!("disturbed: {of_waits} of {} waits, {of_runs} of {} runs", waits.len(), runs.len());
     assert!(!waits.is_empty(), "the burner did not burn");
     // A switch that no program saw hides who came before it.
-    assert!(of_waits * 10 >= waits.len() * 9, "{of_waits} of {}", waits.len());
+    assert!(undisturbed <= others + account.waited_ns / 10, "{undisturbed} {account:?}");
     assert!(of_runs * 2 < runs.len(), "{of_runs} of {}", runs.len());
     drop(followed);
     assert!(contention.is_disturbed(last + 1, end, end), "what is not followed is not known");
@@ -141,7 +151,7 @@ fn a_thread_that_a_signal_stopped_waited_for_nobody() {
     let account = followed.account().unwrap();
     println!("stopped {} of {absent} in which it neither ran nor waited", account.stopped_ns);
     assert!(account.stopped_ns >= 250_000_000, "{account:?}");
-    assert!(is_within_a_tenth(account.stopped_ns, absent), "{} of {absent}", account.stopped_ns);
+    assert!(is_between(account.stopped_ns, absent, absent), "{} of {absent}", account.stopped_ns);
 }
 
 /// A cgroup of the CPU controller; gone with the value, its threads back in the first one.
@@ -224,7 +234,7 @@ fn a_quota_that_is_used_up_is_no_other_task() {
     let (by_kernel, seen) = (after - before, account.throttled_ns - first.throttled_ns);
     println!("throttled {seen}, by the kernel {by_kernel}; {account:?}");
     assert!(by_kernel > LONG.as_nanos() as u64 / 4, "the quota stopped nothing");
-    assert!(is_within_a_tenth(seen, by_kernel), "{seen} of {by_kernel}");
+    assert!(is_between(seen, by_kernel, by_kernel), "{seen} of {by_kernel}");
 }
 
 #[test]
@@ -269,7 +279,7 @@ fn packets_of_others_are_a_softirq() {
     assert!(packets.0 * 10 > softirqs.0 * 9, "the flood is NET_RX");
     assert!(packets.0 * 10 > ran_ns, "{packets:?}");
     // What the kernel says that the thread ran includes the softirqs that interrupted it.
-    assert!(is_within_a_tenth(own + packets.0, ran_ns), "{own} and {packets:?} of {ran_ns}");
+    assert!(is_between(own + packets.0, ran_ns, ran_ns), "{own} and {packets:?} of {ran_ns}");
     // Without CONFIG_IRQ_TIME_ACCOUNTING it counts softirqs by ticks, which slide into them from sections without
     // interrupts, and the programs are in its count.
     let all = softirqs.0 + softirqs.1;

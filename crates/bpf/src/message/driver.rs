@@ -50,6 +50,6 @@ impl KernelEnd {
         flow.tell(shared);
         let program = object.progs().find(|p| p.name() == name).ok_or(MessageError::Abi("its programs"))?;
         let device = xdp::attach(program.as_fd(), ifindex, Mode::Native)?;
-        Ok(Self { object, mapping, _hop: None, device: Some(device) })
+        Ok(Self { object, mapping, _hops: Vec::new(), device: Some(device) })
     }
 }

@@ -103,7 +103,7 @@ impl Programs {
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN, and Linux 5.13 for TCP and UDP,
-    /// 5.15 for [`Work::Reply`] over a stream.
+    /// 5.15 for [`Work::Reply`] and [`Work::Ask`] over a stream.
     pub fn load(work: Work, message_bytes: NonZeroU32) -> Result<Self, MessageError> {
         let wanted = [false, true].map(|datagrams| work.programs(datagrams)).concat();
         let names: Vec<&str> = wanted.iter().map(|&(name, _)| name).collect();
@@ -132,9 +132,9 @@ impl Programs {
             let program = program.ok_or(MessageError::Abi("its programs"))?;
             program.attach_sockmap(map(&self.object, to)?.as_fd().as_raw_fd()).map_err(step("attach"))?;
         }
-        let hop = programs.iter().any(|&(_, map)| map == HOP).then(|| make_hop(&self.object)).transpose()?;
+        let hops = if datagrams { Vec::new() } else { make_hops(&self.object, self.work)? };
         put(&map(&self.object, SOCKETS)?, THIS, socket)?;
-        let end = KernelEnd { object: self.object, mapping: self.mapping, _hop: hop, device: None };
+        let end = KernelEnd { object: self.object, mapping: self.mapping, _hops: hops, device: None };
         // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
         // makes newer kernels work on what TCP has.
         let waiting = socket::has_something_waiting(socket, datagrams);
@@ -157,14 +157,17 @@ fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), Message
     Ok((object, mapping))
 }
 
-/// The sockets that replies grow between, at their places in `enum hop`: what goes out of the second comes
-/// in at the first.
-fn make_hop(object: &Object) -> Result<[UnixDatagram; 2], MessageError> {
-    let (comes_in, goes_out) = UnixDatagram::pair().map_err(MessageError::Hop)?;
-    let hop = map(object, HOP)?;
-    put(&hop, 0, comes_in.as_fd())?;
-    put(&hop, 1, goes_out.as_fd())?;
-    Ok([comes_in, goes_out])
+/// The sockets of a post over a stream, at their places in `enum hop`: between the first two replies grow, what goes out
+/// of the second comes in at the first. The third has no peer, so that what is sent out of it is dropped.
+fn make_hops(object: &Object, work: Work) -> Result<Vec<UnixDatagram>, MessageError> {
+    let (first, sockets) = match work {
+        Work::Reply { .. } => (0, UnixDatagram::pair().map(|(comes_in, goes_out)| vec![comes_in, goes_out])),
+        Work::Ask { .. } => (2, UnixDatagram::unbound().map(|nowhere| vec![nowhere])),
+        Work::Echo { .. } | Work::Sink => return Ok(Vec::new()),
+    };
+    let (map, sockets) = (map(object, HOP)?, sockets.map_err(MessageError::Hop)?);
+    (first..).zip(&sockets).try_for_each(|(place, socket)| put(&map, place, socket.as_fd()))?;
+    Ok(sockets)
 }
 
 fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), MessageError> {
@@ -181,7 +184,8 @@ fn map<'a>(object: &'a Object, name: &'static str) -> Result<libbpf_rs::Map<'a>,
 pub struct KernelEnd {
     object: Object,
     mapping: Mapping<Shared>,
-    _hop: Option<[UnixDatagram; 2]>,
+    /// They hang on these descriptors.
+    _hops: Vec<UnixDatagram>,
     device: Option<Attachment>,
 }
 

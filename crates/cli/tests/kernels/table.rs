@@ -38,8 +38,9 @@ const LIMITS: &str = "
 ## Limits
 
 - Emulation shows what works, never how fast. An emulator on x86-64 gives arm64 the order of memory of x86-64.
-- On 7.2 a reply over TCP between ends in the kernel stalled now and then: in 5 of 160 conversations, emulated. The cause is unknown. In
-  `crates/bpf` the test `sockets_are_closed_in_the_midst_of_a_bounce` meets it.
+- Linux 7.2 counts the packets of a dropped piece of a TCP stream twice (`sk_psock_verdict_apply` clears the parser's mark before
+  `tcp_eat_skb` looks for it), and then leaves the rest unread. A post's end in the kernel no longer drops pieces. In `crates/bpf` the test
+  `pieces_that_waited_together_are_all_worked_on` shows the difference.
 
 ";
 

@@ -128,3 +128,33 @@ fn whoever_has_the_socket_of_a_post_may_close_it_or_have_it_back() {
         assert_eq!(end.detach().unwrap().messages, 0);
     }
 }
+
+/// The pieces of a reply come one by one, or together once all are here.
+#[test]
+fn pieces_that_waited_together_are_all_worked_on() {
+    needs_root!();
+    const REPLY: u32 = 40_000;
+    let [mut client, server] = tcp_pair();
+    await_bytes(&client, REPLY);
+    let near = attach(&client, ask(8, Some(20)), REPLY);
+    let far = attach(&server, reply(REPLY), 8);
+    client.write_all(&pattern(8, 3)).unwrap();
+    assert!(await_that(|| near.messages() == 20), "{:?} {:?}", near.report(), far.report());
+    [near.report(), far.report()].iter().for_each(adds_up);
+}
+
+/// The socket is said to have something only when it has so many bytes.
+fn await_bytes(socket: &TcpStream, bytes: u32) {
+    let bytes = bytes as libc::c_int;
+    // SAFETY: the pointer is valid for the length that is given.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const bytes).cast(),
+            size_of_val(&bytes) as libc::socklen_t,
+        )
+    };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+}
