@@ -27,6 +27,7 @@ Examples:
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
 const TRIALS: &str = "Trials";
+const LOAD: &str = "Load and stages";
 const KEPT: &str = "Captures and samples";
 const ENDS: &str = "Addresses";
 const PROOFS: &str = "Proof of the stages";
@@ -122,7 +123,7 @@ pub struct StackArgs {
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
     pub tap: TapChoice,
     /// Stages of the bpf tap: fewer take less time themselves
-    #[arg(long, value_parser = one_of(STAGES), default_value = "all")]
+    #[arg(help_heading = LOAD, long, value_parser = one_of(STAGES), default_value = "all")]
     pub stages: StageSet,
     /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
     #[arg(help_heading = KEPT, long)]
@@ -151,7 +152,7 @@ pub struct StackArgs {
     /// Senders at the same time
     ///
     /// Each on its own CPU where available.
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(help_heading = LOAD, long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
     /// CPUs of the sender and of the reader [default: the last two]
     #[arg(long, value_name = "SENDER,READER", value_parser = parse_cpus)]
