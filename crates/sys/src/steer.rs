@@ -83,7 +83,7 @@ mod tests {
                 missing.contains("no such device") && path.contains("no such device"),
                 "{missing} {path}"
             );
-            assert!(processor.contains("to processor 8191"), "{processor}");
+            assert!(processor.contains("to CPU 8191"), "{processor}");
             assert_eq!(mounts(), before);
         })
         .join()

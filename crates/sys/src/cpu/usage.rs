@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_processor_that_is_not_there_is_named() {
         let error = processor_times(99_999).unwrap_err().to_string();
-        assert!(error.contains("processor 99999") && error.contains("no line cpu99999"), "{error}");
+        assert!(error.contains("CPU 99999") && error.contains("no line cpu99999"), "{error}");
     }
 
     #[test]
