@@ -139,7 +139,7 @@ mod tests {
         for url in ["nats://192.0.2.1:4222", "192.0.2.1", "nats://[2001:db8::1]:4222"] {
             assert!(refused(&access(url)).contains("in the clear"), "{url}");
         }
-        // Nobody listens at the discard port; that it was tried is the point.
+        // No server listens at the discard port: the attempt is what counts.
         assert!(refused(&access("nats://127.0.0.1:9")).contains("cannot connect"));
     }
 

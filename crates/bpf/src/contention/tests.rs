@@ -61,7 +61,7 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
         }
         assert!(fits(holder.ns, i), "{}", holder.ns);
     }
-    // A cgroup goes once nobody is in it.
+    // The kernel removes a cgroup only when it is empty.
     drop(burners);
     drop(group);
     let named: u64 = account.holders.iter().map(|holder| holder.ns).sum();

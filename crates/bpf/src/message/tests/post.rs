@@ -143,7 +143,7 @@ fn pieces_that_waited_together_are_all_worked_on() {
     [near.report(), far.report()].iter().for_each(adds_up);
 }
 
-/// The socket is said to have something only when it has so many bytes.
+/// The socket becomes readable only when it holds this many bytes.
 fn await_bytes(socket: &TcpStream, bytes: u32) {
     let bytes = bytes as libc::c_int;
     // SAFETY: the pointer is valid for the length that is given.

@@ -4,7 +4,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use super::*;
 
-/// `first` and `second` are the ends of a connection: an answer to each of so many requests.
+/// `first` and `second` are the ends of a connection: each request gets an answer.
 fn answers(first: &mut TcpStream, second: &mut TcpStream, requests: u64) {
     let mut message = [7; 64];
     for _ in 0..requests {
