@@ -151,10 +151,15 @@ mod tests {
         netfathom_mark::mark("last");
     }
 
+    /// Its name among the tests, which has no name of the crate.
+    fn task() -> String {
+        let (_, module) = module_path!().split_once("::").unwrap();
+        format!("{module}::a_task_of_another_test")
+    }
+
     fn run(emitted: &mut Emitted, kept: Kept) -> Came {
         let mut command = Command::new(env::current_exe().unwrap());
-        let test = "kind::cost::workload::emitted::tests::a_task_of_another_test";
-        command.args(["--exact", test]).env(TASK, "").stdout(Stdio::null());
+        command.args(["--exact", &task()]).env(TASK, "").stdout(Stdio::null());
         emitted.attach(&mut command);
         let mut child = command.spawn().unwrap();
         let (status, came) = emitted.during(kept, || child.wait().unwrap()).unwrap();
@@ -179,8 +184,7 @@ mod tests {
         let mut emitted = Emitted::create().unwrap();
         for _ in 0..2 {
             let mut command = Command::new(env::current_exe().unwrap());
-            let test = "kind::cost::workload::emitted::tests::a_task_of_another_test";
-            command.args(["--exact", test]).env(TASK, "").stdout(Stdio::null());
+            command.args(["--exact", &task()]).env(TASK, "").stdout(Stdio::null());
             emitted.attach(&mut command);
             // All of it before anything is taken.
             assert!(command.status().unwrap().success());

@@ -141,7 +141,7 @@ mod tests {
             (Role::Transmit, Way::Copied, true, unknown, "not reported it yet"),
             (Role::Transmit, Way::Copied, false, copied, "standard input is neither"),
             (Role::Transmit, Way::Spliced, false, copied, "no scatter-gather"),
-            (Role::Transmit, Way::SentAsFile, false, unknown, "does not tell"),
+            (Role::Transmit, Way::SentAsFile, false, unknown, "does not report"),
             (Role::Receive, Way::Copied, false, copied, "standard output is no pipe"),
             (Role::Receive, Way::Spliced, false, unknown, "passes on pages"),
         ];
