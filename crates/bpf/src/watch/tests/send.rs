@@ -31,16 +31,19 @@ fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
     (listener.accept().unwrap().0, client)
 }
 
-/// All of `messages` have times, which their stages add up to. Returns the sums of the stages.
+/// All of `messages` have times, which their stages add up to, but those that left while no program ran: certain tasks
+/// of some machines keep programs off their CPU. Returns the sums of the stages.
 fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128)> {
     let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());
     println!("{account:?}");
     let of = |&stage| (stage, watch.stage(stage).unwrap().moments);
     let sums: Vec<_> = tx().iter().map(of).map(|(stage, m)| (stage, m.n, m.sum)).collect();
     println!("{sums:?}");
-    assert_eq!((account.seen, account.timed, account.unsent()), (messages, messages, 0), "{account:?}");
-    assert_eq!(account.bytes_timed, bytes, "{account:?}");
-    assert_eq!((total.moments.n, total.histogram.count()), (messages, messages));
+    let timed = messages - account.missed;
+    assert!(account.missed * 20 <= messages, "{account:?}");
+    assert_eq!((account.seen, account.timed, account.unsent()), (messages, timed, 0), "{account:?}");
+    assert_eq!(account.bytes_timed, bytes / messages * timed, "{account:?}");
+    assert_eq!((total.moments.n, total.histogram.count()), (timed, timed));
     assert_eq!(sums.iter().map(|sum| sum.2).sum::<i128>(), total.moments.sum);
     assert_eq!(total.histogram.negative(), 0);
     assert!(watch.acknowledged().unwrap().moments.n <= messages);
@@ -66,9 +69,10 @@ fn each_call_that_sends_is_a_message_and_its_stages_are_its_time() {
         exchange(&listener, REQUESTS, || ());
         let sums = holds(&watch, REQUESTS, 64 * REQUESTS);
         let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap();
-        assert_eq!((of(WatchStage::Socket).1, of(WatchStage::Qdisc).1), (REQUESTS, REQUESTS));
+        let timed = watch.send_account().unwrap().timed;
+        assert_eq!((of(WatchStage::Socket).1, of(WatchStage::Qdisc).1), (timed, timed));
         // All but the last have an answer, which acknowledges them.
-        assert!(watch.acknowledged().unwrap().moments.n >= REQUESTS - 1);
+        assert!(watch.acknowledged().unwrap().moments.n >= timed - 1);
         assert_eq!(watch.reader().unwrap().pid, std::process::id());
     }
 }
