@@ -28,7 +28,11 @@ const SETS: [Set; 11] = [
     Set { name: "softirq", shared: &["control"], copied: &["cpu"] },
     Set { name: "stack", shared: &["shared"], copied: &["cpu_state", "tx_sums", "tx_windows"] },
     Set { name: "tree", shared: &["shared"], copied: &["member", "event", "call_key", "call_sum", "call"] },
-    Set { name: "watch", shared: &["shared"], copied: &["config", "counts", "holder", "sums"] },
+    Set {
+        name: "watch",
+        shared: &["shared"],
+        copied: &["config", "counts", "holder", "sums", "socket_sums"],
+    },
 ];
 
 fn main() {

@@ -190,7 +190,7 @@ pub enum Command {
 }
 
 /// What every measurement has.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct OutputArgs {
     /// Directory that the run's own directory is made in
     #[arg(long, default_value = "runs", value_name = "DIR")]

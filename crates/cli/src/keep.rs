@@ -42,7 +42,7 @@ impl Run<'_> {
     /// Measures with `work`, and keeps what comes of it.
     pub fn make<R>(
         &self,
-        work: impl FnOnce(&mut Keeper<'_>, &AtomicBool) -> Result<Progressed<R>, RunError>,
+        work: impl FnOnce(&mut Keeper<'_>, &Arc<AtomicBool>) -> Result<Progressed<R>, RunError>,
     ) -> Result<ExitCode>
     where
         R: Clone + Measured,

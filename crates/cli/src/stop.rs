@@ -26,6 +26,7 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
         for _ in signals.forever() {
             asked.store(true, Relaxed);
             if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
+                crate::watch::live::restore();
                 low_level::exit(BY_SIGNAL);
             }
         }

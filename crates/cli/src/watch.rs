@@ -8,10 +8,19 @@ use netfathom_measure::kind::watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
 
-use crate::args::{First, WatchArgs};
+use crate::args::{First, OutputArgs, WatchArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
 use crate::{exit, output};
+
+mod lines;
+pub mod live;
+mod second;
+mod shown;
+
+use live::Live;
+use second::Seconds;
+use shown::{Medium, Shown};
 
 const RX: &[Direction] = &[Direction::Rx];
 
@@ -20,8 +29,23 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
         return Ok(exit::USAGE.into());
     };
     let expected = plan.time_ns.map_or(Expected::Endless, |ns| Expected::About(Duration::from_nanos(ns)));
-    let run = Run { output: &args.output, expected, named_cpus: false, capture: false };
-    run.make(|observer, stop| watch::run(&plan, observer, stop))
+    let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
+    let run = Run { output: &output, expected, named_cpus: false, capture: false };
+    let shows = is_live(args);
+    run.make(|keeper, stop| {
+        let medium = match shows {
+            true => Medium::Terminal(Live::start(&plan.directions, stop)?),
+            false if args.json_lines => Medium::Lines,
+            false => Medium::Progress,
+        };
+        watch::run(&plan, &mut Shown { keeper, medium, seconds: Seconds::default() }, stop)
+    })
+}
+
+/// A terminal shows the run while it goes on, unless its output is for another program.
+fn is_live(args: &WatchArgs) -> bool {
+    let output = &args.output;
+    !(output.quiet || output.json || args.json_lines) && live::is_possible()
 }
 
 fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
@@ -47,5 +71,6 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
             "name one target: NAME, --pid, --port, --cgroup, --container or --flow; `ss -tlpn` lists processes that listen".into(),
         ));
     };
-    WatchPlan { target, directions: directions.to_vec(), time_ns: args.time }.validated()
+    let by_socket = args.sockets || args.json_lines || is_live(args);
+    WatchPlan { target, directions: directions.to_vec(), time_ns: args.time, by_socket }.validated()
 }

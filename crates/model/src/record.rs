@@ -62,8 +62,8 @@ pub use transfer::{
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
-    WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchStage, WatchWaits, WatchedProcess,
-    WatchedStage,
+    SocketWay, WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchSocket, WatchStage, WatchTimes,
+    WatchWaits, WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -47,14 +47,21 @@ static __always_inline __u32 log2_u64(__u64 v)
 	return log + (v >> 1);
 }
 
+/* With 2^grain buckets an octave. */
+static __always_inline __u32 bucket_of(__u64 value, __u32 grain)
+{
+	__u32 octave;
+
+	if (value < (1 << grain))
+		return value;
+	octave = log2_u64(value) - grain;
+	return (octave << grain) + (value >> octave);
+}
+
 static __always_inline __u32 bucket_index(__u64 value)
 {
-	__u32 octave, index;
+	__u32 index = bucket_of(value, GRAIN);
 
-	if (value < (1 << GRAIN))
-		return value;
-	octave = log2_u64(value) - GRAIN;
-	index = (octave << GRAIN) + (value >> octave);
 	return index < BUCKETS ? index : BUCKETS - 1;
 }
 

@@ -68,6 +68,13 @@ enum count {
 	COUNTS
 };
 
+/* Places for the sums of single sockets, a power of two; the first has those of all others. */
+#define SOCKETS 256
+#define OTHERS 0
+/* 2^3 buckets an octave: each at most 12.5 % wide. */
+#define SOCKET_GRAIN 3
+#define SOCKET_BUCKETS ((40 - SOCKET_GRAIN + 1) << SOCKET_GRAIN)
+
 /* Constants, so that the verifier leaves out what is not asked for: a hook has one program for all. */
 struct config {
 	__u32 port; /* of the sockets that are followed; 0: those of processes */
@@ -78,6 +85,7 @@ struct config {
 	__u32 peer[4];
 	__u32 receives; /* what comes in is followed */
 	__u32 sends; /* what is sent is */
+	__u32 by_socket; /* single sockets have sums of their own */
 };
 
 /* Shared with user space by mmap. */
@@ -88,6 +96,9 @@ struct shared {
 	__u32 process; /* the first reader's */
 	__u32 tgid; /* the same in the first PID namespace */
 	char name[NAME];
+	__u64 tickets; /* that were given to sockets */
+	__u64 full; /* all places are taken; cleared by user space */
+	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
 };
 
 /* Of one processor. */
@@ -107,6 +118,29 @@ struct sums {
 	struct moments moments;
 	__u64 negative;
 	__u32 buckets[BUCKETS];
+};
+
+/* Totals of one socket and one direction. */
+struct socket_way {
+	__s64 sum;
+	__u64 negative;
+	__u32 buckets[SOCKET_BUCKETS];
+};
+
+/* Of one socket. */
+struct socket_sums {
+	__u32 local[4]; /* addresses as on the wire; IPv4 in the first word */
+	__u32 peer[4];
+	__u32 local_port;
+	__u32 peer_port;
+	__u32 family;
+	__u32 protocol;
+	__u32 process; /* that took the place */
+	__u32 unused;
+	char name[NAME];
+	__s64 spans[SPANS]; /* sums, of stages alone */
+	struct socket_way receive;
+	struct socket_way send;
 };
 
 #endif

@@ -152,6 +152,8 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 		r.thread->copying = 0;
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
+	if (config.by_socket)
+		r.place = take_place(sk);
 	end(&a, &r);
 	r.thread->copying = 0;
 	return 0;

@@ -246,6 +246,7 @@ struct reading {
 	__u64 now;
 	__u32 first;
 	__u32 copied;
+	__u32 place; /* of the socket's sums */
 	bool known; /* what the thread did */
 	bool stays; /* a message before this one waits on */
 	struct away last;
@@ -277,11 +278,27 @@ static __always_inline void add_passed(__u32 span, __u64 ns)
 		add(span, ns);
 }
 
+static __always_inline void add_to_socket(const struct arrival *a, const struct wait *wait, __u64 now, __u32 place)
+{
+	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &place);
+
+	if (!s)
+		return;
+	add_to_stage(s, a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
+	add_to_stage(s, SPAN_HOLE, a->ready - a->taken);
+	add_to_stage(s, SPAN_WAKEUP, wait->wakeup);
+	add_to_stage(s, SPAN_RUNQUEUE, wait->runqueue);
+	add_to_stage(s, SPAN_BLOCKED, wait->blocked);
+	add_to_stage(s, SPAN_SOCKQUEUE, wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked);
+	add_to_stage(s, SPAN_READ, now - wait->end);
+	add_to_total(&s->receive, now - a->link);
+}
+
 /*
  * The spans of a message add up to its total: what is not known to be anything else, the thread ran and did not read.
  * Not inlined, as a loop within a loop: Linux 7 took 0.7 GB to look at every state of both.
  */
-__noinline int sum_up(const struct arrival *a, struct thread *thread, const struct away *last, __u64 now)
+__noinline int sum_up(const struct arrival *a, struct thread *thread, const struct away *last, __u64 now, __u32 place)
 {
 	struct waiting waiting = { .thread = thread };
 	struct wait *wait = &waiting.wait;
@@ -306,6 +323,8 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	add(SPAN_TOTAL, now - a->link);
 	count(COUNT_TIMED, 1);
 	count(COUNT_BYTES_TIMED, a->bytes);
+	if (config.by_socket)
+		add_to_socket(a, wait, now, place);
 	return 0;
 }
 
@@ -316,7 +335,7 @@ static __always_inline void end(const struct arrival *a, const struct reading *r
 	else if (!r->known || a->ready < r->thread->met)
 		count(COUNT_UNFOLLOWED, 1);
 	else
-		sum_up(a, r->thread, &r->last, r->now);
+		sum_up(a, r->thread, &r->last, r->now, r->place);
 }
 
 static long read_one(__u32 i, struct reading *r)
@@ -377,6 +396,8 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	}
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
+	if (config.by_socket)
+		r.place = take_place(sk);
 	r.first = r.flow->head;
 	bpf_loop(r.flow->tail - r.first, read_one, &r, 0);
 	r.flow->read_at = r.now;

@@ -15,13 +15,17 @@ use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::enable_rx_stamps;
 
 mod read;
+mod sockets;
 #[cfg(test)]
 mod tests;
 
 crate::mapping::abi!("watch");
 
+pub use sockets::Sockets;
+
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
+use self::sockets::Places;
 use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, as_bytes};
 use crate::pid_namespace::{self, OWN};
@@ -96,17 +100,22 @@ pub struct Watch {
     directions: Vec<Direction>,
     sees_sending: bool,
     follows_datagrams: bool,
+    places: Places,
     /// While it is open, the kernel stamps packets as they come in.
     _stamps: Option<UdpSocket>,
 }
 
 impl Watch {
-    /// Watches these sockets from now on.
+    /// Watches these sockets from now on. With `by_socket` it also sums [each of them](Self::sockets).
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
     /// 6.16.
-    pub fn attach(selection: Selection, directions: &[Direction]) -> Result<Self, WatchError> {
+    pub fn attach(
+        selection: Selection,
+        directions: &[Direction],
+        by_socket: bool,
+    ) -> Result<Self, WatchError> {
         let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
         let stamps = stamps.map_err(WatchError::Stamps)?;
         let sees_sending = !tracepoint::is_missing(SENDING);
@@ -124,7 +133,7 @@ impl Watch {
                 || selection == Selection::Marked && name.starts_with(PREFIX_PROCESSES)
         };
         let mut open = load::open(OBJECT, wanted).map_err(step("open"))?;
-        configure(&mut open, selection, directions)?;
+        configure(&mut open, selection, directions, by_socket)?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
@@ -138,6 +147,7 @@ impl Watch {
             directions: directions.to_vec(),
             sees_sending,
             follows_datagrams: false,
+            places: Places::default(),
             _stamps: stamps,
         };
         watch.set_clock();
@@ -245,6 +255,7 @@ fn configure(
     open: &mut OpenObject,
     selection: Selection,
     directions: &[Direction],
+    by_socket: bool,
 ) -> Result<(), WatchError> {
     let watches = |way| u32::from(directions.contains(&way));
     let (port, flow) = match selection {
@@ -261,6 +272,7 @@ fn configure(
         peer: flow.map_or([0; 4], |(_, peer)| words(peer.ip())),
         receives: watches(Direction::Rx),
         sends: watches(Direction::Tx),
+        by_socket: by_socket.into(),
     };
     let config = as_bytes(&config);
     let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));

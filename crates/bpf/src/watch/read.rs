@@ -60,7 +60,7 @@ const BESIDE_RX: usize = 3;
 const SEND_TOTAL: usize = WatchStage::ALL.len() + BESIDE_RX;
 const ACKNOWLEDGED: usize = SEND_TOTAL + 1;
 
-fn span(stage: WatchStage) -> usize {
+pub(super) fn span(stage: WatchStage) -> usize {
     let place = stage as usize;
     if place < TOTAL { place } else { place + BESIDE_RX }
 }

@@ -223,6 +223,7 @@ struct tcp_header {
 struct passing {
 	struct sending *s;
 	__u32 end; /* the sequence number after its payload */
+	__u32 place; /* of the socket's sums */
 	__u64 now;
 };
 
@@ -283,8 +284,22 @@ int BPF_PROG(tx_net_dev_queue, struct sk_buff *skb)
 	return 0;
 }
 
+static __always_inline void add_sent_to_socket(const struct departure *d, __u64 until, __u64 left, __u32 place)
+{
+	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &place);
+
+	if (!s)
+		return;
+	add_to_stage(s, SPAN_TX_SOCKET, until - d->sent - d->buffered);
+	add_to_stage(s, SPAN_TX_SNDBUF, d->buffered);
+	if (d->why < SPANS)
+		add_to_stage(s, d->why, d->queued - until);
+	add_to_stage(s, SPAN_TX_QDISC, left - d->queued);
+	add_to_total(&s->send, left - d->sent);
+}
+
 /* The spans of a message add up to its total. */
-static __always_inline void sum_up_sent(const struct departure *d, __u64 left)
+static __always_inline void sum_up_sent(const struct departure *d, __u64 left, __u32 place)
 {
 	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued;
 
@@ -295,6 +310,8 @@ static __always_inline void sum_up_sent(const struct departure *d, __u64 left)
 	add(SPAN_TX_TOTAL, left - d->sent);
 	count(COUNT_TX_TIMED, 1);
 	count(COUNT_TX_BYTES_TIMED, d->end - d->start);
+	if (config.by_socket)
+		add_sent_to_socket(d, until, left, place);
 }
 
 static long leave_one(__u32 i, struct passing *p)
@@ -306,7 +323,7 @@ static long leave_one(__u32 i, struct passing *p)
 	if (!d->left)
 		d->left = p->now;
 	if (d->queued)
-		sum_up_sent(d, d->left);
+		sum_up_sent(d, d->left, p->place);
 	else
 		count(COUNT_TX_MISSED, 1);
 	p->s->left++;
@@ -321,6 +338,8 @@ int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
 
 	if (!passes(skb, &p))
 		return 0;
+	if (config.by_socket && skb->sk)
+		p.place = place_of(skb->sk);
 	if (after(p.s->head, p.s->left))
 		p.s->left = p.s->head;
 	bpf_loop(SENDS, leave_one, &p, 0);

@@ -14,6 +14,7 @@ use super::*;
 mod datagrams;
 mod planted;
 mod send;
+mod sockets;
 mod target;
 mod truth;
 
@@ -22,7 +23,7 @@ const REQUESTS: u64 = 400;
 const PAUSE: Duration = Duration::from_millis(40);
 
 fn attach(port: Option<u16>) -> Watch {
-    Watch::attach(port.map_or(Selection::Marked, Selection::Port), &[Direction::Rx]).unwrap()
+    Watch::attach(port.map_or(Selection::Marked, Selection::Port), &[Direction::Rx], false).unwrap()
 }
 
 fn rx() -> [WatchStage; 8] {

@@ -66,6 +66,7 @@ __noinline int add(__u32 span, __s64 value)
 
 #include "target.h"
 #include "holders.h"
+#include "sockets.h"
 #include "thread.h"
 #include "flow.h"
 #include "sending.h"
@@ -101,6 +102,8 @@ int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 
 	if (!is_followed(sk))
 		return 0;
+	if (config.by_socket)
+		take_place(sk);
 	now = bpf_ktime_get_ns();
 	if (config.receives)
 		answer(sk, now);

@@ -20,6 +20,11 @@ Examples:
   netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
       one connection: its own end, and the other one
 
+  netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
+      a line a second for another program
+
+On a terminal it shows the run while it goes on; q ends it.
+
 It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";
 
@@ -72,6 +77,12 @@ pub struct WatchArgs {
     /// How long [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
+    /// Also by socket, for the 255 that are busy first; the live view and --json-lines imply it
+    #[arg(long)]
+    pub sockets: bool,
+    /// Write what came in each second to standard output, a JSON object a line, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    pub json_lines: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -113,7 +113,7 @@ pub fn run(command: &mut Command) -> Ended {
 /// Runs the binary on a terminal of its own, which script(1) makes; the arguments are a shell's. `None` after saying so where
 /// there is none.
 pub fn on_terminal(test: &str, args: &str) -> Option<Ended> {
-    let inner = format!("{} {args}", env!("CARGO_BIN_EXE_netfathom"));
+    let inner = format!("stty rows 24 columns 80; {} {args}", env!("CARGO_BIN_EXE_netfathom"));
     let script = format!("command -v script >/dev/null || exit 77; script -qec '{inner}' /dev/null");
     let ended = run(shell(&script).env("TERM", "xterm"));
     if ended.status == 77 {

@@ -59,6 +59,12 @@ pub trait Observer<R> {
     }
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, _step: Step, _live: &Arc<Live>) {}
+    /// Whether [`Self::shows`] is of use.
+    fn looks(&self) -> bool {
+        false
+    }
+    /// What a run without steps has so far, about once a second.
+    fn shows(&mut self, _so_far: &R) {}
     /// This is all there is so far: before the first step, and after each.
     fn keep(&mut self, _so_far: &Progressed<R>) -> io::Result<()> {
         Ok(())

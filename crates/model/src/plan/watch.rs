@@ -41,6 +41,9 @@ pub struct WatchPlan {
     pub directions: Vec<Direction>,
     /// For how long; `None` until it is ended, or the process ends.
     pub time_ns: Option<u64>,
+    /// Single sockets have times of their own.
+    #[serde(default)]
+    pub by_socket: bool,
 }
 
 /// What records have that name no direction.

@@ -3,6 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod socket;
+
+pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
+
 use super::{Distribution, Held, Holder};
 use crate::path::Direction;
 use crate::plan::WatchPlan;
@@ -36,11 +40,27 @@ pub struct WatchResult {
     pub send: Option<WatchSend>,
     /// What came by UDP was watched too.
     pub datagrams: bool,
+    /// Single sockets, those with the most messages; empty if that was not asked for.
+    #[serde(default)]
+    pub sockets: Vec<WatchSocket>,
+    /// All other sockets together: with the above, all messages that are timed.
+    #[serde(default)]
+    pub other_sockets: Option<WatchSocket>,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
+}
+
+impl WatchResult {
+    /// Keeps the sockets with the most messages, and adds the rest to the others.
+    pub fn keep_sockets(&mut self, most: usize) {
+        self.sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
+        let Some(others) = self.other_sockets.as_mut() else { return };
+        let rest = self.sockets.split_off(most.min(self.sockets.len()));
+        rest.iter().for_each(|socket| others.add(socket));
+    }
 }
 
 /// What the threads that read waited for a CPU, also while no message waited for them.

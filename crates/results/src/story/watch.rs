@@ -9,6 +9,7 @@ use super::place::Site;
 use super::{Body, Story, number};
 use crate::page::{Align, Page, Table};
 
+mod sockets;
 mod way;
 
 use way::Way;
@@ -18,6 +19,7 @@ impl Story for WatchResult {
         let mut page = Page::default();
         let ways = ways(self);
         ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
+        sockets::sockets(&mut page, self);
         account(&mut page, self);
         waits(&mut page, &self.waits);
         ways.iter().for_each(|way| way.percentiles(&mut page));

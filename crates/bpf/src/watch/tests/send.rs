@@ -14,7 +14,8 @@ fn attach(listener: &TcpListener) -> Option<Watch> {
         skipped("watch::tests::send", "needs tcp_sendmsg_locked: Linux 6.16");
         return None;
     }
-    Some(Watch::attach(Selection::Port(listener.local_addr().unwrap().port()), &[Direction::Tx]).unwrap())
+    let port = listener.local_addr().unwrap().port();
+    Some(Watch::attach(Selection::Port(port), &[Direction::Tx], false).unwrap())
 }
 
 pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {

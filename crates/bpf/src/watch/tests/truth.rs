@@ -21,7 +21,7 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
     if tracepoint::is_missing(SENDING) {
         return skipped("watch::tests::truth", "needs tcp_sendmsg_locked: Linux 6.16");
     }
-    let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx]).unwrap();
+    let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx], false).unwrap();
     watch.watch_process(std::process::id()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -69,7 +69,7 @@ fn contention() -> Attempt {
 }
 
 fn watch() -> Attempt {
-    Watch::attach(Selection::Marked, &[Direction::Rx])?;
+    Watch::attach(Selection::Marked, &[Direction::Rx], false)?;
     Ok(())
 }
 

@@ -32,6 +32,8 @@ use process::Watched;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
+/// Of single sockets, so many are in the record.
+const MOST_SOCKETS: usize = 20;
 
 /// Of those who had the CPU, so many are in the record.
 const MOST_HOLDERS: usize = 16;
@@ -79,12 +81,14 @@ pub fn run(
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let mut watch = Watch::attach(selection(plan), &plan.directions).map_err(WatchRunError::from)?;
+    let mut watch =
+        Watch::attach(selection(plan), &plan.directions, plan.by_socket).map_err(WatchRunError::from)?;
     let started = Instant::now();
     look_on(&mut watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
-    read(&watch, &mut progressed.result).map_err(WatchRunError::from)?;
+    read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
+    progressed.result.keep_sockets(MOST_SOCKETS);
     progressed.result.datagrams = watch.follows_datagrams();
     progressed.result.unmarked = process.map_or(0, |process| process.unmarked);
     progressed.verdict = judge::verdict(&progressed.result);
@@ -122,6 +126,8 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         account: WatchAccount::default(),
         send: None,
         datagrams: false,
+        sockets: Vec::new(),
+        other_sockets: None,
         clock_moved_ns: 0,
         unmarked: 0,
     }
@@ -140,7 +146,7 @@ fn look_on(
     (observer, stop): (&mut impl Observer<WatchResult>, &AtomicBool),
 ) -> Result<(), RunError> {
     let end = plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
-    let live = Arc::new(Live::default());
+    let (live, started) = (Arc::new(Live::default()), Instant::now());
     loop {
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
         if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
@@ -148,6 +154,11 @@ fn look_on(
         }
         let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
+        if plan.by_socket || observer.looks() {
+            result.watched_ns = started.elapsed().as_nanos() as u64;
+            read(watch, result).map_err(WatchRunError::from)?;
+            observer.shows(result);
+        }
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let ended = process::wait(process.as_deref(), left.unwrap_or(TICK).min(TICK), stop)?;
         let moved = watch.set_clock().unsigned_abs();
@@ -164,8 +175,12 @@ fn seen(watch: &Watch) -> Result<u64, WatchError> {
 }
 
 /// What the programs summed.
-fn read(watch: &Watch, result: &mut WatchResult) -> Result<(), WatchError> {
+fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
     result.reader = watch.reader().or(result.reader.take());
+    if result.plan.by_socket {
+        let sockets = watch.sockets()?;
+        (result.sockets, result.other_sockets) = (sockets.each, Some(sockets.others));
+    }
     if result.plan.watches(Direction::Tx) {
         result.send = Some(WatchSend {
             total: distribution(&watch.send_total()?),

@@ -1,0 +1,162 @@
+//! The sums of single sockets, and who has a place for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::{MapCore, MapFlags};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
+use netfathom_stats::Histogram;
+
+use super::abi::copied::{self, SocketSums};
+use super::read::span;
+use super::{Watch, WatchError, step};
+use crate::mapping::from_bytes;
+
+/// `log2` of the buckets an octave.
+pub const SOCKET_GRAIN: u32 = 3;
+/// In this place are the sums of all without one.
+const OTHERS: usize = 0;
+/// Stands for the owner of a place that is being taken back.
+const CLOSING: u64 = u64::MAX;
+/// Looks without a message after which a socket loses its place; once all are taken, the fewer.
+const IDLE_LOOKS: u32 = 30;
+const IDLE_LOOKS_FULL: u32 = 2;
+const AF_INET: u32 = 2;
+
+/// What user space knows of the places between two looks.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// By place: its owner, the messages at the last look, and how often they were the same.
+    known: BTreeMap<usize, Known>,
+    /// Whose owner was removed at the last look.
+    closing: BTreeSet<usize>,
+    /// The sums of sockets that lost their place.
+    gone: Option<WatchSocket>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    ticket: u64,
+    messages: u64,
+    idle: u32,
+}
+
+/// The sums of single sockets, and those of all others: together all messages that are timed.
+#[derive(Clone, Debug)]
+pub struct Sockets {
+    pub each: Vec<WatchSocket>,
+    pub others: WatchSocket,
+}
+
+impl Watch {
+    /// The sums of each socket that has a place. Takes the places of idle ones; to be called every second or so.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn sockets(&mut self) -> Result<Sockets, WatchError> {
+        let mut places = std::mem::take(&mut self.places);
+        let read = self.read_places(&mut places);
+        self.places = places;
+        read
+    }
+
+    fn read_places(&self, places: &mut Places) -> Result<Sockets, WatchError> {
+        let shared = self.mapping.get();
+        let mut each = Vec::new();
+        let is_full = shared.full.load(Relaxed) != 0;
+        for (place, owner) in shared.owners.iter().enumerate().skip(1) {
+            let ticket = owner.load(Relaxed);
+            if ticket == 0 {
+                continue;
+            }
+            let socket = self.socket(place, ticket)?;
+            if places.closing.remove(&place) {
+                places.gone.get_or_insert_with(WatchSocket::default).add(&socket);
+                self.clear(place)?;
+                owner.store(0, Relaxed);
+                shared.full.store(0, Relaxed);
+                continue;
+            }
+            if places.is_idle(place, &socket, if is_full { IDLE_LOOKS_FULL } else { IDLE_LOOKS }) {
+                owner.store(CLOSING, Relaxed);
+                places.closing.insert(place);
+                places.known.remove(&place);
+            }
+            each.push(socket);
+        }
+        let mut others = self.socket(OTHERS, 0)?;
+        if let Some(gone) = &places.gone {
+            others.add(gone);
+        }
+        Ok(Sockets { each, others })
+    }
+
+    fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, WatchError> {
+        let key = (place as u32).to_ne_bytes();
+        let bytes = self.map("sockets")?.lookup(&key, MapFlags::ANY).map_err(step("ask"))?;
+        let sums: Option<SocketSums> = bytes.and_then(|bytes| from_bytes(&bytes));
+        Ok(socket(&sums.ok_or(WatchError::Abi("sockets"))?, ticket, &self.directions))
+    }
+
+    /// Nobody adds to it any more: its owner was removed a look ago.
+    fn clear(&self, place: usize) -> Result<(), WatchError> {
+        let map = self.map("sockets")?;
+        let nothing = vec![0; map.value_size() as usize];
+        map.update(&(place as u32).to_ne_bytes(), &nothing, MapFlags::ANY).map_err(step("clear"))
+    }
+}
+
+impl Places {
+    fn is_idle(&mut self, place: usize, socket: &WatchSocket, most: u32) -> bool {
+        let messages = socket.messages();
+        let fresh = Known { ticket: socket.id, messages, idle: 0 };
+        let known = self.known.entry(place).or_insert(fresh);
+        let is_same = known.ticket == socket.id && known.messages == messages;
+        *known = Known { idle: if is_same { known.idle + 1 } else { 0 }, ..fresh };
+        known.idle > most
+    }
+}
+
+fn socket(sums: &SocketSums, id: u64, directions: &[Direction]) -> WatchSocket {
+    let name: Vec<u8> = sums.name.iter().copied().take_while(|&byte| byte != 0).collect();
+    let process = (sums.process != 0)
+        .then(|| WatchedProcess { pid: sums.process, name: String::from_utf8_lossy(&name).into_owned() });
+    let at = |address: &[u32; 4], port: u32| SocketAddr::new(ip(address, sums.family), port as u16);
+    let way = |direction, way: &copied::SocketWay| {
+        if directions.contains(&direction) {
+            of_way(way, &sums.spans, direction)
+        } else {
+            SocketWay::default()
+        }
+    };
+    WatchSocket {
+        id,
+        local: (sums.family != 0).then(|| at(&sums.local, sums.local_port).to_string()),
+        peer: (sums.peer_port != 0).then(|| at(&sums.peer, sums.peer_port).to_string()),
+        process,
+        receive: way(Direction::Rx, &sums.receive),
+        send: way(Direction::Tx, &sums.send),
+    }
+}
+
+fn ip(words: &[u32; 4], family: u32) -> IpAddr {
+    if family == AF_INET {
+        return Ipv4Addr::from(words[0].to_ne_bytes()).into();
+    }
+    let mut bytes = [0; 16];
+    bytes.chunks_exact_mut(4).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_ne_bytes()));
+    Ipv6Addr::from(bytes).to_canonical()
+}
+
+fn of_way(way: &copied::SocketWay, spans: &[i64], direction: Direction) -> SocketWay {
+    let mut histogram = Histogram::new(SOCKET_GRAIN);
+    histogram.add_negative(way.negative);
+    for (index, &count) in way.buckets.iter().enumerate().filter(|&(_, &count)| count > 0) {
+        histogram.add_bucket(index, count.into());
+    }
+    let sum = |&stage: &WatchStage| WatchedSum { stage, sum_ns: spans[span(stage)] };
+    let stages = WatchStage::of(direction).iter().map(sum).filter(|sum| sum.sum_ns != 0).collect();
+    SocketWay { total: WatchTimes::new(&histogram, way.sum), stages }
+}

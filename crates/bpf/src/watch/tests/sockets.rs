@@ -1,0 +1,97 @@
+//! Sums of single sockets, against those of all.
+
+use netfathom_model::record::WatchSocket;
+
+use super::*;
+
+const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
+
+fn connections(listener: &TcpListener, n: usize) -> Vec<(TcpStream, TcpStream)> {
+    let one = |_| {
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (listener.accept().unwrap().0, client)
+    };
+    (0..n).map(one).collect()
+}
+
+/// Each request is answered, by this thread.
+fn exchange_on(connections: &mut [(TcpStream, TcpStream)]) {
+    let mut message = [7; 64];
+    for (server, client) in connections {
+        client.write_all(&message).unwrap();
+        server.read_exact(&mut message).unwrap();
+        server.write_all(&message).unwrap();
+        client.read_exact(&mut message).unwrap();
+    }
+}
+
+fn sum(sockets: &Sockets, of: fn(&WatchSocket) -> (u64, i64)) -> (u64, i64) {
+    let all = sockets.each.iter().chain([&sockets.others]).map(of);
+    all.fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
+}
+
+/// Those of single sockets and of the others are those of all, to the nanosecond.
+fn are_all(watch: &Watch, sockets: &Sockets) {
+    let total = watch.total().unwrap().moments;
+    assert_eq!(sum(sockets, |s| (s.receive.total.n, s.receive.total.sum_ns)), (total.n, total.sum as i64));
+    let stages = |s: &WatchSocket| (s.messages(), s.receive.stages.iter().map(|sum| sum.sum_ns).sum());
+    assert_eq!(sum(sockets, stages).1, total.sum as i64);
+    if watch.directions == BOTH {
+        let total = watch.send_total().unwrap().moments;
+        assert_eq!(sum(sockets, |s| (s.send.total.n, s.send.total.sum_ns)), (total.n, total.sum as i64));
+        let stages = |s: &WatchSocket| (s.messages(), s.send.stages.iter().map(|sum| sum.sum_ns).sum());
+        assert_eq!(sum(sockets, stages).1, total.sum as i64);
+    }
+}
+
+#[test]
+fn each_socket_has_its_own_messages_and_its_names() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let local = listener.local_addr().unwrap();
+    let directions = if tracepoint::is_missing(SENDING) { &BOTH[..1] } else { &BOTH[..] };
+    let mut watch = Watch::attach(Selection::Port(local.port()), directions, true).unwrap();
+    let mut connections = connections(&listener, 3);
+    // The first message of a thread has no times.
+    exchange_on(&mut connections[..1]);
+    exchange_on(&mut connections[..1]);
+    (0..5).for_each(|_| exchange_on(&mut connections[1..2]));
+    (0..7).for_each(|_| exchange_on(&mut connections[2..3]));
+    let sockets = watch.sockets().unwrap();
+    are_all(&watch, &sockets);
+    for ((_, client), messages) in connections.iter().zip([1, 5, 7]) {
+        let peer = client.local_addr().unwrap().to_string();
+        let socket = sockets.each.iter().find(|socket| socket.peer.as_deref() == Some(&peer)).unwrap();
+        assert_eq!(socket.local.as_deref(), Some(local.to_string().as_str()));
+        assert_eq!(socket.process.as_ref().map(|process| process.pid), Some(std::process::id()));
+        assert_eq!(socket.receive.total.n, messages);
+    }
+    assert_eq!(sockets.others.messages(), 0);
+}
+
+#[test]
+fn sockets_without_a_place_are_one_until_idle_ones_make_room() {
+    needs_root!();
+    const CONNECTIONS: usize = 300;
+    let listener = TcpListener::bind("[::1]:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut watch = Watch::attach(Selection::Port(port), &[Direction::Rx], true).unwrap();
+    let mut connections = connections(&listener, CONNECTIONS);
+    exchange_on(&mut connections);
+    exchange_on(&mut connections);
+    let sockets = watch.sockets().unwrap();
+    are_all(&watch, &sockets);
+    assert_eq!(sockets.each.len(), 255);
+    assert_eq!(sockets.others.receive.total.n, 2 * (CONNECTIONS as u64 - 255));
+    // The last is busy from now on, all others are idle.
+    let last = CONNECTIONS - 1;
+    for _ in 0..6 {
+        exchange_on(&mut connections[last..]);
+        let sockets = watch.sockets().unwrap();
+        are_all(&watch, &sockets);
+    }
+    let sockets = watch.sockets().unwrap();
+    let peer = connections[last].1.local_addr().unwrap().to_string();
+    assert!(sockets.each.iter().any(|socket| socket.peer.as_deref() == Some(&peer)), "{:?}", sockets.each);
+    assert!(sockets.each.len() < 255);
+}

@@ -1,0 +1,119 @@
+//! The run on the terminal while it goes on: a thread that draws and reads keys.
+
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use netfathom_model::path::Direction;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use super::second::Second;
+use crate::output;
+
+mod draw;
+mod spark;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use state::State;
+
+/// How long a new second, or the end, may wait to be seen.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Whether the terminal shows it now.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the terminal back as it was, if it shows a run.
+pub fn restore() {
+    if IS_SHOWN.swap(false, Relaxed) {
+        ratatui::restore();
+    }
+}
+
+/// Whether there is a terminal to show it, of a size that is known, and one to read keys from.
+pub fn is_possible() -> bool {
+    let has_room = || terminal_size::terminal_size().is_some_and(|(width, _)| width.0 > 0);
+    io::stdout().is_terminal() && io::stdin().is_terminal() && has_room()
+}
+
+/// Shown until it is dropped.
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    is_new: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl Live {
+    /// Takes the terminal. A key that ends the run sets `stop`.
+    ///
+    /// # Errors
+    /// If the terminal refuses.
+    pub fn start(directions: &[Direction], stop: &Arc<AtomicBool>) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State::new(directions)),
+            is_new: AtomicBool::new(true),
+            has_ended: AtomicBool::new(false),
+        });
+        // It has a hook of panics, which gives the terminal back first.
+        let terminal = ratatui::try_init()?;
+        IS_SHOWN.store(true, Relaxed);
+        let (seen, stop) = (Arc::clone(&shared), Arc::clone(stop));
+        let show = move || {
+            if seen.show(terminal, &stop).is_err() {
+                // The terminal is gone; the run goes on.
+            }
+            restore();
+        };
+        let thread =
+            thread::Builder::new().name("live view".into()).spawn(show).inspect_err(|_| restore())?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    pub fn add(&self, second: Second, answer: String) {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).add(second, answer);
+        self.shared.is_new.store(true, Relaxed);
+    }
+}
+
+impl Shared {
+    fn show(&self, mut terminal: DefaultTerminal, stop: &AtomicBool) -> io::Result<()> {
+        let colors = output::color();
+        while !self.has_ended.load(Relaxed) {
+            if self.is_new.swap(false, Relaxed) {
+                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+                terminal.draw(|frame| draw::draw(frame, &state, colors))?;
+            }
+            if !event::poll(LOOK)? {
+                continue;
+            }
+            self.is_new.store(true, Relaxed);
+            let Event::Key(key) = event::read()? else { continue };
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if key.kind == KeyEventKind::Press && !state.key(key) {
+                stop.store(true, Relaxed);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.shared.has_ended.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has given the terminal back.
+            let _ = thread.join();
+        }
+        restore();
+    }
+}

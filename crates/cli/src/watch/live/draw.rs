@@ -1,0 +1,294 @@
+//! The screen: the answer so far, the last second of what was chosen with its stages, and the list to choose from.
+
+use netfathom_model::path::Direction;
+use netfathom_model::print;
+use netfathom_model::record::{SocketWay, WatchSocket, WatchedSum};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Paragraph, Row, Table};
+
+use super::spark::{bar, spark};
+use super::state::{MINUTE, Scope, State};
+use crate::output::harmless;
+
+/// Below that there is the answer alone.
+const LEAST: (u16, u16) = (60, 12);
+/// From here on the list names the stage that takes most.
+const WIDE: u16 = 110;
+/// Most stages a direction: TCP's received messages have eight, and few pass them all.
+const MOST_STAGES: u16 = 7;
+const KEYS: &str = "↑↓ select  Enter show it  Esc show all  p processes/sockets  f freeze  q quit";
+
+pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
+    let area = frame.area();
+    let look = Look { colors };
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        frame.render_widget(Paragraph::new(harmless(&state.answer)), area);
+        return;
+    }
+    let ways = ways(state);
+    let shown = state.shown();
+    let stages = ways.iter().map(|&way| passed(of(&shown, way)).len() as u16).max().unwrap_or(0);
+    let heights = [
+        Constraint::Length(2),
+        Constraint::Length(ways.len() as u16 + 2),
+        Constraint::Length(stages.clamp(1, MOST_STAGES) + 2),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ];
+    let [head, seconds, bars, list, keys] = Layout::vertical(heights).areas(area);
+    draw_head(frame, head, state, look);
+    draw_seconds(frame, seconds, state, &shown, look);
+    draw_stages(frame, bars, &ways, &shown, look);
+    draw_list(frame, list, state, &ways, look);
+    frame.render_widget(Paragraph::new(KEYS).style(look.dim()), keys);
+}
+
+#[derive(Clone, Copy)]
+struct Look {
+    colors: bool,
+}
+
+impl Look {
+    fn dim(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    fn head(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    fn bars(self) -> Style {
+        if self.colors { Style::new().fg(Color::Cyan) } else { Style::new() }
+    }
+
+    fn frozen(self) -> Style {
+        if self.colors {
+            Style::new().fg(Color::Yellow)
+        } else {
+            Style::new().add_modifier(Modifier::REVERSED)
+        }
+    }
+}
+
+fn ways(state: &State) -> Vec<Direction> {
+    [Direction::Rx, Direction::Tx].into_iter().filter(|way| state.directions.contains(way)).collect()
+}
+
+fn of(socket: &WatchSocket, way: Direction) -> &SocketWay {
+    match way {
+        Direction::Rx => &socket.receive,
+        Direction::Tx => &socket.send,
+    }
+}
+
+fn named(way: Direction) -> &'static str {
+    match way {
+        Direction::Rx => "receive",
+        Direction::Tx => "send",
+    }
+}
+
+fn passed(way: &SocketWay) -> Vec<&WatchedSum> {
+    way.stages.iter().filter(|sum| sum.sum_ns != 0).collect()
+}
+
+/// Rate, mean and p99.
+fn figures(state: &State, way: &SocketWay) -> [String; 3] {
+    let total = &way.total;
+    let time = |ns: f64| if total.n > 0 { print::time(ns) } else { "-".into() };
+    [print::rate(state.second.per_second(total.n)), time(total.mean_ns), time(total.p99_ns as f64)]
+}
+
+fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
+    let mut spans = vec![Span::styled(harmless(&state.answer), look.head())];
+    if state.answer.is_empty() {
+        spans = vec![Span::raw("waiting for the first second")];
+    }
+    frame.render_widget(Paragraph::new(Line::from(spans)), Rect { height: 1, ..area });
+    let at = format!("after {}", print::time((state.second.at_ns / 1_000_000_000 * 1_000_000_000) as f64));
+    let mut line = vec![Span::styled(at, look.dim())];
+    if state.is_frozen {
+        line.push(Span::styled("  FROZEN: f goes on", look.frozen()));
+    }
+    frame.render_widget(Paragraph::new(Line::from(line)), Rect { y: area.y + 1, height: 1, ..area });
+}
+
+fn title(state: &State) -> String {
+    match state.scope() {
+        Scope::All => "all sockets".into(),
+        Scope::Others => "sockets without a row of their own".into(),
+        Scope::Process(_) | Scope::Socket(_) => {
+            let shown = state.shown();
+            let name = match (&shown.peer, &shown.local) {
+                (Some(peer), Some(local)) => format!("{local} and {peer}"),
+                (None, Some(local)) => local.clone(),
+                _ => String::new(),
+            };
+            let process = process(&shown);
+            let text =
+                [name, process].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
+            if text.is_empty() { "no message in the last second".into() } else { text }
+        }
+    }
+}
+
+fn process(of: &WatchSocket) -> String {
+    let process = of.process.as_ref();
+    process.map_or_else(String::new, |process| format!("{} ({})", harmless(&process.name), process.pid))
+}
+
+fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchSocket, look: Look) {
+    // Name and three numbers come first.
+    let left = area.width.saturating_sub(10 + 3 * 10 + 4);
+    let width = usize::from(left / 2).min(MINUTE);
+    let nothing = Default::default();
+    let points = state.history.get(&state.scope()).unwrap_or(&nothing);
+    let row = |&way: &Direction| {
+        let figures = figures(state, of(shown, way));
+        let index = usize::from(way == Direction::Tx);
+        let rates = points.iter().map(|point| point[index].per_second);
+        let tails = points.iter().map(|point| point[index].p99_ns as f64);
+        let cells = [Cell::from(format!("  {}", named(way)))].into_iter();
+        let cells = cells.chain(figures.into_iter().map(right));
+        let sparks = [spark(rates, width), spark(tails, width)];
+        Row::new(cells.chain(sparks.into_iter().map(|text| Cell::from(text).style(look.bars()))))
+    };
+    let widths = [10, 10, 10, 10, width as u16 + 1, width as u16].map(Constraint::Length);
+    let minute = format!("{:<w$}  {:<w$}", "rate, a minute", "p99, a minute", w = width);
+    let heads = format!("{:<10} {:>10} {:>10} {:>10} {minute}", "1 second", "rate", "mean", "p99");
+    let table = Table::new(ways(state).iter().map(row), widths).column_spacing(1);
+    let line = |y, height| Rect { y: area.y + y, height, ..area };
+    frame.render_widget(Paragraph::new(title(state)).style(look.head()), line(0, 1));
+    frame.render_widget(Paragraph::new(heads).style(look.dim()), line(1, 1));
+    frame.render_widget(table, line(2, area.height.saturating_sub(2)));
+}
+
+fn right(text: String) -> Cell<'static> {
+    Cell::from(Line::from(text).right_aligned())
+}
+
+fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &WatchSocket, look: Look) {
+    let columns = Layout::horizontal(ways.iter().map(|_| Constraint::Fill(1))).spacing(2).split(area);
+    for (&way, &column) in ways.iter().zip(columns.iter()) {
+        let total = &of(shown, way).total;
+        let mut stages = passed(of(shown, way));
+        // Where there are more than fit, those that take least have no row.
+        if stages.len() > usize::from(MOST_STAGES) {
+            stages.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
+            stages.truncate(MOST_STAGES.into());
+            stages.sort_by_key(|sum| sum.stage as usize);
+        }
+        let share = |sum: &WatchedSum| sum.sum_ns as f64 / (total.sum_ns as f64).max(1.0);
+        let most = stages.iter().map(|sum| share(sum)).fold(f64::MIN_POSITIVE, f64::max);
+        let width = usize::from(column.width.saturating_sub(32)).min(40);
+        let row = |sum: &&WatchedSum| {
+            let mean = print::time(sum.sum_ns as f64 / total.n.max(1) as f64);
+            let shown = bar(share(sum) / most, width);
+            let cells = [
+                Cell::from(format!("  {}", sum.stage.name())),
+                right(mean),
+                right(print::percent(share(sum))),
+            ];
+            Row::new(cells.into_iter().chain([Cell::from(shown).style(look.bars())]))
+        };
+        let head = format!("{:<12} {:>8} {:>8}", format!("{} stages", named(way)), "mean", "share");
+        let widths = [12, 8, 8, width as u16].map(Constraint::Length);
+        let line = |y, height| Rect { y: column.y + y, height, ..column };
+        frame.render_widget(Paragraph::new(head).style(look.dim()), line(1, 1));
+        let table = Table::new(stages.iter().map(row), widths).column_spacing(1);
+        frame.render_widget(table, line(2, column.height.saturating_sub(2)));
+    }
+}
+
+fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction], look: Look) {
+    let rows = state.rows();
+    let room = usize::from(area.height.saturating_sub(2));
+    let marked = state.selected.and_then(|selected| rows.iter().position(|row| row.scope == selected));
+    // The marked row stays in sight.
+    let first = marked.map_or(0, |at| (at + 1).saturating_sub(room));
+    let columns = Columns {
+        of_processes: state.by_process && !matches!(state.scope(), Scope::Process(_)),
+        // Of both directions, the figures leave no room for more at 80 columns.
+        names_more: ways.len() == 1 || area.width >= WIDE,
+        figure: if area.width >= WIDE { 10 } else { 8 },
+    };
+    let row = |row: &super::state::Row<'_>| {
+        let mut cells = columns.names(row);
+        for &way in ways {
+            cells.extend(figures(state, of(&row.of, way)).into_iter().map(right));
+            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", largest(of(&row.of, way))))));
+        }
+        let marks = if state.selected == Some(row.scope) { Modifier::REVERSED } else { Modifier::empty() };
+        Row::new(cells).style(Style::new().add_modifier(marks))
+    };
+    let table = Table::new(rows.iter().skip(first).take(room).map(row), columns.widths(ways))
+        .header(Row::new(columns.heads(ways, rows.len())).style(look.dim()))
+        .column_spacing(1);
+    frame.render_widget(table, Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area });
+}
+
+/// Those of the list.
+struct Columns {
+    of_processes: bool,
+    /// The process of a socket, and the stage that takes most.
+    names_more: bool,
+    figure: u16,
+}
+
+impl Columns {
+    fn names(&self, row: &super::state::Row<'_>) -> Vec<Cell<'static>> {
+        let name = match row.scope {
+            Scope::Others => "all others".into(),
+            _ if self.of_processes => process(&row.of),
+            _ => address(&row.of),
+        };
+        let more = if self.of_processes { String::new() } else { process(&row.of) };
+        let more = self.names_process().then(|| Cell::from(more));
+        [Cell::from(format!("  {name}"))].into_iter().chain(more).collect()
+    }
+
+    fn names_process(&self) -> bool {
+        self.names_more && !self.of_processes
+    }
+
+    fn heads(&self, ways: &[Direction], rows: usize) -> Vec<Cell<'static>> {
+        let name = if self.of_processes { "processes" } else { "peers" };
+        let process = self.names_process().then(|| Cell::from("process"));
+        let mut heads: Vec<Cell<'_>> =
+            [Cell::from(format!("{name}: {rows}"))].into_iter().chain(process).collect();
+        for &way in ways {
+            heads.extend([named(way), "mean", "p99"].map(|text| right(text.into())));
+            heads.extend(self.names_more.then(|| Cell::from(" most of it")));
+        }
+        heads
+    }
+
+    fn widths(&self, ways: &[Direction]) -> Vec<Constraint> {
+        let process = self.names_process().then_some(Constraint::Fill(2));
+        let mut widths: Vec<Constraint> = [Constraint::Fill(3)].into_iter().chain(process).collect();
+        for _ in ways {
+            widths.extend([self.figure; 3].map(Constraint::Length));
+            widths.extend(self.names_more.then_some(Constraint::Length(18)));
+        }
+        widths
+    }
+}
+
+fn address(of: &WatchSocket) -> String {
+    of.peer.as_ref().or(of.local.as_ref()).cloned().unwrap_or_default()
+}
+
+/// The stage that takes most.
+fn largest(way: &SocketWay) -> String {
+    let most = way.stages.iter().max_by_key(|sum| sum.sum_ns).filter(|sum| sum.sum_ns > 0);
+    most.map_or_else(String::new, |sum| {
+        format!(
+            "{} {}",
+            sum.stage.name(),
+            print::percent(sum.sum_ns as f64 / (way.total.sum_ns as f64).max(1.0))
+        )
+    })
+}

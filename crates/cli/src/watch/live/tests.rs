@@ -1,0 +1,133 @@
+//! The screen as text, by ratatui's own test terminal.
+
+use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::*;
+
+/// So many messages, each of that time, half of it in each of two stages.
+fn way(n: u64, time_ns: i64, stages: [WatchStage; 2]) -> SocketWay {
+    let mut histogram = netfathom_stats::Histogram::new(3);
+    histogram.add_many(time_ns, n);
+    let sum_ns = n as i64 * time_ns;
+    let stages = stages.map(|stage| WatchedSum { stage, sum_ns: sum_ns / 2 }).into();
+    SocketWay { total: WatchTimes::new(&histogram, sum_ns), stages }
+}
+
+fn socket(id: u64, pid: u32, n: u64) -> WatchSocket {
+    WatchSocket {
+        id,
+        local: Some("10.0.0.1:6379".into()),
+        peer: Some(format!("10.0.0.2:{}", 40_000 + id)),
+        process: Some(WatchedProcess { pid, name: "redis-server".into() }),
+        receive: way(n, 40_000, [WatchStage::Runqueue, WatchStage::Sockqueue]),
+        send: way(n, 2_000, [WatchStage::Socket, WatchStage::Qdisc]),
+    }
+}
+
+fn second(at_s: u64, busy: u64) -> Second {
+    let sockets = vec![socket(1, 712, busy), socket(2, 712, 300), socket(3, 900, 100)];
+    let mut all = WatchSocket::default();
+    sockets.iter().for_each(|socket| all.add(socket));
+    let length_ns = 1_000_000_000;
+    Second { at_ns: at_s * length_ns, length_ns, all, sockets, others: WatchSocket::default() }
+}
+
+fn state(directions: &[Direction]) -> State {
+    let mut state = State::new(directions);
+    let answer = || "redis-server (pid 712): mean times: send 2.00 µs, receive 40.0 µs".to_owned();
+    (1..=20).for_each(|at_s| state.add(second(at_s, 500 * at_s), answer()));
+    state
+}
+
+fn screen(state: &State, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw::draw(frame, state, false)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end().to_owned() + "\n").collect()
+}
+
+fn press(state: &mut State, code: KeyCode) -> bool {
+    state.key(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
+
+#[test]
+fn a_small_terminal_shows_the_second_its_stages_and_the_sockets() {
+    insta::assert_snapshot!(screen(&state(&BOTH), 80, 24));
+}
+
+#[test]
+fn a_wide_terminal_names_processes_and_the_largest_stages() {
+    insta::assert_snapshot!(screen(&state(&BOTH), 160, 20));
+}
+
+#[test]
+fn one_direction_has_the_whole_width() {
+    insta::assert_snapshot!(screen(&state(&[Direction::Rx]), 80, 20));
+}
+
+#[test]
+fn a_tiny_terminal_has_the_answer() {
+    assert!(screen(&state(&BOTH), 30, 5).starts_with("redis-server (pid 712): mean t"));
+}
+
+#[test]
+fn enter_shows_one_socket_or_process_and_escape_all() {
+    let mut state = state(&BOTH);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    assert!(screen(&state, 80, 24).contains("\n10.0.0.1:6379 and 10.0.0.2:40002, redis-server (712)\n"));
+    assert!(screen(&state, 80, 24).contains("receive       300/s"));
+    press(&mut state, KeyCode::Esc);
+    press(&mut state, KeyCode::Char('p'));
+    assert_eq!(state.rows().len(), 2);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    let shown = screen(&state, 80, 24);
+    assert!(shown.contains("receive     10.3k/s") && shown.contains("peers: 2"), "{shown}");
+    press(&mut state, KeyCode::Esc);
+    assert!(screen(&state, 80, 24).contains("receive     10.4k/s"));
+}
+
+#[test]
+fn what_is_frozen_stays_and_goes_on_with_the_latest() {
+    let mut state = state(&BOTH);
+    press(&mut state, KeyCode::Char('f'));
+    state.add(second(21, 50_000), "later".into());
+    let frozen = screen(&state, 80, 24);
+    assert!(frozen.contains("after 20.0 s  FROZEN") && frozen.contains("10.4k/s"), "{frozen}");
+    press(&mut state, KeyCode::Char('f'));
+    let latest = screen(&state, 80, 24);
+    assert!(latest.contains("after 21.0 s\n") && latest.starts_with("later"), "{latest}");
+}
+
+#[test]
+fn names_of_others_cannot_steer_the_terminal() {
+    let mut state = State::new(&BOTH);
+    let mut second = second(1, 5);
+    second.sockets[0].process = Some(WatchedProcess { pid: 1, name: "\x1b[2Jevil".into() });
+    state.add(second, "\x1b[2Jevil".into());
+    assert!(!screen(&state, 160, 24).contains('\x1b'));
+}
+
+#[test]
+fn q_and_ctrl_c_end_the_run_and_other_keys_do_not() {
+    let mut state = state(&BOTH);
+    assert!(press(&mut state, KeyCode::Char('c')) && press(&mut state, KeyCode::Char('x')));
+    assert!(!press(&mut state, KeyCode::Char('q')));
+    assert!(!state.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
+}
+
+#[test]
+fn a_minute_is_remembered_and_no_more() {
+    let mut state = State::new(&BOTH);
+    (0..200).for_each(|at_s| state.add(second(at_s, 1), String::new()));
+    assert!(state.history.values().all(|points| points.len() == state::MINUTE));
+    (0..200).for_each(|at_s| state.add(Second { at_ns: at_s, ..Second::default() }, String::new()));
+    assert!(state.history.is_empty(), "{:?}", state.history);
+}

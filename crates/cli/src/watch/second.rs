@@ -1,0 +1,133 @@
+//! What a run saw in its last second: the difference of two of its states.
+
+use std::collections::BTreeMap;
+
+use netfathom_model::record::{
+    Distribution, SocketWay, WatchResult, WatchSocket, WatchTimes, WatchedProcess, WatchedStage, WatchedSum,
+};
+
+/// About a second; it is as long as the run's look at its sums was apart from the one before.
+#[derive(Clone, Debug, Default)]
+pub struct Second {
+    /// Since the run began.
+    pub at_ns: u64,
+    pub length_ns: u64,
+    /// All sockets together.
+    pub all: WatchSocket,
+    pub sockets: Vec<WatchSocket>,
+    /// Those without a place of their own.
+    pub others: WatchSocket,
+}
+
+/// Makes seconds of the states of a run.
+#[derive(Debug, Default)]
+pub struct Seconds {
+    last: Option<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    at_ns: u64,
+    all: WatchSocket,
+    sockets: BTreeMap<u64, WatchSocket>,
+    others: WatchSocket,
+}
+
+impl Seconds {
+    /// `None` of the first state.
+    pub fn next(&mut self, so_far: &WatchResult) -> Option<Second> {
+        let sockets = so_far.sockets.iter().map(|socket| (socket.id, socket.clone())).collect();
+        let others = so_far.other_sockets.clone().unwrap_or_default();
+        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others };
+        let second = self.last.as_ref().map(|last| state.since(last));
+        self.last = Some(state);
+        second
+    }
+}
+
+impl State {
+    fn since(&self, last: &Self) -> Second {
+        let nothing = WatchSocket::default();
+        let before = |socket: &WatchSocket| last.sockets.get(&socket.id).unwrap_or(&nothing);
+        let mut sockets: Vec<WatchSocket> =
+            self.sockets.values().map(|socket| socket.since(before(socket))).collect();
+        // The sums of one that lost its place are among the others', but for what came in this second.
+        let mut others_before = last.others.clone();
+        let lost = last.sockets.iter().filter(|(id, _)| !self.sockets.contains_key(id));
+        lost.for_each(|(_, socket)| others_before.add(socket));
+        sockets.retain(|socket| socket.messages() > 0);
+        sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
+        Second {
+            at_ns: self.at_ns,
+            length_ns: self.at_ns.saturating_sub(last.at_ns),
+            all: self.all.since(&last.all),
+            sockets,
+            others: self.others.since(&others_before),
+        }
+    }
+}
+
+fn all(so_far: &WatchResult) -> WatchSocket {
+    let send = so_far.send.as_ref();
+    WatchSocket {
+        process: so_far.reader.clone(),
+        receive: way(&so_far.total, &so_far.stages),
+        send: send.map(|send| way(&send.total, &send.stages)).unwrap_or_default(),
+        ..WatchSocket::default()
+    }
+}
+
+fn way(total: &Distribution, stages: &[WatchedStage]) -> SocketWay {
+    let sum = |stage: &WatchedStage| WatchedSum { stage: stage.stage, sum_ns: stage.times.sum_ns };
+    SocketWay { total: WatchTimes::from(total), stages: stages.iter().map(sum).collect() }
+}
+
+impl Second {
+    pub fn per_second(&self, n: u64) -> f64 {
+        n as f64 * 1e9 / self.length_ns.max(1) as f64
+    }
+
+    /// The sockets of each process together, those with the most messages first.
+    pub fn processes(&self) -> Vec<WatchSocket> {
+        let mut of: BTreeMap<u32, WatchSocket> = BTreeMap::new();
+        for socket in &self.sockets {
+            let process = of
+                .entry(pid(socket))
+                .or_insert_with(|| WatchSocket { process: socket.process.clone(), ..WatchSocket::default() });
+            process.add(socket);
+        }
+        let mut all: Vec<WatchSocket> = of.into_values().collect();
+        all.sort_by_key(|process| std::cmp::Reverse(process.messages()));
+        all
+    }
+}
+
+/// 0 of a process that is not known.
+pub fn pid(socket: &WatchSocket) -> u32 {
+    socket.process.as_ref().map_or(0, |process: &WatchedProcess| process.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn socket(id: u64, n: u64) -> WatchSocket {
+        let mut histogram = netfathom_stats::Histogram::new(3);
+        histogram.add_many(100, n);
+        let total = WatchTimes::new(&histogram, 100 * n as i64);
+        WatchSocket { id, receive: SocketWay { total, stages: Vec::new() }, ..WatchSocket::default() }
+    }
+
+    fn state(sockets: &[(u64, u64)], others: u64) -> State {
+        let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
+        State { at_ns: 0, all: WatchSocket::default(), sockets, others: socket(0, others) }
+    }
+
+    #[test]
+    fn a_socket_that_lost_its_place_is_no_burst_of_the_others() {
+        let (before, after) = (state(&[(1, 500), (2, 10)], 40), state(&[(2, 15)], 543));
+        let second = after.since(&before);
+        let seen: Vec<(u64, u64)> = second.sockets.iter().map(|s| (s.id, s.messages())).collect();
+        assert_eq!((seen, second.others.messages()), (vec![(2, 5)], 3));
+    }
+}

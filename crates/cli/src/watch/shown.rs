@@ -1,0 +1,64 @@
+//! Who sees a run while it goes on, beside what keeps it.
+
+use std::io;
+use std::sync::Arc;
+
+use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
+use netfathom_model::record::WatchResult;
+use netfathom_model::verdict::Level;
+use netfathom_results::story;
+use netfathom_sys::directory::Directory;
+
+use super::lines;
+use super::live::Live;
+use super::second::Seconds;
+use crate::keep::Keeper;
+use crate::output;
+
+/// How a run is shown.
+pub enum Medium {
+    /// By a line of progress, if at all.
+    Progress,
+    Terminal(Live),
+    /// An object a second.
+    Lines,
+}
+
+pub struct Shown<'a, 'b> {
+    pub keeper: &'a mut Keeper<'b>,
+    pub medium: Medium,
+    pub seconds: Seconds,
+}
+
+impl Observer<WatchResult> for Shown<'_, '_> {
+    fn directory(&self) -> Option<&Directory> {
+        Observer::<WatchResult>::directory(self.keeper)
+    }
+
+    fn begins(&mut self, step: Step, live: &Arc<observer::Live>) {
+        // A line of progress would be drawn over the view.
+        if matches!(self.medium, Medium::Progress) {
+            Observer::<WatchResult>::begins(self.keeper, step, live);
+        }
+    }
+
+    fn keep(&mut self, so_far: &Progressed<WatchResult>) -> io::Result<()> {
+        self.keeper.keep(so_far)
+    }
+
+    fn looks(&self) -> bool {
+        !matches!(self.medium, Medium::Progress)
+    }
+
+    fn shows(&mut self, so_far: &WatchResult) {
+        let Some(second) = self.seconds.next(so_far) else { return };
+        match &self.medium {
+            Medium::Progress => {}
+            Medium::Terminal(live) => {
+                live.add(second, story::answer(&so_far.clone().into(), Level::Valid));
+            }
+            // Whoever read them has had enough: the run goes on.
+            Medium::Lines => drop(output::print(&lines::line(&second))),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Single sockets, where they were asked for.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{SocketWay, WatchResult, WatchSocket};
+
+use crate::page::{Align, Page, Table};
+use crate::story::number;
+
+/// Beyond these they are taken together; the record has more.
+const MOST_ROWS: usize = 8;
+
+pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
+    let Some(others) = &result.other_sockets else { return };
+    if result.sockets.is_empty() && others.messages() == 0 {
+        return;
+    }
+    let ways: Vec<Direction> =
+        [Direction::Rx, Direction::Tx].into_iter().filter(|&way| result.plan.watches(way)).collect();
+    // The tables of two directions leave no room for it.
+    if ways.len() > 1 {
+        page.heading("Sockets with the most messages")
+    } else {
+        page.main("Sockets with the most messages")
+    }
+    let mut heads = vec![("peer", Align::Left), ("process", Align::Left)];
+    for &way in &ways {
+        let name = if way == Direction::Rx { "received" } else { "sent" };
+        heads.extend([name, "mean", "p99"].map(|head| (head, Align::Right)));
+        heads.extend((ways.len() == 1).then_some(("most of it", Align::Left)));
+    }
+    let mut table = Table::new(&heads);
+    let (shown, rest) = result.sockets.split_at(result.sockets.len().min(MOST_ROWS));
+    let mut others = others.clone();
+    rest.iter().for_each(|socket| others.add(socket));
+    let peer =
+        |socket: &WatchSocket| socket.peer.as_ref().or(socket.local.as_ref()).cloned().unwrap_or_default();
+    shown.iter().for_each(|socket| table.row(row(peer(socket), socket, &ways)));
+    if others.messages() > 0 {
+        table.row(row("all others".into(), &others, &ways));
+    }
+    page.table(table);
+}
+
+fn row(name: String, socket: &WatchSocket, ways: &[Direction]) -> Vec<String> {
+    let process = socket.process.as_ref().map_or_else(String::new, |of| format!("{} ({})", of.name, of.pid));
+    let mut cells = vec![name, process];
+    for way in ways {
+        let way_of = if *way == Direction::Rx { &socket.receive } else { &socket.send };
+        let time = |ns: f64| if way_of.total.n > 0 { number::mean(ns) } else { "-".into() };
+        let total = &way_of.total;
+        cells.extend([number::short_count(total.n), time(total.mean_ns), time(total.p99_ns as f64)]);
+        cells.extend((ways.len() == 1).then(|| largest(way_of)));
+    }
+    cells
+}
+
+/// The stage that takes most.
+fn largest(way: &SocketWay) -> String {
+    let most = way.stages.iter().max_by_key(|sum| sum.sum_ns).filter(|sum| sum.sum_ns > 0);
+    most.map_or_else(String::new, |most| {
+        let share = most.sum_ns as f64 / (way.total.sum_ns as f64).max(1.0);
+        format!("{} {}", most.stage.name(), number::percent(share))
+    })
+}
