@@ -278,9 +278,8 @@ fn packets_of_others_are_a_softirq() {
     println!("NET_RX {packets:?} of {softirqs:?}, by the kernel {by_kernel}; {own} of {ran_ns}");
     assert!(packets.0 * 10 > softirqs.0 * 9, "the flood is NET_RX");
     assert!(packets.0 * 10 > ran_ns, "{packets:?}");
-    // What the kernel says that the thread ran includes the softirqs that interrupted it. Tests beside this one have
-    // threads of this process and packets of their own on the CPU, so there may be more of both.
-    assert!((own + packets.0) * 10 >= ran_ns * 9, "{own} and {packets:?} of {ran_ns}");
+    // What the kernel says that the thread ran includes the softirqs that interrupted it.
+    assert!(is_between(own + packets.0, ran_ns, ran_ns), "{own} and {packets:?} of {ran_ns}");
     // Without CONFIG_IRQ_TIME_ACCOUNTING it counts softirqs by ticks, which slide into them from sections without
     // interrupts, and the programs are in its count.
     let all = softirqs.0 + softirqs.1;

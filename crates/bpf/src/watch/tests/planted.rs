@@ -135,8 +135,12 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
     for ((burner, before), after) in burners.iter().zip(before.get().unwrap()).zip(after) {
         let by = Holder::Process { name: Burner::NAME.into(), pid: burner.pid(), cgroup: None };
         let had = waits.holders.iter().find(|held| held.by == by).expect("named").ns;
-        // Others may share this CPU. The hypervisor's and interrupts' time is in what it had, and not in what it ran.
-        assert!(had * 8 >= runqueue && had <= (after - before) * 5 / 4, "{had} of {}", after - before);
+        // At times the reader has nothing to read, and waits for no CPU.
+        assert!(
+            (after - before) / 2 < had && had <= (after - before) * 51 / 50,
+            "{had} of {}",
+            after - before
+        );
     }
     assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
 }
