@@ -147,6 +147,8 @@ fn a_thread_that_a_signal_stopped_waited_for_nobody() {
     spin(LONG);
     // It never sleeps of its own will, but where it starts the program.
     let absent = begin.elapsed().as_nanos() as u64 - (had() - had_before);
+    // A stop is counted at the next switch away from the thread.
+    thread::sleep(Duration::from_millis(1));
     stopper.wait().unwrap();
     let account = followed.account().unwrap();
     println!("stopped {} of {absent} in which it neither ran nor waited", account.stopped_ns);
