@@ -143,6 +143,8 @@ static __always_inline void look(struct change *change, const struct rq *rq, con
 	before->next_process = change->next->tgid;
 	/* Where softirqs can be preempted, what they took is not known. */
 	before->softirq_since = 0;
+	/* Its end was not seen. */
+	before->interrupt_since = 0;
 }
 
 static __always_inline void note_stint(struct thread *thread, __u64 start, __u64 end)

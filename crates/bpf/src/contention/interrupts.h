@@ -147,6 +147,8 @@ int BPF_PROG(on_softirq_entry, unsigned int vector)
 
 	if (!cpu)
 		return 0;
+	/* An interrupt that is still open has ended unseen: how long it took is not known. */
+	cpu->interrupt_since = 0;
 	if (vector == NET_RX_SOFTIRQ && ++cpu->packets % PACKETS) {
 		cpu->softirq_since = 0;
 		return 0;
@@ -165,7 +167,7 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 	if (!cpu || !cpu->softirq_since || vector >= NR_SOFTIRQS)
 		return 0;
 	add_interruption(&it, cpu->softirq_since);
-	it.ns -= cpu->within_softirq;
+	it.ns -= cpu->within_softirq < it.ns ? cpu->within_softirq : it.ns;
 	if (vector == NET_RX_SOFTIRQ)
 		it.ns *= PACKETS;
 	/* The load's own packets go through these, and drivers use tasklets. */
