@@ -58,22 +58,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
 
 /// What a pair is in the record.
 fn pair(round: u32, ended: Ended) -> FleetPair {
-    let mut pair = FleetPair {
-        from: ended.from,
-        to: ended.to,
-        round,
-        late_ns: None,
-        bytes_per_s: None,
-        retransmits: None,
-        rtt_us: None,
-        send_cause: None,
-        receive_cause: None,
-        round_trip: None,
-        sent: None,
-        lost: None,
-        residual: None,
-        failed: None,
-    };
+    let mut pair = FleetPair { from: ended.from, to: ended.to, round, ..FleetPair::default() };
     let late = |started_utc_ns: u64| Some(started_utc_ns as i64 - ended.start_utc_ns as i64);
     match (ended.sent, ended.received) {
         (Ok(Outcome::Transferred(sent)), Ok(Outcome::Transferred(received))) => {

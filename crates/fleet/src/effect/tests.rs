@@ -3,23 +3,7 @@ use netfathom_model::random::SplitMix64;
 use super::*;
 
 fn pair(from: usize, to: usize) -> FleetPair {
-    let (from, to) = (name(from), name(to));
-    FleetPair {
-        from,
-        to,
-        round: 0,
-        late_ns: None,
-        bytes_per_s: None,
-        retransmits: None,
-        rtt_us: None,
-        send_cause: None,
-        receive_cause: None,
-        round_trip: None,
-        sent: None,
-        lost: None,
-        residual: None,
-        failed: None,
-    }
+    FleetPair { from: name(from), to: name(to), ..FleetPair::default() }
 }
 
 fn name(host: usize) -> String {

@@ -107,7 +107,7 @@ pub struct FleetStart {
 }
 
 /// One pair of hosts.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPair {
     /// The sender.
     pub from: String,

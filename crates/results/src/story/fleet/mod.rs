@@ -185,12 +185,11 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
 pub fn page_of(hosts: &[netfathom_model::record::FleetHost]) -> Page {
     let mut page = Page::default();
     let there = hosts.iter().filter(|host| host.missing.is_none()).count();
-    let bound = hosts.iter().filter_map(|host| host.clock).map(|clock| clock.bound_ns).max().unwrap_or(0);
-    page.text(&format!(
-        "{there} of {} hosts answer; their clocks are known to ± {}.",
-        hosts.len(),
-        time(bound as f64)
-    ));
+    // The first host's own is the one that others are compared with.
+    let bound = hosts.iter().skip(1).filter_map(|host| host.clock).map(|clock| clock.bound_ns).max();
+    let clocks =
+        bound.map_or_else(String::new, |ns| format!("; their clocks are known to ± {}", time(ns as f64)));
+    page.text(&format!("{there} of {} hosts answer{clocks}.", hosts.len()));
     page.main("Hosts");
     page.table(listed(hosts.iter()));
     page
