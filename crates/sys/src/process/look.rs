@@ -3,8 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::fd::RawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::{RunTimes, run_times};
+use super::{Process, RunTimes, run_times};
 
 /// Whether a process is there and has not ended; one that only waits to be reaped has.
 pub fn lives(pid: u32) -> bool {
@@ -64,8 +65,31 @@ pub fn sockets(pid: u32) -> io::Result<Vec<(u64, RawFd)>> {
         let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
         Some((inode, entry.file_name().to_str()?.parse().ok()?))
     };
-    // What was closed in the meantime is none.
-    Ok(fs::read_dir(format!("/proc/{pid}/fd"))?.filter_map(|entry| socket(entry.ok()?)).collect())
+    match fs::read_dir(format!("/proc/{pid}/fd")) {
+        // What was closed in the meantime is none.
+        Ok(entries) => Ok(entries.filter_map(|entry| socket(entry.ok()?)).collect()),
+        // The directory is its owner's, whoever may trace the process.
+        Err(denied) if denied.kind() == io::ErrorKind::PermissionDenied => sockets_by_number(pid),
+        Err(error) => Err(error),
+    }
+}
+
+fn sockets_by_number(pid: u32) -> io::Result<Vec<(u64, RawFd)>> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let room = status.lines().find_map(|line| line.strip_prefix("FDSize:")?.trim().parse().ok());
+    let process = Process::open(pid)?;
+    let mut found = Vec::new();
+    for number in 0..room.unwrap_or(0) {
+        match process.descriptor(number) {
+            Ok(descriptor) => {
+                let about = fs::File::from(descriptor).metadata()?;
+                about.file_type().is_socket().then(|| found.push((about.ino(), number)));
+            }
+            Err(denied) if denied.kind() == io::ErrorKind::PermissionDenied => return Err(denied),
+            Err(_) => {}
+        }
+    }
+    Ok(found)
 }
 
 /// The children of this process's first thread, zombies included: those that it started itself, and all that are
