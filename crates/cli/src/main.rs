@@ -15,6 +15,7 @@ mod export;
 mod fleet;
 mod guard;
 mod host;
+mod http;
 mod invocation;
 mod join;
 mod keep;

@@ -41,6 +41,11 @@ pub fn complain(error: &Error) {
     let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&limits::explained(chain(error))));
 }
 
+/// A line on standard error.
+pub fn aside(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", harmless(text));
+}
+
 /// A plan, or `None` after saying what is wrong with it: wrong usage.
 pub fn understood<P>(plan: Result<P>) -> Option<P> {
     plan.inspect_err(complain).ok()

@@ -2,8 +2,7 @@
 //!
 //! The server binds to the loopback device, answers nothing but reading, and reads nothing but runs of that directory.
 
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -11,13 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_results::store;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ViewArgs;
-use crate::{browser, output};
+use crate::{browser, http, output};
 
-mod answer;
 mod listing;
-mod serve;
 mod site;
 
 use site::Site;
@@ -28,7 +26,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub fn run(args: &ViewArgs) -> Result<ExitCode> {
     // Where there is nothing to show, that is said here and not in the browser.
     store::catalogue(&args.out)?;
-    let listener = bind(args.port)?;
+    let listener = http::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)), "--port")?;
     let address = format!("http://{}/", listener.local_addr()?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -38,9 +36,14 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode> {
     let site = Arc::new(Site::new(args.out.clone()));
     let ended = runtime.block_on(async {
         // Before anybody is told the address, and may think of the end.
-        let ends = serve::StopSignals::listen().context("cannot listen for signals")?;
+        let listen = |kind| signal(kind).context("cannot listen for signals");
+        let mut ends = [listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?];
         tell(args, &address)?;
-        serve::until(ends, listener, site).await.context("the server has ended")
+        let end = async {
+            let [first, second] = &mut ends;
+            tokio::select! { _ = first.recv() => {}, _ = second.recv() => {} }
+        };
+        http::until(end, listener, site).await.context("the server has ended")
     });
     runtime.shutdown_timeout(FAREWELL);
     ended.map(|()| ExitCode::SUCCESS)
@@ -60,20 +63,4 @@ fn tell(args: &ViewArgs, address: &str) -> Result<()> {
         thread::Builder::new().spawn(show).context("cannot start a thread for the browser")?;
     }
     Ok(())
-}
-
-/// On the loopback device and nowhere else.
-fn bind(port: u16) -> Result<TcpListener> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    TcpListener::bind(address).map_err(|why| match why.kind() {
-        io::ErrorKind::AddrInUse => anyhow!(
-            "cannot listen at {address}: another program has that port; choose another with --port, or let one be \
-             chosen with --port 0"
-        ),
-        io::ErrorKind::PermissionDenied => anyhow!(
-            "cannot listen at {address}: {why}; choose a port from 1024 on with --port, or let one be chosen with \
-             --port 0"
-        ),
-        _ => anyhow!("cannot listen at {address}: {why}"),
-    })
 }

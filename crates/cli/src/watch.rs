@@ -13,11 +13,13 @@ use crate::keep::Run;
 use crate::progress::Expected;
 use crate::{exit, output};
 
+mod exporter;
 mod lines;
 pub mod live;
 mod second;
 mod shown;
 
+use exporter::Exporter;
 use live::Live;
 use second::Seconds;
 use shown::{Medium, Shown};
@@ -32,13 +34,17 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
     let run = Run { output: &output, expected, named_cpus: false, capture: false };
     let shows = is_live(args);
+    let exporter = args.serve.map(Exporter::start).transpose()?;
+    if let Some(exporter) = &exporter {
+        output::aside(&format!("{} has what is seen, for Prometheus", exporter.url()));
+    }
     run.make(|keeper, stop| {
         let medium = match shows {
             true => Medium::Terminal(Live::start(&plan.directions, stop)?),
             false if args.json_lines => Medium::Lines,
             false => Medium::Progress,
         };
-        watch::run(&plan, &mut Shown { keeper, medium, seconds: Seconds::default() }, stop)
+        watch::run(&plan, &mut Shown { keeper, medium, exporter, seconds: Seconds::default() }, stop)
     })
 }
 

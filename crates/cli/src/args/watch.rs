@@ -1,7 +1,7 @@
 //! Arguments of `netfathom watch`.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::Args as ClapArgs;
 use netfathom_model::path::Direction;
@@ -22,6 +22,8 @@ Examples:
 
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
       a line a second for another program
+  netfathom watch redis-server --serve :9435 --quiet
+      until it ends, as a target of Prometheus
 
 On a terminal it shows the run while it goes on; q ends it.
 
@@ -47,6 +49,15 @@ fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
     flows
         .next()
         .ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
+}
+
+/// `:9435` is a port of the loopback device.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let local =
+        text.strip_prefix(':').and_then(|port| Some((Ipv4Addr::LOCALHOST, port.parse().ok()?).into()));
+    local
+        .or_else(|| text.parse().ok())
+        .ok_or_else(|| "write an address and a port, as 127.0.0.1:9435 or :9435".into())
 }
 
 /// `netfathom watch`.
@@ -83,6 +94,9 @@ pub struct WatchArgs {
     /// Write what came in each second to standard output, a JSON object a line, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
+    /// Also serve what was seen so far at http://ADDRESS/metrics, for Prometheus; :PORT is of loopback alone
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    pub serve: Option<SocketAddr>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 use tokio::sync::Semaphore;
 
 use super::listing;
+use crate::http::{self, Content, Missing};
 
 /// How many reports are drawn at once: the machine may be measuring.
 pub const MOST_AT_WORK: usize = 2;
@@ -34,23 +35,6 @@ pub struct Site {
     lists: Arc<Semaphore>,
 }
 
-pub struct Content {
-    pub kind: &'static str,
-    pub policy: String,
-    pub text: String,
-}
-
-pub struct Missing {
-    pub status: StatusCode,
-    pub why: String,
-}
-
-impl Missing {
-    fn new(status: StatusCode, why: impl ToString) -> Self {
-        Self { status, why: why.to_string() }
-    }
-}
-
 enum Wanted {
     Page,
     List,
@@ -65,9 +49,14 @@ impl Site {
     pub fn new(out: PathBuf) -> Self {
         Self { out, reports: Arc::new(Semaphore::new(MOST_AT_WORK)), lists: Arc::new(Semaphore::new(1)) }
     }
+}
 
-    /// What stands at a path of ours, with what was asked behind it.
-    pub async fn content(&self, path: &str, query: &str) -> Result<Content, Missing> {
+impl http::Site for Site {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    async fn content(&self, path: &str, query: &str) -> Result<Content, Missing> {
         let wanted = wanted(path, query).ok_or_else(|| {
             Missing::new(StatusCode::NOT_FOUND, format!("there is no {path:?} here; / has all"))
         })?;

@@ -9,6 +9,7 @@ use netfathom_model::verdict::Level;
 use netfathom_results::story;
 use netfathom_sys::directory::Directory;
 
+use super::exporter::Exporter;
 use super::lines;
 use super::live::Live;
 use super::second::Seconds;
@@ -27,6 +28,7 @@ pub enum Medium {
 pub struct Shown<'a, 'b> {
     pub keeper: &'a mut Keeper<'b>,
     pub medium: Medium,
+    pub exporter: Option<Exporter>,
     pub seconds: Seconds,
 }
 
@@ -47,10 +49,13 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn looks(&self) -> bool {
-        !matches!(self.medium, Medium::Progress)
+        self.exporter.is_some() || !matches!(self.medium, Medium::Progress)
     }
 
     fn shows(&mut self, so_far: &WatchResult) {
+        if let Some(exporter) = &self.exporter {
+            exporter.set(&so_far.clone().into());
+        }
         let Some(second) = self.seconds.next(so_far) else { return };
         match &self.medium {
             Medium::Progress => {}

@@ -478,6 +478,91 @@ fn a_line_a_second_is_for_other_programs() {
     assert_eq!(sum(&of_sockets), n);
 }
 
+/// The server is root's. What `packaging/systemd` grants is enough to see it.
+#[test]
+fn three_capabilities_are_enough() {
+    const TEST: &str = "cli::watch::three_capabilities_are_enough";
+    const SETPRIV: &str = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
+                           --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
+    needs_root!();
+    let unit = include_str!("../../../../packaging/systemd/netfathom-watch@.service");
+    assert!(unit.contains("\nAmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE\n"));
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let own = std::process::id();
+    // Where another user may execute it.
+    let program = dir.path().join("netfathom");
+    fs::copy(env!("CARGO_BIN_EXE_netfathom"), &program).unwrap();
+    let mut words = SETPRIV.split_ascii_whitespace();
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).arg(&program).args(["watch", "--json", "--pid", &own.to_string(), "--out"]);
+    let Ok(child) = command.arg(dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        return skipped(TEST, "needs setpriv: apt-get install util-linux");
+    };
+    until("the programs", || (attached(child.id()) > HOOKS).then_some(()));
+    // Sockets are looked for each second.
+    thread::sleep(std::time::Duration::from_millis(1500));
+    echo(&listener, 50, 1);
+    let record = record(&interrupted(child));
+    assert!(result(&record).account.timed >= 49, "{:?}", result(&record).account);
+}
+
+/// What a server answers to a request for a path, with its headers.
+fn scraped(address: &str, path: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn prometheus_gets_what_was_seen_so_far() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let mut child = watching(&format!("both --port {port} --serve :0 --quiet"), dir.path());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address =
+        line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned();
+    let value = |text: &str, series: &str| {
+        let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        of.map(|value| value.trim().parse::<f64>().unwrap())
+    };
+    echo(&listener, 60, 20);
+    let seen = |direction| format!("netfathom_watch_seen_messages_total{{direction=\"{direction}\"}}");
+    let text = until("the messages", || {
+        let text = scraped(&address, "/metrics", &address);
+        (value(&text, &seen("rx")) >= Some(60.0)).then_some(text)
+    });
+    assert!(text.contains("content-type: application/openmetrics-text; version=1.0.0"), "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert_eq!(value(&text, &seen("tx")), Some(60.0));
+    let timed = "netfathom_watch_messages_total{direction=\"rx\",outcome=\"timed\"}";
+    assert_eq!(value(&text, timed), Some(59.0));
+    let bucket = |le| format!("netfathom_watch_times_seconds_bucket{{quantity=\"rx.blocked\",le=\"{le}\"}}");
+    // The reader sleeps for 20 ms each time.
+    assert_eq!(value(&text, &bucket("0.016777215")), Some(0.0), "{text}");
+    assert!(value(&text, &bucket("+Inf")) >= Some(57.0), "{text}");
+    assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
+    assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
+    let ended = interrupted(child);
+    assert_eq!((ended.status, ended.out.as_str()), (0, ""), "{}", ended.err);
+    assert!(TcpStream::connect(&address).is_err());
+}
+
+#[test]
+fn an_exporter_whose_port_another_has_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(
+        ended.err.contains("another program has that port; choose another with --serve"),
+        "{}",
+        ended.err
+    );
+}
+
 #[test]
 fn a_killed_watch_leaves_no_program() {
     needs_root!();

@@ -23,6 +23,7 @@ use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
+pub use openmetrics::exposition;
 
 use crate::store;
 

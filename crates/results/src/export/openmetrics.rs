@@ -2,17 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{self, Write};
 
-use netfathom_model::record::{Distribution, Record};
+use netfathom_model::record::{Distribution, Measurement, Record};
 use netfathom_model::verdict::Level;
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
 use super::ExportError;
-use crate::quantity::{self, Histogram, Quantity, Unit, histograms};
+use crate::quantity::{self, Counter, Histogram, Quantity, Unit, histograms};
 
 /// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
 const GRAIN: u32 = 2;
+
+/// Bounds of a run that goes on, 1 µs to 17 s.
+const OCTAVES: std::ops::RangeInclusive<u32> = 10..=34;
 
 /// Quantities in a summary: two series each, and under 200 with those of the run.
 const MOST_SUMMED_UP: usize = 98;
@@ -54,12 +57,32 @@ pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Ex
     finish(out, record, &families)
 }
 
+/// What a run that goes on has counted and timed so far. The series are the same from one time to the next, so that
+/// Prometheus can tell what came between.
+pub fn exposition(measurement: &Measurement) -> String {
+    let mut families = BTreeMap::new();
+    for counter in quantity::counters(measurement) {
+        total(&mut families, measurement, &counter);
+    }
+    for set in histograms(measurement) {
+        grown(&mut families, measurement, &set);
+    }
+    let mut out = Vec::new();
+    // Memory takes all of it.
+    let _ = write_families(&mut out, &families);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
 fn finish(
     out: &mut (dyn Write + Send),
     record: &Record,
     families: &BTreeMap<String, Family>,
 ) -> Result<(), ExportError> {
     out.write_all(about(record).as_bytes())?;
+    Ok(write_families(out, families)?)
+}
+
+fn write_families(out: &mut (dyn Write + Send), families: &BTreeMap<String, Family>) -> io::Result<()> {
     for (name, family) in families {
         writeln!(out, "# TYPE {name} {}", family.kind)?;
         if !family.unit.is_empty() {
@@ -67,8 +90,7 @@ fn finish(
         }
         write!(out, "# HELP {name} {}\n{}", escaped(&family.help), family.lines)?;
     }
-    out.write_all(b"# EOF\n")?;
-    Ok(())
+    out.write_all(b"# EOF\n")
 }
 
 /// What the run is, as a metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
@@ -97,11 +119,11 @@ fn about(record: &Record) -> String {
 }
 
 /// `netfathom_stack_tx_mean_seconds`; the unit last, as OpenMetrics wants it.
-fn name(record: &Record, of: &str, unit: &str) -> String {
+fn name(measurement: &Measurement, of: &str, unit: &str) -> String {
     let plain: String =
         of.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let unit = if unit.is_empty() { String::new() } else { format!("_{unit}") };
-    format!("netfathom_{}_{plain}{unit}", record.measurement.name())
+    format!("netfathom_{}_{plain}{unit}", measurement.name())
 }
 
 /// The unit's name, and what values are divided by: OpenMetrics knows base units only.
@@ -118,7 +140,7 @@ fn unit(unit: Unit) -> (&'static str, f64) {
 fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &Quantity) {
     let (unit, divisor) = unit(quantity.unit);
     let mut add = |what: &str, title: &str, value: f64| {
-        let name = name(record, &format!("{}_{what}", quantity.name), unit);
+        let name = name(&record.measurement, &format!("{}_{what}", quantity.name), unit);
         let family = families.entry(name.clone()).or_insert_with(|| Family {
             kind: "gauge",
             unit,
@@ -138,7 +160,7 @@ fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &
 fn gauge(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, quantity: &Quantity) {
     let (unit, divisor) = unit(quantity.unit);
     // Names may end as those of histograms' parts do.
-    let name = name(record, &format!("{}_value", quantity.name), unit);
+    let name = name(&record.measurement, &format!("{}_value", quantity.name), unit);
     let family = families.entry(name.clone()).or_insert_with(|| Family {
         kind: "gauge",
         unit,
@@ -152,7 +174,7 @@ fn gauge(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, qu
 }
 
 fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, set: &Histogram<'_>) {
-    let name = name(record, &format!("{}_times", set.name), "seconds");
+    let name = name(&record.measurement, &format!("{}_times", set.name), "seconds");
     let family = families.entry(name.clone()).or_insert_with(|| Family {
         kind: "histogram",
         unit: "seconds",
@@ -170,6 +192,43 @@ fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str
         let _ = writeln!(family.lines, "{name}_count{{{labels}}} {}", times.n);
         let _ = writeln!(family.lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
     }
+}
+
+/// A counter; OpenMetrics gives its samples, and not the family, `_total`.
+fn total(families: &mut BTreeMap<String, Family>, measurement: &Measurement, counter: &Counter) {
+    let (unit, divisor) = unit(counter.unit);
+    let name = name(measurement, counter.name, unit);
+    let family = families.entry(name.clone()).or_insert_with(|| Family {
+        kind: "counter",
+        unit,
+        help: format!("{}.", counter.title),
+        ..Family::default()
+    });
+    let labels: Vec<String> = counter.labels.iter().map(|&(name, value)| label(name, value)).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let _ = writeln!(family.lines, "{name}_total{labels} {}", counter.value as f64 / divisor);
+}
+
+/// Of a run that goes on: all sets in one family, by octaves, whether they hold anything or not.
+fn grown(families: &mut BTreeMap<String, Family>, measurement: &Measurement, set: &Histogram<'_>) {
+    let name = name(measurement, "times", "seconds");
+    let family = families.entry(name.clone()).or_insert_with(|| Family {
+        kind: "histogram",
+        unit: "seconds",
+        help: "How long it took, by what it is the time of.".into(),
+        ..Family::default()
+    });
+    let (times, what) = (set.times, label("quantity", &set.name));
+    for octave in OCTAVES {
+        let below: u64 = 1 << octave;
+        let within: u64 =
+            set.buckets().filter(|&(_, high, _)| high <= below).map(|(_, _, count)| count).sum();
+        let bound = (below - 1) as f64 / 1e9;
+        let _ = writeln!(family.lines, "{name}_bucket{{{what},le=\"{bound}\"}} {}", times.negative + within);
+    }
+    let _ = writeln!(family.lines, "{name}_bucket{{{what},le=\"+Inf\"}} {}", times.n);
+    let _ = writeln!(family.lines, "{name}_count{{{what}}} {}", times.n);
+    let _ = writeln!(family.lines, "{name}_sum{{{what}}} {}", times.sum_ns as f64 / 1e9);
 }
 
 /// Upper bounds in seconds, each with all that lies at or below it. Times are whole nanoseconds, so a bucket

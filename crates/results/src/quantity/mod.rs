@@ -98,10 +98,31 @@ pub(crate) trait Figures {
     fn pooled(&self) -> Vec<Pooled> {
         Vec::new()
     }
+    /// What a run that goes on has counted so far.
+    fn counters(&self) -> Vec<Counter> {
+        Vec::new()
+    }
     /// What was seen over the time of a trial.
     fn curves(&self) -> Vec<Curve> {
         Vec::new()
     }
+}
+
+/// A count that only grows while a run goes on.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    /// The same for those that differ in their labels, lower-case words with underscores.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// [`Unit::Count`] or [`Unit::Nanoseconds`].
+    pub unit: Unit,
+    pub labels: Vec<(&'static str, &'static str)>,
+    pub value: u64,
+}
+
+/// Those of a run that goes on; empty where it keeps none.
+pub fn counters(measurement: &Measurement) -> Vec<Counter> {
+    figures(measurement).counters()
 }
 
 /// The one place that knows of each measurement.

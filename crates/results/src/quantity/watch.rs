@@ -4,10 +4,9 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{Distribution, WatchResult, WatchSend};
 use serde_json::Value;
 
-use super::Figures;
-use super::Quantity;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
+use super::{Counter, Figures, Quantity, Unit};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
@@ -46,6 +45,38 @@ impl Figures for WatchResult {
         all
     }
 
+    fn counters(&self) -> Vec<Counter> {
+        let mut all = Vec::new();
+        if self.plan.watches(Direction::Rx) {
+            let a = &self.account;
+            let outcomes = [
+                ("timed", a.timed),
+                ("merged", a.merged),
+                ("refused", a.refused),
+                ("unstamped", a.unstamped),
+                ("unfollowed", a.unfollowed),
+                ("crowded", a.crowded),
+            ];
+            all.extend(messages("rx", a.seen, &outcomes));
+            let waited =
+                count("cpu_wait", "what the threads that read waited for a CPU", self.waits.waited_ns);
+            all.push(Counter { unit: Unit::Nanoseconds, ..waited });
+            all.push(count("read_bytes", "bytes that applications read", a.bytes_read));
+            all.push(count(
+                "unseen_switches",
+                "switches of followed threads that were not seen",
+                a.unseen_switches,
+            ));
+        }
+        if let Some(WatchSend { account: a, .. }) = &self.send {
+            let outcomes =
+                [("timed", a.timed), ("merged", a.merged), ("crowded", a.crowded), ("missed", a.missed)];
+            all.extend(messages("tx", a.seen, &outcomes));
+            all.push(count("retransmitted_segments", "segments that TCP sent again", a.retransmitted));
+        }
+        all
+    }
+
     fn plan(&self) -> Value {
         plan_with(&self.plan, &[])
     }
@@ -58,6 +89,21 @@ impl Figures for WatchResult {
     fn pooled(&self) -> Vec<Pooled> {
         self.sets().map(|(name, times)| Pooled::new(name, times)).collect()
     }
+}
+
+fn count(name: &'static str, title: &'static str, value: u64) -> Counter {
+    Counter { name, title, unit: Unit::Count, labels: Vec::new(), value }
+}
+
+/// Those that were seen, and those that became something: the rest waits.
+fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]) -> Vec<Counter> {
+    let way = ("direction", direction);
+    let seen = Counter { labels: vec![way], ..count("seen_messages", "messages that were seen", seen) };
+    let ended = outcomes.iter().map(|&(outcome, value)| Counter {
+        labels: vec![way, ("outcome", outcome)],
+        ..count("messages", "messages by what became of them", value)
+    });
+    [seen].into_iter().chain(ended).collect()
 }
 
 trait Sets {

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use netfathom_model::plan::{Protocol, Role};
 use netfathom_model::record::{Measurement, TransferEnd, UdpCounts};
-use netfathom_results::export::{Extent, Format, What};
+use netfathom_results::export::{self, Extent, Format, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
@@ -72,7 +72,41 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
     }
 }
 
-fn samples<'a>(families: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
+/// Every count and every set of times of a run that goes on, in series that do not depend on what came.
+#[test]
+fn the_reference_parser_reads_what_an_exporter_shows() {
+    let Some(python) = python("export::formats::the_reference_parser_reads_what_an_exporter_shows") else {
+        return;
+    };
+    let Measurement::Watch(watch) = run("watch-both").record.measurement else { panic!() };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("metrics");
+    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()))).unwrap();
+    let families = read(&python, OPENMETRICS, &file);
+    let of = |kind, name: &str, labels: &[(&str, &str)]| {
+        let mut all = samples(&families, kind)
+            .filter(|s| s[0] == name && labels.iter().all(|&(label, value)| s[1][label] == value));
+        all.next_back().unwrap_or_else(|| panic!("no {name} {labels:?}"))[2].as_f64().unwrap()
+    };
+    let way = |direction| ("direction", direction);
+    let seen = |direction| of("counter", "netfathom_watch_seen_messages_total", &[way(direction)]);
+    let send = watch.send.as_ref().unwrap();
+    assert_eq!((seen("rx"), seen("tx")), (watch.account.seen as f64, send.account.seen as f64));
+    let timed = [way("tx"), ("outcome", "timed")];
+    assert_eq!(of("counter", "netfathom_watch_messages_total", &timed), send.account.timed as f64);
+    let times =
+        |part: &str| of("histogram", &format!("netfathom_watch_times_seconds_{part}"), &[("quantity", "rx")]);
+    assert_eq!((times("count"), times("bucket")), (watch.total.n as f64, watch.total.n as f64));
+    assert_eq!(times("sum"), watch.total.sum_ns as f64 / 1e9);
+    let bounds = |quantity: &str| {
+        samples(&families, "histogram")
+            .filter(|s| s[1]["quantity"] == quantity && s[1]["le"].is_string())
+            .count()
+    };
+    assert_eq!((bounds("rx"), bounds("tx.qdisc")), (26, 26));
+}
+
+fn samples<'a>(families: &'a Value, kind: &str) -> impl DoubleEndedIterator<Item = &'a Value> {
     let families = families.as_array().unwrap().iter().filter(move |family| family["kind"] == *kind);
     families.flat_map(|family| family["samples"].as_array().unwrap()).collect::<Vec<_>>().into_iter()
 }

@@ -12,7 +12,7 @@ use hyper::header::{
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode};
 
-use super::site::{Content, Site};
+use super::{Content, Site};
 
 /// By these names only. Under another, a page from elsewhere could have brought a browser here (DNS rebinding).
 const LOOPBACK_NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
@@ -23,8 +23,8 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 type Answer = Response<Full<Bytes>>;
 
 /// Answers a request, whatever it is.
-pub async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Result<Answer, Infallible> {
-    if let Some(refused) = refusal(&request) {
+pub async fn answer<S: Site>(site: Arc<S>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    if let Some(refused) = refusal(&request, site.is_local()) {
         return Ok(refused);
     }
     Ok(match site.content(request.uri().path(), request.uri().query().unwrap_or_default()).await {
@@ -34,7 +34,7 @@ pub async fn answer(site: Arc<Site>, request: Request<Incoming>) -> Result<Answe
 }
 
 /// Why a request is not even looked at.
-fn refusal<B>(request: &Request<B>) -> Option<Answer> {
+fn refusal<B>(request: &Request<B>, is_local: bool) -> Option<Answer> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut refused = plain(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -46,7 +46,7 @@ fn refusal<B>(request: &Request<B>) -> Option<Answer> {
     if request.uri().authority().is_some() {
         return Some(plain(StatusCode::BAD_REQUEST, "this is no proxy: ask for a path".into()));
     }
-    if !names_loopback(request.headers()) {
+    if is_local && !names_loopback(request.headers()) {
         let why = "this page is for this machine alone: open it as http://127.0.0.1 or http://localhost, with its port";
         return Some(plain(StatusCode::FORBIDDEN, why.into()));
     }

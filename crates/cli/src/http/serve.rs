@@ -1,6 +1,7 @@
 //! Connections: how many, how long, and how much of a request.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -10,11 +11,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::AbortHandle;
 
+use super::Site;
 use super::answer::answer;
-use super::site::Site;
 
 /// A browser needs six. Beyond so many the oldest is cut, so that those who do nothing with theirs keep nobody out.
 const MOST_CONNECTIONS: usize = 64;
@@ -26,25 +26,22 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 /// How long nobody is let in where the system has no descriptors left.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Ctrl-C, and an end that is asked for otherwise.
-pub struct StopSignals(Signal, Signal);
-
-impl StopSignals {
-    /// From now on they are waited for, and end nothing by themselves. Within a runtime.
-    pub fn listen() -> io::Result<Self> {
-        Ok(Self(signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?))
-    }
-}
-
-/// Serves until one of the ends.
-pub async fn until(mut ends: StopSignals, listener: TcpListener, site: Arc<Site>) -> io::Result<()> {
+/// Serves until `end`.
+///
+/// # Errors
+/// If the listener refuses to be watched.
+pub async fn until<S: Site>(
+    end: impl Future<Output = ()>,
+    listener: TcpListener,
+    site: Arc<S>,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    let mut end = std::pin::pin!(end);
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut open = VecDeque::new();
     loop {
         tokio::select! {
-            _ = ends.0.recv() => return Ok(()),
-            _ = ends.1.recv() => return Ok(()),
+            () = &mut end => return Ok(()),
             came = listener.accept() => match came {
                 Ok((stream, _)) => admit(&mut open, stream, &site),
                 // A connection that is gone again, or no descriptor for it.
@@ -54,7 +51,7 @@ pub async fn until(mut ends: StopSignals, listener: TcpListener, site: Arc<Site>
     }
 }
 
-fn admit(open: &mut VecDeque<AbortHandle>, stream: TcpStream, site: &Arc<Site>) {
+fn admit<S: Site>(open: &mut VecDeque<AbortHandle>, stream: TcpStream, site: &Arc<S>) {
     open.retain(|connection| !connection.is_finished());
     if open.len() >= MOST_CONNECTIONS
         && let Some(oldest) = open.pop_front()
