@@ -100,7 +100,7 @@ impl Watch {
         Ok(socket(&sums.ok_or(WatchError::Abi("sockets"))?, ticket, &self.directions))
     }
 
-    /// Nobody adds to it any more: its owner was removed a look ago.
+    /// The programs no longer add to it: user space removed its owner at the last reading.
     fn clear(&self, place: usize) -> Result<(), WatchError> {
         let map = self.map("sockets")?;
         let nothing = vec![0; map.value_size() as usize];

@@ -57,8 +57,8 @@ pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Ex
     finish(out, record, &families)
 }
 
-/// What a run that goes on has counted and timed so far. The series are the same from one time to the next, so that
-/// Prometheus can tell what came between.
+/// What a run that goes on has counted and timed so far. A set of times has its series from its first time on, and
+/// then always the same ones, so that Prometheus can tell what came between.
 pub fn exposition(measurement: &Measurement) -> String {
     let mut families = BTreeMap::new();
     for counter in quantity::counters(measurement) {

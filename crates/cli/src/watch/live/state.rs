@@ -11,7 +11,7 @@ use crate::watch::second::{Second, pid};
 /// Seconds of the sparklines.
 pub const MINUTE: usize = 60;
 
-/// Rows are in the order of so many seconds.
+/// Rows are sorted by the messages of this many seconds.
 const STEADY: usize = 10;
 
 /// What a row, or the upper half of the screen, is about.

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
 
-/// So many messages, each of that time, half of it in each of two stages.
+/// `n` messages that take `time_ns` each, half of it in each of two stages.
 fn way(n: u64, time_ns: i64, stages: [WatchStage; 2]) -> SocketWay {
     let mut histogram = netfathom_stats::Histogram::new(3);
     histogram.add_many(time_ns, n);

@@ -32,10 +32,10 @@ use process::Watched;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
-/// Of single sockets, so many are in the record.
+/// Single sockets in the record, at most.
 const MOST_SOCKETS: usize = 20;
 
-/// Of those who had the CPU, so many are in the record.
+/// Holders of the CPU in the record, at most.
 const MOST_HOLDERS: usize = 16;
 
 /// Why an application cannot be watched.
