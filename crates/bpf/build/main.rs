@@ -31,7 +31,7 @@ const SETS: [Set; 11] = [
     Set {
         name: "watch",
         shared: &["shared"],
-        copied: &["config", "counts", "holder", "sums", "socket_sums"],
+        copied: &["config", "counts", "holder", "sums", "socket_sums", "slow_message"],
     },
 ];
 

@@ -78,5 +78,13 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         ));
     };
     let by_socket = args.sockets || args.json_lines || is_live(args);
-    WatchPlan { target, directions: directions.to_vec(), time_ns: args.time, by_socket }.validated()
+    let plan = WatchPlan {
+        target,
+        directions: directions.to_vec(),
+        time_ns: args.time,
+        by_socket,
+        slow: args.slow,
+        stop_after: args.stop_after,
+    };
+    plan.validated()
 }

@@ -39,7 +39,7 @@ pub use transfer::{
     DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES,
     Protocol, Role, Service, TransferPlan,
 };
-pub use watch::{WatchPlan, WatchTarget};
+pub use watch::{SlowBound, WatchPlan, WatchTarget};
 pub use wire::{DEFAULT_QUEUE_BYTES, Wire};
 
 /// Where the two ends of a measurement stand.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_results::store;
 
-pub const ALL: [&str; 18] = [
+pub const ALL: [&str; 19] = [
     "stack",
     "taps",
     "load",
@@ -24,6 +24,7 @@ pub const ALL: [&str; 18] = [
     "watch",
     "watch-tx",
     "watch-both",
+    "watch-slow",
 ];
 
 pub fn path(name: &str) -> PathBuf {

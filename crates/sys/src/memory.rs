@@ -1,4 +1,4 @@
-//! The end of memory: a sentence and an exit status, where the standard library aborts.
+//! Memory: the size of a page; and its end, a sentence and an exit status where the standard library aborts.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -62,4 +62,10 @@ fn exit(bytes: usize) -> ! {
 fn say(text: &[u8]) {
     // SAFETY: the pointer and the length are those of `text`, which is only read.
     let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+}
+
+/// The size of a page of memory.
+pub fn page_bytes() -> usize {
+    // SAFETY: no pointers; Linux always has it.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }

@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
+use crate::memory::page_bytes;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
     pub resident_pages: u64,
@@ -51,11 +53,6 @@ pub fn residency(file: &File) -> io::Result<Residency> {
     done(unsafe { libc::mincore(mapping.address, bytes, states.as_mut_ptr()) })?;
     let resident = states.iter().filter(|&&state| state & 1 != 0).count();
     Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
-}
-
-fn page_bytes() -> usize {
-    // SAFETY: no pointers; Linux always tells it.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
 /// A file as memory that nobody reads: mapping alone brings nothing in.

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
 use netfathom_sys::cpu::thread_id;
+use netfathom_sys::memory::page_bytes;
 
 mod call_records;
 mod event;
@@ -175,9 +176,7 @@ impl Tree {
 
     /// What those threads spent that are summed. Of those that run on nothing is in it: end them first.
     pub fn spent(&self) -> Spent {
-        // SAFETY: no pointers.
-        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        self.seen().spent(page_bytes.unsigned_abs())
+        self.seen().spent(page_bytes() as u64)
     }
 
     /// All its system calls, if [`Watching::record_calls`] was set.

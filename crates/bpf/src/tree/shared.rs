@@ -12,6 +12,7 @@ pub(super) const MOST_MARKS: usize = 64;
 pub(super) const ORDER: usize = 65_536;
 /// What is to be done at a system call.
 pub(super) const COUNTED: u64 = 1;
+#[cfg(target_arch = "x86_64")]
 pub(super) const OPENS_ARGUMENT_0: u64 = 2;
 pub(super) const OPENS_ARGUMENT_1: u64 = 4;
 

@@ -8,7 +8,9 @@ use libbpf_rs::{Map, MapCore, MapFlags};
 
 use super::abi::copied::CallKey;
 use super::abi::shared::Shared;
-use super::shared::{COUNTED, MOST_MARKS, NUMBERS, OPENS_ARGUMENT_0, OPENS_ARGUMENT_1};
+#[cfg(target_arch = "x86_64")]
+use super::shared::OPENS_ARGUMENT_0;
+use super::shared::{COUNTED, MOST_MARKS, NUMBERS, OPENS_ARGUMENT_1};
 use super::{TreeError, step};
 use crate::mapping::as_bytes;
 

@@ -71,6 +71,13 @@ enum count {
 /* Places for the sums of single sockets, a power of two; the first has those of all others. */
 #define SOCKETS 256
 #define OTHERS 0
+/* Slow messages that user space has not taken yet, about 600: a power of two. */
+#define SLOW_BYTES (512 * 1024)
+/* Of the direction with more. */
+#define MOST_STAGES 10
+/* The last who had a processor; a power of two. */
+#define STAYS 16
+
 /* 2^3 buckets an octave: each at most 12.5 % wide. */
 #define SOCKET_GRAIN 3
 #define SOCKET_BUCKETS ((40 - SOCKET_GRAIN + 1) << SOCKET_GRAIN)
@@ -86,6 +93,7 @@ struct config {
 	__u32 receives; /* what comes in is followed */
 	__u32 sends; /* what is sent is */
 	__u32 by_socket; /* single sockets have sums of their own */
+	__u32 keeps_slow; /* single messages are kept, if they are slow */
 };
 
 /* Shared with user space by mmap. */
@@ -96,6 +104,10 @@ struct shared {
 	__u32 process; /* the first reader's */
 	__u32 tgid; /* the same in the first PID namespace */
 	char name[NAME];
+	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
+	__u64 slow_received_ns;
+	__u64 slow_sent_ns;
+	__u64 slow_lost; /* there was no room to keep them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
@@ -127,17 +139,44 @@ struct socket_way {
 	__u32 buckets[SOCKET_BUCKETS];
 };
 
-/* Of one socket. */
-struct socket_sums {
+struct socket_name {
 	__u32 local[4]; /* addresses as on the wire; IPv4 in the first word */
 	__u32 peer[4];
 	__u32 local_port;
 	__u32 peer_port;
 	__u32 family;
 	__u32 protocol;
-	__u32 process; /* that took the place */
+	__u32 process; /* that took the place of its sums, or reads */
 	__u32 unused;
 	char name[NAME];
+};
+
+/* A time in which a process had a processor. */
+struct stay {
+	__u64 from;
+	__u64 until;
+	__u32 process;
+	__u32 kernel; /* not 0: it is a thread of the kernel */
+	char name[NAME];
+};
+
+/* A message that took long. Times are CLOCK_MONOTONIC. */
+struct slow_message {
+	struct socket_name socket;
+	__u64 begin;
+	__u64 end;
+	__u32 bytes;
+	__u32 sent; /* 0: it came in */
+	__u32 reader; /* of what came in: its process, as stays have it */
+	__u32 unused;
+	__u64 stages[MOST_STAGES]; /* from SPAN_PROTOCOL on, or from SPAN_TX_SOCKET */
+	__u64 stays_n;
+	struct stay stays[STAYS]; /* of its reader's processor, the newest first */
+};
+
+/* Of one socket. */
+struct socket_sums {
+	struct socket_name of;
 	__s64 spans[SPANS]; /* sums, of stages alone */
 	struct socket_way receive;
 	struct socket_way send;

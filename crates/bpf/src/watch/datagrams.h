@@ -9,8 +9,11 @@
 #ifndef NETFATHOM_WATCH_DATAGRAMS_H
 #define NETFATHOM_WATCH_DATAGRAMS_H
 
-/* Datagrams that wait in one socket; a power of two. The default receive buffer has room for some 280. */
-#define PLACES 512
+/*
+ * Datagrams that wait in one socket; a power of two. The default receive buffer has room for some 280. From Linux 7 on, a
+ * socket's storage is 8 KB at most (kmalloc_nolock).
+ */
+#define PLACES 256
 /* A datagram that was read is returned to its reader long before. */
 #define LOST_NS 1000000000
 /* include/linux/in.h, include/linux/socket.h */
@@ -141,6 +144,7 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	number = __sync_fetch_and_add(&d->read, 1);
 	from = datagram(d, number);
 	count(COUNT_BYTES_READ, bytes);
+	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);
 	if (!r.thread || observe(from->after) != number + 1)

@@ -243,6 +243,7 @@ static __always_inline void answered(struct flow *flow, __u64 now)
 struct reading {
 	struct flow *flow;
 	struct thread *thread;
+	struct sock *sk;
 	__u64 now;
 	__u32 first;
 	__u32 copied;
@@ -251,6 +252,11 @@ struct reading {
 	bool stays; /* a message before this one waits on */
 	struct away last;
 };
+
+static __always_inline __u64 sockqueue(const struct wait *wait)
+{
+	return wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked;
+}
 
 struct waiting {
 	struct wait wait;
@@ -289,14 +295,15 @@ static __always_inline void add_to_socket(const struct arrival *a, const struct 
 	add_to_stage(s, SPAN_WAKEUP, wait->wakeup);
 	add_to_stage(s, SPAN_RUNQUEUE, wait->runqueue);
 	add_to_stage(s, SPAN_BLOCKED, wait->blocked);
-	add_to_stage(s, SPAN_SOCKQUEUE, wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked);
+	add_to_stage(s, SPAN_SOCKQUEUE, sockqueue(wait));
 	add_to_stage(s, SPAN_READ, now - wait->end);
 	add_to_total(&s->receive, now - a->link);
 }
 
 /*
  * The spans of a message add up to its total: what is not known to be anything else, the thread ran and did not read.
- * Not inlined, as a loop within a loop: Linux 7 took 0.7 GB to look at every state of both.
+ * Not inlined, as a loop within a loop: Linux 7 took 0.7 GB to look at every state of both. Returns whether it is slow,
+ * with its wait left at the thread.
  */
 __noinline int sum_up(const struct arrival *a, struct thread *thread, const struct away *last, __u64 now, __u32 place)
 {
@@ -318,13 +325,42 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	add_passed(SPAN_WAKEUP, wait->wakeup);
 	add_passed(SPAN_RUNQUEUE, wait->runqueue);
 	add_passed(SPAN_BLOCKED, wait->blocked);
-	add_passed(SPAN_SOCKQUEUE, wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked);
+	add_passed(SPAN_SOCKQUEUE, sockqueue(wait));
 	add_passed(SPAN_READ, now - wait->end);
 	add(SPAN_TOTAL, now - a->link);
 	count(COUNT_TIMED, 1);
 	count(COUNT_BYTES_TIMED, a->bytes);
 	if (config.by_socket)
 		add_to_socket(a, wait, now, place);
+	if (!config.keeps_slow || (__s64)(now - a->link) < (__s64)shared.slow_received_ns)
+		return 0;
+	thread->slow = *wait;
+	return 1;
+}
+
+/* A message that the thread which runs has read. */
+static __noinline int keep_received(const struct arrival *a, const struct reading *r)
+{
+	struct slow_message *s = new_slow(a->link, r->now, a->bytes);
+	const struct wait *wait = &r->thread->slow;
+	struct account account;
+
+	if (!s)
+		return 0;
+	name_slow(s, r->sk, r->place);
+	if (r->place == OTHERS)
+		name_user(&s->socket);
+	s->stages[a->locked ? SPAN_LOCK : SPAN_PROTOCOL] = a->taken - a->link;
+	s->stages[SPAN_HOLE] = a->ready - a->taken;
+	s->stages[SPAN_WAKEUP] = wait->wakeup;
+	s->stages[SPAN_RUNQUEUE] = wait->runqueue;
+	s->stages[SPAN_BLOCKED] = wait->blocked;
+	s->stages[SPAN_SOCKQUEUE] = sockqueue(wait);
+	s->stages[SPAN_READ] = r->now - wait->end;
+	load_account(bpf_get_current_task_btf(), &account);
+	s->reader = bpf_get_current_pid_tgid() >> 32;
+	keep_stays(s, clock_ahead(&r->thread->reader, &account));
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -334,8 +370,8 @@ static __always_inline void end(const struct arrival *a, const struct reading *r
 		count(COUNT_UNSTAMPED, 1);
 	else if (!r->known || a->ready < r->thread->met)
 		count(COUNT_UNFOLLOWED, 1);
-	else
-		sum_up(a, r->thread, &r->last, r->now, r->place);
+	else if (sum_up(a, r->thread, &r->last, r->now, r->place))
+		keep_received(a, r);
 }
 
 static long read_one(__u32 i, struct reading *r)
@@ -381,6 +417,7 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!r.flow || !r.flow->met || !tcp)
 		return 0;
+	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);
 	if (!r.thread)

@@ -10,18 +10,8 @@
 #ifndef NETFATHOM_WATCH_HOLDERS_H
 #define NETFATHOM_WATCH_HOLDERS_H
 
-/* The last who had a processor; a power of two. */
-#define STAYS 16
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
-
-struct stay {
-	__u64 from;
-	__u64 until;
-	__u32 process;
-	__u32 kernel;
-	char name[NAME];
-};
 
 struct stays {
 	__u64 n;

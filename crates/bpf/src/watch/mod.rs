@@ -12,9 +12,11 @@ use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 use netfathom_model::path::Direction;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::memory::page_bytes;
 use netfathom_sys::socket::enable_rx_stamps;
 
 mod read;
+mod slow;
 mod sockets;
 #[cfg(test)]
 mod tests;
@@ -92,6 +94,15 @@ pub enum Selection {
     Flow(SocketAddr, SocketAddr),
 }
 
+/// What is kept beside the sums of all messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// [Sums of single sockets](Watch::sockets).
+    pub by_socket: bool,
+    /// [Single messages](Watch::slow) that took long.
+    pub slow: bool,
+}
+
 /// Watches until it is dropped, or the process ends.
 pub struct Watch {
     object: Object,
@@ -106,7 +117,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches these sockets from now on. With `by_socket` it also sums [each of them](Self::sockets).
+    /// Watches these sockets from now on. No message is slow before [`Self::set_slow`].
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
@@ -114,7 +125,7 @@ impl Watch {
     pub fn attach(
         selection: Selection,
         directions: &[Direction],
-        by_socket: bool,
+        detail: Detail,
     ) -> Result<Self, WatchError> {
         let stamps = directions.contains(&Direction::Rx).then(stamps).transpose();
         let stamps = stamps.map_err(WatchError::Stamps)?;
@@ -133,7 +144,7 @@ impl Watch {
                 || selection == Selection::Marked && name.starts_with(PREFIX_PROCESSES)
         };
         let mut open = load::open(OBJECT, wanted).map_err(step("open"))?;
-        configure(&mut open, selection, directions, by_socket)?;
+        configure(&mut open, selection, directions, detail)?;
         let object = load::load(open).map_err(step("load"))?;
         let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
         let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
@@ -151,6 +162,7 @@ impl Watch {
             _stamps: stamps,
         };
         watch.set_clock();
+        [Direction::Rx, Direction::Tx].into_iter().for_each(|way| watch.set_slow(way, slow::NEVER));
         watch.attach_programs(|name| !name.starts_with(PREFIX_DATAGRAMS))?;
         Ok(watch)
     }
@@ -240,9 +252,8 @@ impl Watch {
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
         let pid = shared.process.load(Relaxed);
-        let bytes = shared.name.iter().map(|byte| byte.load(Relaxed));
-        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
-        (pid != 0).then(|| WatchedProcess { pid, name: String::from_utf8_lossy(&name).into_owned() })
+        let name = shared.name.each_ref().map(|byte| byte.load(Relaxed));
+        (pid != 0).then(|| WatchedProcess { pid, name: text(&name) })
     }
 
     fn map(&self, name: &'static str) -> Result<Map<'_>, WatchError> {
@@ -250,12 +261,18 @@ impl Watch {
     }
 }
 
+/// As the kernel writes it: it ends at a zero.
+fn text(name: &[u8]) -> String {
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(name).into_owned()
+}
+
 /// Writes what does not change to the programs' constants.
 fn configure(
     open: &mut OpenObject,
     selection: Selection,
     directions: &[Direction],
-    by_socket: bool,
+    detail: Detail,
 ) -> Result<(), WatchError> {
     let watches = |way| u32::from(directions.contains(&way));
     let (port, flow) = match selection {
@@ -272,8 +289,14 @@ fn configure(
         peer: flow.map_or([0; 4], |(_, peer)| words(peer.ip())),
         receives: watches(Direction::Rx),
         sends: watches(Direction::Tx),
-        by_socket: by_socket.into(),
+        // These name the process of a message that is sent.
+        by_socket: (detail.by_socket || detail.slow).into(),
+        keeps_slow: detail.slow.into(),
     };
+    if !detail.slow {
+        let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or(WatchError::Abi("slow"))?;
+        ring.set_max_entries(page_bytes() as u32).map_err(step("shrink the ring of"))?;
+    }
     let config = as_bytes(&config);
     let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
     let value = constants.as_mut().and_then(|m| m.initial_value_mut());

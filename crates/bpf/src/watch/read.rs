@@ -5,7 +5,7 @@ use netfathom_model::record::{Held, Holder, WatchAccount, WatchSendAccount, Watc
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
-use super::{Watch, WatchError, step};
+use super::{Watch, WatchError, step, text};
 use crate::mapping::{Plain, from_bytes};
 use crate::sums::{GRAIN, add_buckets};
 
@@ -65,6 +65,12 @@ pub(super) fn span(stage: WatchStage) -> usize {
     if place < TOTAL { place } else { place + BESIDE_RX }
 }
 
+/// Who had a processor.
+pub(super) fn named(name: &[u8], pid: u32, is_kernel: bool) -> Holder {
+    let name = text(name);
+    if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
+}
+
 impl Watch {
     /// What became of what came in.
     pub fn account(&self) -> Result<WatchAccount, WatchError> {
@@ -87,14 +93,7 @@ impl Watch {
                 key.as_slice().try_into().map(u32::from_ne_bytes).map_err(|_| WatchError::Abi(HOLDERS))?;
             let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
             let holder: copied::Holder = from_bytes(&value).ok_or(WatchError::Abi(HOLDERS))?;
-            let name: Vec<u8> = holder.name.into_iter().take_while(|&byte| byte != 0).collect();
-            let name = String::from_utf8_lossy(&name).into_owned();
-            let by = if holder.kernel > 0 {
-                Holder::Kernel { name }
-            } else {
-                Holder::Process { name, pid, cgroup: None }
-            };
-            holders.push(Held { by, ns: holder.ns });
+            holders.push(Held { by: named(&holder.name, pid, holder.kernel > 0), ns: holder.ns });
         }
         holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
         let known: u64 = holders.iter().map(|held| held.ns).sum();

@@ -222,6 +222,7 @@ struct tcp_header {
 /* A segment on its way to a device. */
 struct passing {
 	struct sending *s;
+	struct sock *sk;
 	__u32 end; /* the sequence number after its payload */
 	__u32 place; /* of the socket's sums */
 	__u64 now;
@@ -245,6 +246,7 @@ static __always_inline bool passes(struct sk_buff *skb, struct passing *p)
 	from_data = at + header.offset / 16 * 4 - (unsigned long)skb->data;
 	/* Linux 7 knows both as pointers, and refuses a difference in 32 bits, which is all that is needed of it. */
 	barrier_var(from_data);
+	p->sk = sk;
 	p->end = bpf_ntohl(header.seq) + skb->len - (__u32)from_data;
 	p->now = bpf_ktime_get_ns();
 	return true;
@@ -298,10 +300,28 @@ static __always_inline void add_sent_to_socket(const struct departure *d, __u64 
 	add_to_total(&s->send, left - d->sent);
 }
 
-/* The spans of a message add up to its total. */
-static __always_inline void sum_up_sent(const struct departure *d, __u64 left, __u32 place)
+static __noinline int keep_sent(const struct departure *d, const struct passing *p, __u64 until)
 {
-	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued;
+	struct slow_message *s = new_slow(d->sent, d->left, d->end - d->start);
+	__u32 held = d->why - SPAN_TX_SOCKET;
+
+	if (!s)
+		return 0;
+	s->sent = 1;
+	name_slow(s, p->sk, p->place);
+	s->stages[SPAN_TX_SNDBUF - SPAN_TX_SOCKET] = d->buffered;
+	if (held < MOST_STAGES)
+		s->stages[held] = d->queued - until;
+	s->stages[0] = until - d->sent - d->buffered;
+	s->stages[SPAN_TX_QDISC - SPAN_TX_SOCKET] = d->left - d->queued;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The spans of a message add up to its total. */
+static __always_inline void sum_up_sent(const struct departure *d, const struct passing *p)
+{
+	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued, left = d->left;
 
 	add(SPAN_TX_SOCKET, until - d->sent - d->buffered);
 	add_passed(SPAN_TX_SNDBUF, d->buffered);
@@ -311,7 +331,9 @@ static __always_inline void sum_up_sent(const struct departure *d, __u64 left, _
 	count(COUNT_TX_TIMED, 1);
 	count(COUNT_TX_BYTES_TIMED, d->end - d->start);
 	if (config.by_socket)
-		add_sent_to_socket(d, until, left, place);
+		add_sent_to_socket(d, until, left, p->place);
+	if (config.keeps_slow && left - d->sent >= shared.slow_sent_ns)
+		keep_sent(d, p, until);
 }
 
 static long leave_one(__u32 i, struct passing *p)
@@ -323,7 +345,7 @@ static long leave_one(__u32 i, struct passing *p)
 	if (!d->left)
 		d->left = p->now;
 	if (d->queued)
-		sum_up_sent(d, d->left, p->place);
+		sum_up_sent(d, p);
 	else
 		count(COUNT_TX_MISSED, 1);
 	p->s->left++;

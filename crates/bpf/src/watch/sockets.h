@@ -47,25 +47,30 @@ static long claim_one(__u32 i, struct claim *c)
 	return 1;
 }
 
-static __always_inline void name_socket(struct sock *sk, struct socket_sums *s)
+static __always_inline void name_ends(struct sock *sk, struct socket_name *of)
+{
+	of->family = sk->__sk_common.skc_family;
+	of->protocol = sk->sk_protocol;
+	of->local_port = sk->__sk_common.skc_num;
+	of->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
+	if (of->family == AF_INET) {
+		of->local[0] = sk->__sk_common.skc_rcv_saddr;
+		of->peer[0] = sk->__sk_common.skc_daddr;
+	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		BPF_CORE_READ_INTO(&of->local, sk, __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO(&of->peer, sk, __sk_common.skc_v6_daddr);
+	}
+}
+
+/* The process that runs. */
+static __always_inline void name_user(struct socket_name *of)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_pidns_info current = {};
 
-	s->family = sk->__sk_common.skc_family;
-	s->protocol = sk->sk_protocol;
-	s->local_port = sk->__sk_common.skc_num;
-	s->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
-	if (s->family == AF_INET) {
-		s->local[0] = sk->__sk_common.skc_rcv_saddr;
-		s->peer[0] = sk->__sk_common.skc_daddr;
-	} else if (bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
-		BPF_CORE_READ_INTO(&s->local, sk, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO(&s->peer, sk, __sk_common.skc_v6_daddr);
-	}
-	BPF_CORE_READ_STR_INTO(&s->name, task, group_leader, comm);
+	BPF_CORE_READ_STR_INTO(&of->name, task, group_leader, comm);
 	if (who_runs(&shared.namespace, &current))
-		s->process = current.tgid;
+		of->process = current.tgid;
 }
 
 /* Not inlined: it is rare, and long. */
@@ -85,7 +90,8 @@ static __noinline __u32 claim_place(struct sock *sk)
 		shared.full = 1;
 		return OTHERS;
 	}
-	name_socket(sk, s);
+	name_ends(sk, &s->of);
+	name_user(&s->of);
 	place->ticket = claim.ticket;
 	place->number = claim.number;
 	return claim.number;

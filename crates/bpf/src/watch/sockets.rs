@@ -9,9 +9,9 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
 use netfathom_stats::Histogram;
 
-use super::abi::copied::{self, SocketSums};
+use super::abi::copied::{self, SocketName, SocketSums};
 use super::read::span;
-use super::{Watch, WatchError, step};
+use super::{Watch, WatchError, step, text};
 use crate::mapping::from_bytes;
 
 /// `log2` of the buckets an octave.
@@ -119,11 +119,25 @@ impl Places {
     }
 }
 
+impl SocketName {
+    pub(super) fn local(&self) -> Option<String> {
+        (self.family != 0).then(|| self.at(&self.local, self.local_port))
+    }
+
+    pub(super) fn peer(&self) -> Option<String> {
+        (self.peer_port != 0).then(|| self.at(&self.peer, self.peer_port))
+    }
+
+    fn at(&self, address: &[u32; 4], port: u32) -> String {
+        SocketAddr::new(ip(address, self.family), port as u16).to_string()
+    }
+
+    pub(super) fn process(&self) -> Option<WatchedProcess> {
+        (self.process != 0).then(|| WatchedProcess { pid: self.process, name: text(&self.name) })
+    }
+}
+
 fn socket(sums: &SocketSums, id: u64, directions: &[Direction]) -> WatchSocket {
-    let name: Vec<u8> = sums.name.iter().copied().take_while(|&byte| byte != 0).collect();
-    let process = (sums.process != 0)
-        .then(|| WatchedProcess { pid: sums.process, name: String::from_utf8_lossy(&name).into_owned() });
-    let at = |address: &[u32; 4], port: u32| SocketAddr::new(ip(address, sums.family), port as u16);
     let way = |direction, way: &copied::SocketWay| {
         if directions.contains(&direction) {
             of_way(way, &sums.spans, direction)
@@ -133,9 +147,9 @@ fn socket(sums: &SocketSums, id: u64, directions: &[Direction]) -> WatchSocket {
     };
     WatchSocket {
         id,
-        local: (sums.family != 0).then(|| at(&sums.local, sums.local_port).to_string()),
-        peer: (sums.peer_port != 0).then(|| at(&sums.peer, sums.peer_port).to_string()),
-        process,
+        local: sums.of.local(),
+        peer: sums.of.peer(),
+        process: sums.of.process(),
         receive: way(Direction::Rx, &sums.receive),
         send: way(Direction::Tx, &sums.send),
     }

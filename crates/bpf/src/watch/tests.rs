@@ -14,6 +14,7 @@ use super::*;
 mod datagrams;
 mod planted;
 mod send;
+mod slow;
 mod sockets;
 mod target;
 mod truth;
@@ -23,7 +24,8 @@ const REQUESTS: u64 = 400;
 const PAUSE: Duration = Duration::from_millis(40);
 
 fn attach(port: Option<u16>) -> Watch {
-    Watch::attach(port.map_or(Selection::Marked, Selection::Port), &[Direction::Rx], false).unwrap()
+    Watch::attach(port.map_or(Selection::Marked, Selection::Port), &[Direction::Rx], Detail::default())
+        .unwrap()
 }
 
 fn rx() -> [WatchStage; 8] {
@@ -31,7 +33,7 @@ fn rx() -> [WatchStage; 8] {
 }
 
 /// One request of 64 bytes after the other; the server does `before` each read, once there is something to read.
-fn exchange(listener: &TcpListener, requests: u64, before: fn()) {
+fn exchange(listener: &TcpListener, requests: u64, before: impl Fn() + Sync) {
     let address = listener.local_addr().unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -22,11 +22,21 @@ struct away {
 	__u64 waking; /* the last wake-up until it was back */
 };
 
+/* Where a message waited from the moment that it could be read until its copy began. */
+struct wait {
+	__u64 ready;
+	__u64 end;
+	__u64 wakeup;
+	__u64 runqueue;
+	__u64 blocked;
+};
+
 struct thread {
 	struct reader reader;
 	__u64 met; /* what was before is unknown; 0: nothing is */
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */
+	struct wait slow; /* of the message that it read, if that took long */
 	__u64 aways_n;
 	struct away aways[AWAYS];
 };
@@ -185,15 +195,6 @@ int BPF_PROG(rx_skb_copy_datagram_iovec)
 		thread->copying = bpf_ktime_get_ns();
 	return 0;
 }
-
-/* Where a message waited from the moment that it could be read until its copy began. */
-struct wait {
-	__u64 ready;
-	__u64 end;
-	__u64 wakeup;
-	__u64 runqueue;
-	__u64 blocked;
-};
 
 static __always_inline __u64 overlap(__u64 from, __u64 until, const struct wait *wait)
 {

@@ -68,6 +68,7 @@ __noinline int add(__u32 span, __s64 value)
 #include "holders.h"
 #include "sockets.h"
 #include "thread.h"
+#include "slow.h"
 #include "flow.h"
 #include "sending.h"
 #include "datagrams.h"

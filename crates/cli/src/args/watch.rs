@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::Args as ClapArgs;
 use netfathom_model::path::Direction;
+use netfathom_model::plan::SlowBound;
 
 use super::stack::DIRECTIONS;
 use super::{OutputArgs, parse_time, parse_whole};
@@ -24,6 +25,8 @@ Examples:
       a line a second for another program
   netfathom watch redis-server --serve :9435 --quiet
       until it ends, as a target of Prometheus
+  netfathom watch both --port 6379 --slow 10ms --stop-after 1
+      until a message takes 10 ms, and what became of it
 
 On a terminal it shows the run while it goes on; q ends it.
 
@@ -49,6 +52,15 @@ fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
     flows
         .next()
         .ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
+}
+
+/// A time, or `p99.9`.
+fn parse_slow(text: &str) -> Result<SlowBound, String> {
+    match text.strip_prefix('p').map(str::parse::<f64>) {
+        Some(Ok(percent)) => Ok(SlowBound::Quantile(percent / 100.0)),
+        Some(Err(_)) => Err("write a percentile as p99.9, or a time as 10ms".into()),
+        None => parse_time(text).map(SlowBound::Time),
+    }
 }
 
 /// `:9435` is a port of the loopback device.
@@ -91,6 +103,12 @@ pub struct WatchArgs {
     /// Also by socket, for the 255 that are busy first; the live view and --json-lines imply it
     #[arg(long)]
     pub sockets: bool,
+    /// Keep each message that takes so long, or as long as the slowest: 10ms, or p99.9 of those before it
+    #[arg(long, value_name = "TIME", value_parser = parse_slow)]
+    pub slow: Option<SlowBound>,
+    /// End after this many slow messages
+    #[arg(long, value_name = "N", requires = "slow", value_parser = parse_whole::<u64>)]
+    pub stop_after: Option<u64>,
     /// Write what came in each second to standard output, a JSON object a line, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,

@@ -13,6 +13,9 @@ pub fn line(second: &Second) -> String {
     line.insert("length_ns".into(), second.length_ns.into());
     line.insert("sockets".into(), sockets.into());
     line.insert("other_sockets".into(), ways(second, &second.others).into());
+    if let Some(slow) = &second.slow {
+        line.insert("slow".into(), json!(slow));
+    }
     Value::from(line).to_string()
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::record::{
-    Distribution, SocketWay, WatchResult, WatchSocket, WatchTimes, WatchedProcess, WatchedStage, WatchedSum,
+    Distribution, SlowMessage, SocketWay, WatchResult, WatchSlow, WatchSocket, WatchTimes, WatchedProcess,
+    WatchedStage, WatchedSum,
 };
 
 /// About a second; it is as long as the run's look at its sums was apart from the one before.
@@ -17,6 +18,8 @@ pub struct Second {
     pub sockets: Vec<WatchSocket>,
     /// Those without a place of their own.
     pub others: WatchSocket,
+    /// Those that were kept; `None` if that was not asked for.
+    pub slow: Option<Vec<SlowMessage>>,
 }
 
 /// Makes seconds of the states of a run.
@@ -31,6 +34,7 @@ struct State {
     all: WatchSocket,
     sockets: BTreeMap<u64, WatchSocket>,
     others: WatchSocket,
+    slow: Option<WatchSlow>,
 }
 
 impl Seconds {
@@ -38,7 +42,8 @@ impl Seconds {
     pub fn next(&mut self, so_far: &WatchResult) -> Option<Second> {
         let sockets = so_far.sockets.iter().map(|socket| (socket.id, socket.clone())).collect();
         let others = so_far.other_sockets.clone().unwrap_or_default();
-        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others };
+        let slow = so_far.slow.clone();
+        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others, slow };
         let second = self.last.as_ref().map(|last| state.since(last));
         self.last = Some(state);
         second
@@ -63,6 +68,10 @@ impl State {
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
+            slow: self.slow.as_ref().map(|slow| {
+                let nothing = WatchSlow::default();
+                slow.since(last.slow.as_ref().unwrap_or(&nothing)).to_vec()
+            }),
         }
     }
 }
@@ -120,7 +129,8 @@ mod tests {
 
     fn state(sockets: &[(u64, u64)], others: u64) -> State {
         let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
-        State { at_ns: 0, all: WatchSocket::default(), sockets, others: socket(0, others) }
+        let others = socket(0, others);
+        State { at_ns: 0, all: WatchSocket::default(), sockets, others, slow: None }
     }
 
     #[test]

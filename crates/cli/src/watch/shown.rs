@@ -1,10 +1,11 @@
 //! Who sees a run while it goes on, beside what keeps it.
 
+use std::cell::LazyCell;
 use std::io;
 use std::sync::Arc;
 
 use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
-use netfathom_model::record::WatchResult;
+use netfathom_model::record::{Measurement, WatchResult};
 use netfathom_model::verdict::Level;
 use netfathom_results::story;
 use netfathom_sys::directory::Directory;
@@ -53,14 +54,15 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn shows(&mut self, so_far: &WatchResult) {
+        let whole = LazyCell::new(|| Measurement::from(so_far.clone()));
         if let Some(exporter) = &self.exporter {
-            exporter.set(&so_far.clone().into());
+            exporter.set(&whole);
         }
         let Some(second) = self.seconds.next(so_far) else { return };
         match &self.medium {
             Medium::Progress => {}
             Medium::Terminal(live) => {
-                live.add(second, story::answer(&so_far.clone().into(), Level::Valid));
+                live.add(second, story::answer(&whole, Level::Valid));
             }
             // Whoever read them has had enough: the run goes on.
             Medium::Lines => drop(output::print(&lines::line(&second))),

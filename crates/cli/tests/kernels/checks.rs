@@ -50,6 +50,10 @@ pub fn watched(seen: &Seen) -> Vec<String> {
         }
         let result = seen.result(name);
         let (received, gone) = (&result["account"], &result["send"]);
+        let timed = [received, &gone["account"]].map(|account| account["timed"].as_u64().unwrap_or(0));
+        if result["slow"]["kept"] != timed.iter().sum::<u64>() {
+            wrong.push(format!("{name}: {} kept of {timed:?}", result["slow"]["kept"]));
+        }
         let rx = received["bytes_read"] == sent && adds_up(&result, received, 1);
         let tx = gone["account"]["bytes_timed"] == sent && adds_up(gone, &gone["account"], 0);
         if (ways.contains("rx") && !rx) || (ways.contains("tx") && !tx) {

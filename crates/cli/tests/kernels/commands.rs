@@ -7,7 +7,8 @@ const LOAD: &str = "load send --json --lab --profile constant:1k/200ms --trials 
 const PINGPONG: &str = "message pingpong --json --sizes 64 --cpus same --least 20ms --trials 1 --no-remedies";
 const COST: &str = "cost --json --least-blocks 2 --blocks 2 --time 1s";
 
-const WATCH: &str = "--json --port 9311 --time 3s";
+/// Each message is slow, so that all are kept.
+const WATCH: &str = "--json --port 9311 --time 3s --slow 1ns";
 
 /// What a client sends to the server that is watched, in as many calls.
 pub const LINES: u64 = 10;
@@ -31,6 +32,8 @@ pub struct Run {
 pub fn runs() -> Vec<Run> {
     let own = [
         ("host", "host --json".to_owned()),
+        // The first command that users see.
+        ("stack-quick", "stack --quick --json".to_owned()),
         ("stack-both", format!("stack {STACK}")),
         ("stack-ipv6", format!("stack --ipv6 {STACK}")),
         ("stack-loopback", format!("stack --loopback {STACK}")),

@@ -112,7 +112,8 @@ fn stages(seen: &Seen) -> Vec<String> {
     if has_functions && seen.median_ns("stack-fentry-slow-reader", "entry").is_none() {
         wrong.push("stack-fentry-slow-reader: no stage entry".to_owned());
     }
-    let runs = [("stack-both", "bpf"), ("stack-ipv6", "bpf"), ("stack-loopback", "bpf")];
+    let names = ["stack-quick", "stack-both", "stack-ipv6", "stack-loopback"];
+    let runs = names.map(|name| (name, "bpf"));
     for (name, tap) in runs.into_iter().chain(has_functions.then_some(("stack-fentry", "fentry"))) {
         let result = seen.result(name);
         if result["tap"] != tap {

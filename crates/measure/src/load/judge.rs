@@ -129,6 +129,8 @@ pub fn occupied<'a>(
     }
     let cpu = thread.cpu;
     Some(match most.by {
+        // No machine goes on without it.
+        by @ Holder::Process { pid: 1, .. } => format!("{}: {by} had CPU {cpu}", priority()),
         Holder::Process { name, pid, .. } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),

@@ -31,6 +31,16 @@ pub enum WatchTarget {
     },
 }
 
+/// From when on a message is slow, and kept.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlowBound {
+    /// From this time on, ns.
+    Time(u64),
+    /// From this quantile on, 0 to 1, of the messages before it that went the same way.
+    Quantile(f64),
+}
+
 /// The plan of `netfathom watch`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchPlan {
@@ -44,6 +54,12 @@ pub struct WatchPlan {
     /// Single sockets have times of their own.
     #[serde(default)]
     pub by_socket: bool,
+    /// Single messages are kept from there on.
+    #[serde(default)]
+    pub slow: Option<SlowBound>,
+    /// The run ends after this many of them.
+    #[serde(default)]
+    pub stop_after: Option<u64>,
 }
 
 /// What records have that name no direction.
@@ -64,6 +80,19 @@ impl WatchPlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         if let Some(time_ns) = self.time_ns {
             span("time", time_ns, (100 * MS, 86_400 * S))?;
+        }
+        if let Some(SlowBound::Time(bound_ns)) = self.slow {
+            span("slow", bound_ns, (1, 3600 * S))?;
+        }
+        if matches!(self.slow, Some(SlowBound::Quantile(q)) if !(0.5..1.0).contains(&q)) {
+            return Err(PlanError::Conflict(
+                "--slow: a percentile is from p50 to p99.999, or write a time".into(),
+            ));
+        }
+        if self.stop_after == Some(0) || self.stop_after.is_some() && self.slow.is_none() {
+            return Err(PlanError::Conflict(
+                "--stop-after: name how many, with --slow, as in --slow 10ms --stop-after 1".into(),
+            ));
         }
         let wrong = match &self.target {
             WatchTarget::Port(0) | WatchTarget::Process(0) => {

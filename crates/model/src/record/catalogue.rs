@@ -38,6 +38,8 @@ pub enum Export {
     Series,
     /// The times of single messages.
     Samples,
+    /// The stages of single messages, each from when to when.
+    Traces,
     /// Bytes, calls and TCP's own account of each stream.
     Streams,
 }
@@ -111,7 +113,7 @@ measurements! {
         tcp: false,
         own_messages: true,
         free: &["fits"],
-        exports: &[(Export::Histograms, "stack"), (Export::Series, "stack"), (Export::Samples, "stack with --samples N")],
+        exports: &[(Export::Histograms, "stack"), (Export::Series, "stack"), (Export::Samples, "stack with --samples N"), (Export::Traces, "stack with --samples N")],
     },
     /// `netfathom load send`
     Load(LoadResult): Entry {
@@ -211,7 +213,7 @@ measurements! {
         tcp: true,
         own_messages: false,
         free: &["target", "time_ns"],
-        exports: &[(Export::Histograms, "watch")],
+        exports: &[(Export::Histograms, "watch"), (Export::Traces, "watch with --slow TIME")],
     },
     /// `netfathom fleet`
     Fleet(FleetResult): Entry {

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod slow;
 mod socket;
 
+pub use slow::{CpuStay, SlowMessage, WatchSlow};
 pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
 
 use super::{Distribution, Held, Holder};
@@ -46,6 +48,9 @@ pub struct WatchResult {
     /// All other sockets together: with the above, all messages that are timed.
     #[serde(default)]
     pub other_sockets: Option<WatchSocket>,
+    /// Single messages that took long; `None` if that was not asked for.
+    #[serde(default)]
+    pub slow: Option<WatchSlow>,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
@@ -233,9 +238,22 @@ pub struct WatchAccount {
 }
 
 impl WatchAccount {
+    /// What messages became, by name.
+    #[must_use]
+    pub fn outcomes(&self) -> [(&'static str, u64); 6] {
+        [
+            ("timed", self.timed),
+            ("merged", self.merged),
+            ("refused", self.refused),
+            ("unstamped", self.unstamped),
+            ("unfollowed", self.unfollowed),
+            ("crowded", self.crowded),
+        ]
+    }
+
     /// Those that became something.
     pub fn ended(&self) -> u64 {
-        self.timed + self.merged + self.refused + self.unstamped + self.unfollowed + self.crowded
+        self.outcomes().iter().map(|outcome| outcome.1).sum()
     }
 
     /// Those that waited in the end, or were not read before their connection was closed. It is below zero only if the
@@ -270,10 +288,16 @@ pub struct WatchSendAccount {
 }
 
 impl WatchSendAccount {
+    /// What messages became, by name.
+    #[must_use]
+    pub fn outcomes(&self) -> [(&'static str, u64); 4] {
+        [("timed", self.timed), ("merged", self.merged), ("crowded", self.crowded), ("missed", self.missed)]
+    }
+
     /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict
     /// each other.
     pub fn unsent(&self) -> i64 {
-        self.seen as i64 - (self.timed + self.merged + self.crowded + self.missed) as i64
+        self.seen as i64 - self.outcomes().iter().map(|outcome| outcome.1).sum::<u64>() as i64
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.

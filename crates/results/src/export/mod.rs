@@ -18,7 +18,9 @@ mod rows;
 use std::io::Write;
 use std::path::PathBuf;
 
-use netfathom_model::record::{Export, Measured, Record, StackResult, TransferResult};
+use netfathom_model::record::{
+    Export, Measured, Record, SlowMessage, StackResult, TransferResult, WatchResult,
+};
 use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -43,7 +45,7 @@ pub enum Format {
     Openmetrics,
     /// A log of HdrHistograms
     Hdr,
-    /// A trace of sampled messages (stack --samples)
+    /// A trace of single messages (stack --samples, watch --slow)
     Perfetto,
     /// Sampled messages as packets, for Wireshark (stack --samples)
     Pcapng,
@@ -121,12 +123,15 @@ pub fn write(
         Format::Openmetrics if all => openmetrics::write_all(out, &run.record).map(|()| untold),
         Format::Openmetrics => openmetrics::write(out, &run.record),
         Format::Hdr => hdr::write(out, &run.record),
-        Format::Perfetto => {
-            let (stack, samples) = stack_and_samples(run, format)?;
-            perfetto::write(out, &run.record, stack, &samples)
-        }
+        Format::Perfetto => match WatchResult::of(&run.record.measurement) {
+            Some(watch) => perfetto::slow::write(out, &run.record, slow_messages(watch, format)?),
+            None => {
+                let (stack, samples) = stack_and_samples(run, format, Export::Traces)?;
+                perfetto::write(out, &run.record, stack, &samples)
+            }
+        },
         Format::Pcapng => {
-            let (stack, samples) = stack_and_samples(run, format)?;
+            let (stack, samples) = stack_and_samples(run, format, Export::Samples)?;
             Ok(pcapng::write_to(out, &run.record, stack, &samples).map(|()| untold)?)
         }
     }
@@ -138,9 +143,19 @@ fn transfer(run: &StoredRun, format: Format) -> Result<&TransferResult, ExportEr
         .ok_or_else(|| ExportError::nothing(format.name(), measurement, Export::Streams))
 }
 
-fn stack_and_samples(run: &StoredRun, format: Format) -> Result<(&StackResult, Vec<Sample>), ExportError> {
+fn slow_messages(watch: &WatchResult, format: Format) -> Result<&[SlowMessage], ExportError> {
+    let why = || "it kept no single messages; watch again with --slow 10ms, say".to_owned();
+    let slow = watch.slow.as_ref().map(|slow| slow.messages.as_slice());
+    slow.ok_or_else(|| ExportError::Empty { wanted: format.name().into(), why: why() })
+}
+
+fn stack_and_samples(
+    run: &StoredRun,
+    format: Format,
+    what: Export,
+) -> Result<(&StackResult, Vec<Sample>), ExportError> {
     let Some(stack) = StackResult::of(&run.record.measurement) else {
-        return Err(ExportError::nothing(format.name(), &run.record.measurement, Export::Samples));
+        return Err(ExportError::nothing(format.name(), &run.record.measurement, what));
     };
     Ok((stack, store::samples::read(rows::samples_file(run, format)?)?))
 }

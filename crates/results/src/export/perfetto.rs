@@ -1,4 +1,4 @@
-//! A Perfetto trace (protobuf): every sampled message with its stages, on CLOCK_MONOTONIC.
+//! A Perfetto trace (protobuf): every sampled or slow message with its stages, on CLOCK_MONOTONIC.
 //!
 //! Messages overlap, and slices of one track must nest: a message takes the first lane of its trial that is free.
 //! A lane has a track of whole messages, and below it one of each way: over one machine the way in begins before
@@ -6,6 +6,7 @@
 
 mod proto;
 mod slices;
+pub mod slow;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -36,7 +37,7 @@ pub fn write(
 ) -> Result<Vec<String>, ExportError> {
     let begun = begun_here(stack, samples);
     let without = samples.len() - begun.len();
-    put(out, clocks(record, &begun))?;
+    put(out, clocks(record, begun.iter().map(|sample| sample.sent_ns)))?;
     put(out, run_track(record))?;
     let mut samples: Vec<&Sample> = begun.iter().collect();
     samples.sort_by_key(|sample| (sample.trial, sample.sent_ns));
@@ -80,8 +81,8 @@ fn put(out: &mut (dyn Write + Send), packet: TracePacket) -> Result<(), ExportEr
 }
 
 /// Ties CLOCK_MONOTONIC, which all times are of, to the time of day.
-fn clocks(record: &Record, samples: &[Sample]) -> TracePacket {
-    let begin = samples.iter().map(|sample| sample.sent_ns).min().unwrap_or(0);
+fn clocks(record: &Record, begins: impl Iterator<Item = u64>) -> TracePacket {
+    let begin = begins.min().unwrap_or(0);
     let today = begin.saturating_add_signed(record.environment.realtime_ahead_ns);
     let clocks = vec![
         Clock { clock_id: proto::MONOTONIC, timestamp: begin },

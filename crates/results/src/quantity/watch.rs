@@ -49,15 +49,7 @@ impl Figures for WatchResult {
         let mut all = Vec::new();
         if self.plan.watches(Direction::Rx) {
             let a = &self.account;
-            let outcomes = [
-                ("timed", a.timed),
-                ("merged", a.merged),
-                ("refused", a.refused),
-                ("unstamped", a.unstamped),
-                ("unfollowed", a.unfollowed),
-                ("crowded", a.crowded),
-            ];
-            all.extend(messages("rx", a.seen, &outcomes));
+            all.extend(messages("rx", a.seen, &a.outcomes()));
             let waited =
                 count("cpu_wait", "what the threads that read waited for a CPU", self.waits.waited_ns);
             all.push(Counter { unit: Unit::Nanoseconds, ..waited });
@@ -69,9 +61,7 @@ impl Figures for WatchResult {
             ));
         }
         if let Some(WatchSend { account: a, .. }) = &self.send {
-            let outcomes =
-                [("timed", a.timed), ("merged", a.merged), ("crowded", a.crowded), ("missed", a.missed)];
-            all.extend(messages("tx", a.seen, &outcomes));
+            all.extend(messages("tx", a.seen, &a.outcomes()));
             all.push(count("retransmitted_segments", "segments that TCP sent again", a.retransmitted));
         }
         all

@@ -9,6 +9,7 @@ use super::place::Site;
 use super::{Body, Story, number};
 use crate::page::{Align, Page, Table};
 
+mod slow;
 mod sockets;
 mod way;
 
@@ -19,6 +20,7 @@ impl Story for WatchResult {
         let mut page = Page::default();
         let ways = ways(self);
         ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
+        slow::slow(&mut page, self);
         sockets::sockets(&mut page, self);
         account(&mut page, self);
         waits(&mut page, &self.waits);
@@ -145,20 +147,21 @@ fn remarks(result: &WatchResult) -> Vec<String> {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
-    most.chain([timed, application].into_iter().flatten()).collect()
+    let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
+    slow.into_iter().chain(most).chain([timed, application].into_iter().flatten()).collect()
 }
 
 fn account(page: &mut Page, result: &WatchResult) {
     page.main("Account: what became of the messages");
     let receives = result.plan.watches(Direction::Rx);
     let send = result.send.as_ref().map(|send| &send.account);
-    let of_sent = send.map(|account| ("sent", sent(account).to_vec()));
+    let of_sent = send.map(|account| ("sent", sent(account)));
     let head = if send.is_some() { "received" } else { "messages" };
-    let of_received = receives.then(|| (head, received(&result.account).to_vec()));
+    let of_received = receives.then(|| (head, received(&result.account)));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
-    if columns.len() > 1 {
-        // The tables of two directions leave no room for it.
+    if columns.len() > 1 || result.slow.is_some() {
+        // The tables of two directions, or of slow messages, leave no room for it.
         page.rest();
     }
     if let Some(account) = send {
@@ -224,30 +227,37 @@ fn table(page: &mut Page, columns: &[Column]) {
     page.table(table);
 }
 
-fn sent(account: &WatchSendAccount) -> [Row; 6] {
-    [
-        ("seen", account.seen, "what the application sent by one call"),
-        ("timed", account.timed, ""),
-        ("merged", account.merged, "many waited in one socket: they have the times of the one before"),
-        ("crowded", account.crowded, "too many waited in one socket"),
-        ("missed", account.missed, "no program saw them go to the device"),
-        ("unsent", account.unsent().max(0).unsigned_abs(), "in the end, or when the connection was closed"),
-    ]
+const MERGED: &str = "many waited in one socket: they have the times of the one before";
+const CROWDED: &str = "too many waited in one socket";
+const OPEN: &str = "in the end, or when the connection was closed";
+
+/// All that was seen, what became of it, and what waits.
+fn rows(
+    seen: Row,
+    outcomes: &[(&'static str, u64)],
+    meanings: &[&'static str],
+    open: (&'static str, i64),
+) -> Vec<Row> {
+    let outcomes = outcomes.iter().zip(meanings).map(|(&(name, count), &meaning)| (name, count, meaning));
+    let open = (open.0, open.1.max(0).unsigned_abs(), OPEN);
+    [seen].into_iter().chain(outcomes).chain([open]).collect()
 }
 
-fn received(account: &WatchAccount) -> [Row; 8] {
-    [
-        ("seen", account.seen, "segments and datagrams, as the kernel got them: GRO joins some"),
-        ("timed", account.timed, ""),
-        ("merged", account.merged, "many waited in one socket: they have the times of the one before"),
-        ("refused", account.refused, "the socket had no room: TCP's come again, UDP's are lost"),
-        ("unstamped", account.unstamped, "no stamp of the link layer"),
-        (
-            "unfollowed",
-            account.unfollowed,
-            "came before their thread first read, or a switch of it was not seen",
-        ),
-        ("crowded", account.crowded, "too many waited in one socket"),
-        ("unread", account.unread().max(0).unsigned_abs(), "in the end, or when the connection was closed"),
-    ]
+fn sent(account: &WatchSendAccount) -> Vec<Row> {
+    let seen = ("seen", account.seen, "what the application sent by one call");
+    let meanings = ["", MERGED, CROWDED, "no program saw them go to the device"];
+    rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()))
+}
+
+fn received(account: &WatchAccount) -> Vec<Row> {
+    let seen = ("seen", account.seen, "segments and datagrams, as the kernel got them: GRO joins some");
+    let meanings = [
+        "",
+        MERGED,
+        "the socket had no room: TCP's come again, UDP's are lost",
+        "no stamp of the link layer",
+        "came before their thread first read, or a switch of it was not seen",
+        CROWDED,
+    ];
+    rows(seen, &account.outcomes(), &meanings, ("unread", account.unread()))
 }

@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
+use netfathom_model::record::Measurement;
 use netfathom_results::export::{Format, What};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
 use serde_json::{Value, json};
 
 use crate::readers::{python, read, run};
-use crate::runs::{exported, messages, sampled, written};
+use crate::runs::{exported, messages, run as kept, sampled, written};
 
 /// Slices of each track, nested as Perfetto nests them, with what tracks they are on.
 const PERFETTO: &str = "\
@@ -72,6 +73,35 @@ fn a_trace_is_what_perfetto_defines() {
     let ahead = run.record.environment.realtime_ahead_ns;
     let first = messages()[0].sent_ns;
     assert_eq!(clocks, &json!([3, [[3, first], [1, first as i64 + ahead]]]));
+}
+
+#[test]
+fn slow_messages_are_a_trace_with_a_track_a_socket() {
+    let Some(python) = python("export::traces::slow_messages_are_a_trace_with_a_track_a_socket") else {
+        return;
+    };
+    let run = kept("watch-slow");
+    let Measurement::Watch(watch) = &run.record.measurement else { panic!() };
+    let slow = &watch.slow.as_ref().unwrap().messages;
+    let (_file_dir, file) = exported(&run, Format::Perfetto, What::Trials);
+    let trace = read(&python, PERFETTO, &file);
+    assert_eq!((&trace["unknown"], &trace["left open"]), (&json!(0), &json!(0)));
+    let slices = trace["slices"].as_array().unwrap();
+    assert!(slices.iter().all(|s| s[4] == 0 && s[6] == 3), "one slice at a time on a track, CLOCK_MONOTONIC");
+    let times = |s: &Value| s[3].as_u64().unwrap() - s[2].as_u64().unwrap();
+    let whole: Vec<&Value> = slices.iter().filter(|s| s[1] == "received").collect();
+    assert_eq!(whole.len(), slow.len());
+    for message in slow {
+        let slice = whole.iter().find(|s| s[2] == message.begin_ns).unwrap();
+        assert_eq!((&slice[3], &slice[5]["bytes"]), (&json!(message.end_ns), &json!(message.bytes)));
+    }
+    let stages: u64 = ["protocol", "wakeup", "runqueue", "blocked", "sockqueue", "read"]
+        .into_iter()
+        .flat_map(|stage| slices.iter().filter(move |s| s[1] == stage))
+        .map(times)
+        .sum();
+    assert_eq!(stages, whole.iter().map(|s| times(s)).sum::<u64>());
+    assert!(slices.iter().any(|s| s[1].as_str().unwrap().starts_with("sha256sum (pid ")));
 }
 
 #[test]

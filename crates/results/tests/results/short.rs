@@ -9,7 +9,7 @@ use netfathom_results::{draw, story};
 
 use crate::fixtures::fixture;
 
-const FIXTURES: [&str; 18] = [
+const FIXTURES: [&str; 19] = [
     "stack",
     "taps",
     "load",
@@ -28,6 +28,7 @@ const FIXTURES: [&str; 18] = [
     "watch",
     "watch-tx",
     "watch-both",
+    "watch-slow",
 ];
 
 #[test]

@@ -238,6 +238,11 @@ fn eighty_columns_of_watch_both() {
 }
 
 #[test]
+fn watch_with_slow_messages_at_eighty_columns() {
+    insta::assert_snapshot!(render(&fixture("watch-slow"), 80, false));
+}
+
+#[test]
 fn the_head_says_where_it_was_measured() {
     let of = |name: &str| {
         let mut record = fixture(name);

@@ -61,9 +61,15 @@ fn sum(watch: &Watch, stage: WatchStage) -> u64 {
     watch.stage(stage).unwrap().moments.sum as u64
 }
 
-/// Within 5 %, and within what a call of the reader takes beside it.
-fn is_about(stage_ns: u64, truth_ns: u64) -> bool {
-    stage_ns.abs_diff(truth_ns) < truth_ns / 20 + EACH * MS / 20
+/// Within 5 %, and within what the calls of the reader take beside it.
+fn is_about(stage_ns: u64, truth_ns: u64, bare_ns: u64) -> bool {
+    stage_ns.abs_diff(truth_ns) < truth_ns / 20 + bare_ns.max(EACH * MS / 20)
+}
+
+/// What the same messages take with nothing planted: in an emulator, much.
+fn bare() -> u64 {
+    let (watch, _) = planted(|| (), || ());
+    others(&watch, WatchStage::Runqueue)
 }
 
 /// Those that are neither `stage` nor the machine's own waits.
@@ -75,20 +81,22 @@ fn others(watch: &Watch, stage: WatchStage) -> u64 {
 #[test]
 fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     needs_root!();
+    let bare = bare();
     for ms in SIZES_MS {
         let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
         println!("{truth:?}");
         let blocked = sum(&watch, WatchStage::Blocked);
         assert!(blocked >= EACH * ms * MS * 19 / 20, "{ms} ms: {blocked}");
         let slept_ns = truth.elapsed_ns.saturating_sub(truth.waited_ns + truth.ran_ns);
-        assert!(is_about(blocked, slept_ns), "{ms} ms: {blocked} {truth:?}");
-        assert!(others(&watch, WatchStage::Blocked) < EACH * MS / 2, "{ms} ms");
+        assert!(is_about(blocked, slept_ns, bare), "{ms} ms: {blocked} {truth:?} {bare}");
+        assert!(others(&watch, WatchStage::Blocked) < (EACH * MS / 2).max(4 * bare), "{ms} ms: {bare}");
     }
 }
 
 #[test]
 fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
+    let bare = bare();
     for ms in SIZES_MS {
         let work = || {
             let end = thread_time_ns() + ms * MS;
@@ -101,10 +109,10 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
         // Of one that was switched away often, the first waits count as sockqueue, and the account has it.
         let long = watch.account().unwrap().long > 0;
         assert!(
-            long || is_about(sockqueue, truth.elapsed_ns.saturating_sub(truth.waited_ns)),
-            "{ms} ms: {sockqueue} {truth:?}"
+            long || is_about(sockqueue, truth.elapsed_ns.saturating_sub(truth.waited_ns), bare),
+            "{ms} ms: {sockqueue} {truth:?} {bare}"
         );
-        assert!(others(&watch, WatchStage::Sockqueue) < EACH * MS / 2, "{ms} ms");
+        assert!(others(&watch, WatchStage::Sockqueue) < (EACH * MS / 2).max(4 * bare), "{ms} ms: {bare}");
     }
 }
 

@@ -15,7 +15,7 @@ fn attach(listener: &TcpListener) -> Option<Watch> {
         return None;
     }
     let port = listener.local_addr().unwrap().port();
-    Some(Watch::attach(Selection::Port(port), &[Direction::Tx], false).unwrap())
+    Some(Watch::attach(Selection::Port(port), &[Direction::Tx], Detail::default()).unwrap())
 }
 
 pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {

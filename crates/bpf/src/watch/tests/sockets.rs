@@ -50,7 +50,12 @@ fn each_socket_has_its_own_messages_and_its_names() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let local = listener.local_addr().unwrap();
     let directions = if tracepoint::is_missing(SENDING) { &BOTH[..1] } else { &BOTH[..] };
-    let mut watch = Watch::attach(Selection::Port(local.port()), directions, true).unwrap();
+    let mut watch = Watch::attach(
+        Selection::Port(local.port()),
+        directions,
+        Detail { by_socket: true, ..Detail::default() },
+    )
+    .unwrap();
     let mut connections = connections(&listener, 3);
     // The first message of a thread has no times.
     exchange_on(&mut connections[..1]);
@@ -75,7 +80,12 @@ fn sockets_without_a_place_are_one_until_idle_ones_make_room() {
     const CONNECTIONS: usize = 300;
     let listener = TcpListener::bind("[::1]:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let mut watch = Watch::attach(Selection::Port(port), &[Direction::Rx], true).unwrap();
+    let mut watch = Watch::attach(
+        Selection::Port(port),
+        &[Direction::Rx],
+        Detail { by_socket: true, ..Detail::default() },
+    )
+    .unwrap();
     let mut connections = connections(&listener, CONNECTIONS);
     exchange_on(&mut connections);
     exchange_on(&mut connections);

@@ -23,7 +23,7 @@ fn of_two_connections_to_a_port_one_can_be_watched() {
         let at = listener.local_addr().unwrap();
         let mut pairs = [(); 2].map(|()| (TcpStream::connect(at).unwrap(), listener.accept().unwrap().0));
         let peer = pairs[0].0.local_addr().unwrap();
-        let watch = Watch::attach(Selection::Flow(at, peer), &[Direction::Rx], false).unwrap();
+        let watch = Watch::attach(Selection::Flow(at, peer), &[Direction::Rx], Detail::default()).unwrap();
         for (requests, (client, server)) in [5, 3].into_iter().zip(&mut pairs) {
             answers(client, server, requests);
         }

@@ -10,7 +10,7 @@ use netfathom_bpf::contention::Contention;
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
-use netfathom_bpf::watch::{Selection, Watch};
+use netfathom_bpf::watch::{Detail, Selection, Watch};
 use netfathom_bpf::xdp::Mode;
 use netfathom_model::host::HostRow;
 use netfathom_model::message::HEADER_BYTES;
@@ -69,7 +69,7 @@ fn contention() -> Attempt {
 }
 
 fn watch() -> Attempt {
-    Watch::attach(Selection::Marked, &[Direction::Rx], false)?;
+    Watch::attach(Selection::Marked, &[Direction::Rx], Detail::default())?;
     Ok(())
 }
 

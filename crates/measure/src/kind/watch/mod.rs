@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use netfathom_bpf::watch::{Selection, Watch, WatchError};
+use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
@@ -27,6 +27,7 @@ mod findings;
 mod judge;
 mod members;
 mod process;
+mod slow;
 
 use process::Watched;
 
@@ -81,8 +82,8 @@ pub fn run(
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let mut watch =
-        Watch::attach(selection(plan), &plan.directions, plan.by_socket).map_err(WatchRunError::from)?;
+    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some() };
+    let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
     look_on(&mut watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
@@ -128,6 +129,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         datagrams: false,
         sockets: Vec::new(),
         other_sockets: None,
+        slow: slow::nothing(plan),
         clock_moved_ns: 0,
         unmarked: 0,
     }
@@ -152,6 +154,11 @@ fn look_on(
         if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
+        if let Some(slow) = &mut result.slow {
+            slow::set(watch, plan, slow)
+                .and_then(|()| slow::take(watch, slow))
+                .map_err(WatchRunError::from)?;
+        }
         let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
         if plan.by_socket || observer.looks() {
@@ -164,7 +171,8 @@ fn look_on(
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
-        if ended || live_on == Some(false) || time_is_up || stop.load(Relaxed) {
+        let is_enough = slow::is_enough(plan, result.slow.as_ref());
+        if ended || live_on == Some(false) || time_is_up || is_enough || stop.load(Relaxed) {
             return Ok(());
         }
     }
@@ -177,6 +185,9 @@ fn seen(watch: &Watch) -> Result<u64, WatchError> {
 /// What the programs summed.
 fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
     result.reader = watch.reader().or(result.reader.take());
+    if let Some(slow) = &mut result.slow {
+        slow::take(watch, slow)?;
+    }
     if result.plan.by_socket {
         let sockets = watch.sockets()?;
         (result.sockets, result.other_sockets) = (sockets.each, Some(sockets.others));

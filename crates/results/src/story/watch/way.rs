@@ -1,7 +1,7 @@
 //! One direction: its stages, one after the other.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Distribution, WatchStage, WatchWaits, WatchedStage};
+use netfathom_model::record::{Distribution, SlowMessage, WatchStage, WatchWaits, WatchedStage, WatchedSum};
 
 use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
@@ -122,12 +122,8 @@ impl Way<'_> {
         let mean = self.total.mean_ns;
         let text = (number::mean(mean), number::percent(1.0));
         steps.push(step(("total", "mean over all timed messages"), ("ink", Fill::Sum), (0.0, mean), text));
-        let about = match self.direction {
-            Direction::Rx => "Stages of a message on its way in, one after the other",
-            Direction::Tx => "Stages of a message that is sent, one after the other",
-        };
         page.waterfall(Waterfall {
-            about: about.into(),
+            about: about(self.direction).into(),
             unit: Axis::Time,
             steps,
             note: "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.",
@@ -159,6 +155,33 @@ impl Way<'_> {
         }
         page.table(percentile_table(&known));
     }
+}
+
+fn about(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Rx => "Stages of a message on its way in, one after the other",
+        Direction::Tx => "Stages of a message that is sent, one after the other",
+    }
+}
+
+/// The stages of a single message.
+pub(super) fn waterfall_of(page: &mut Page, message: &SlowMessage) {
+    let (mut at, whole) = (0.0, message.total_ns() as f64);
+    let bar = |sum: &WatchedSum| {
+        let (from, ns) = (at, sum.sum_ns as f64);
+        at += ns;
+        let text = (number::mean(ns), short_percent(ns / whole.max(1.0)));
+        step((sum.stage.name(), sum.stage.meaning()), (color(sum.stage), Fill::Full), (from, at), text)
+    };
+    let mut steps: Vec<WaterfallStep> = message.stages.iter().map(bar).collect();
+    let text = (number::mean(whole), number::percent(1.0));
+    steps.push(step(("total", "the longest message"), ("ink", Fill::Sum), (0.0, whole), text));
+    page.waterfall(Waterfall {
+        about: about(message.direction).into(),
+        unit: Axis::Time,
+        steps,
+        note: "The longest message that was kept. A stage that it passed several times is one bar.",
+    });
 }
 
 fn percentile_table(known: &[(&str, &'static str, &Distribution)]) -> Table {

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Single messages that took long, with all their stages, until user space takes them. */
+#ifndef NETFATHOM_WATCH_SLOW_H
+#define NETFATHOM_WATCH_SLOW_H
+
+/* include/uapi/linux/bpf.h */
+#define BPF_RB_NO_WAKEUP 1
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, SLOW_BYTES);
+} slow SEC(".maps");
+
+/* To be submitted. */
+static __always_inline struct slow_message *new_slow(__u64 begin, __u64 end, __u32 bytes)
+{
+	struct slow_message *s = bpf_ringbuf_reserve(&slow, sizeof(*s), 0);
+
+	if (!s) {
+		__sync_fetch_and_add(&shared.slow_lost, 1);
+		return 0;
+	}
+	/* What was there before is still there. */
+	__builtin_memset(s, 0, sizeof(*s));
+	s->begin = begin;
+	s->end = end;
+	s->bytes = bytes;
+	return s;
+}
+
+/*
+ * As the sums of the socket have it: what is sent may leave while another process runs. Not inlined, so that the type of a
+ * message is among those that the build reads.
+ */
+static __noinline int name_slow(struct slow_message *s, struct sock *sk, __u32 place)
+{
+	struct socket_sums *sums = bpf_map_lookup_elem(&sockets, &place);
+
+	if (sums && place != OTHERS)
+		s->socket = sums->of;
+	else
+		name_ends(sk, &s->socket);
+	return 0;
+}
+
+/*
+ * Who had this processor since the message came. Their times are of the run queue's clock, and CLOCK_MONOTONIC is ahead of
+ * it.
+ */
+static __always_inline void keep_stays(struct slow_message *s, __u64 ahead)
+{
+	const __u32 zero = 0;
+	struct stays *of_cpu = bpf_map_lookup_elem(&stays, &zero);
+	__u32 i;
+
+	if (!of_cpu)
+		return;
+	for (i = 0; i < STAYS; i++) {
+		const struct stay *stay = &of_cpu->last[(of_cpu->n - 1 - i) & (STAYS - 1)];
+
+		if (i >= of_cpu->n || stay->until + ahead <= s->begin)
+			return;
+		s->stays[i] = *stay;
+		s->stays[i].from += ahead;
+		s->stays[i].until += ahead;
+		s->stays_n = i + 1;
+	}
+}
+
+#endif

@@ -1,0 +1,80 @@
+//! Single messages that took long.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::RingBufferBuilder;
+use netfathom_model::path::Direction;
+use netfathom_model::record::{CpuStay, SlowMessage, WatchStage, WatchedSum};
+
+use super::abi::copied;
+use super::read::named;
+use super::{Watch, WatchError, step};
+use crate::mapping::from_bytes;
+
+/// No message takes so long; as a signed number it is that, too.
+pub(super) const NEVER: u64 = i64::MAX as u64;
+
+impl Watch {
+    /// Messages that take so long in all are kept from now on, until [`Self::slow`] takes them.
+    pub fn set_slow(&self, direction: Direction, bound_ns: u64) {
+        let shared = self.mapping.get();
+        let bound = match direction {
+            Direction::Rx => &shared.slow_received_ns,
+            Direction::Tx => &shared.slow_sent_ns,
+        };
+        bound.store(bound_ns.min(NEVER), Relaxed);
+    }
+
+    /// Those that were kept since the last call, as they ended.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn slow(&self) -> Result<Vec<SlowMessage>, WatchError> {
+        const RING: &str = "slow";
+        let (mut messages, mut is_strange) = (Vec::new(), false);
+        let map = self.map(RING)?;
+        let mut builder = RingBufferBuilder::new();
+        let take = |bytes: &[u8]| {
+            match from_bytes(bytes) {
+                Some(slow) => messages.push(message(&slow)),
+                None => is_strange = true,
+            }
+            0
+        };
+        builder.add(&map, take).map_err(step("read from"))?;
+        let ring = builder.build().map_err(step("read from"))?;
+        ring.consume().map_err(step("read from"))?;
+        drop(ring);
+        if is_strange { Err(WatchError::Abi(RING)) } else { Ok(messages) }
+    }
+
+    /// How many found no room until they were taken.
+    pub fn slow_lost(&self) -> u64 {
+        self.mapping.get().slow_lost.load(Relaxed)
+    }
+}
+
+fn message(slow: &copied::SlowMessage) -> SlowMessage {
+    let direction = if slow.sent > 0 { Direction::Tx } else { Direction::Rx };
+    let stages = WatchStage::of(direction).iter().zip(slow.stages);
+    let stages = stages.map(|(&stage, ns)| WatchedSum { stage, sum_ns: ns.cast_signed() });
+    let stays = slow.stays.iter().take(slow.stays_n as usize).rev();
+    SlowMessage {
+        direction,
+        begin_ns: slow.begin,
+        end_ns: slow.end,
+        bytes: slow.bytes,
+        local: slow.socket.local(),
+        peer: slow.socket.peer(),
+        process: slow.socket.process(),
+        stages: stages.filter(|sum| sum.sum_ns != 0).collect(),
+        stays: stays
+            .map(|stay| CpuStay {
+                by: named(&stay.name, stay.process, stay.kernel > 0),
+                own: stay.process == slow.reader,
+                from_ns: stay.from,
+                until_ns: stay.until,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Single messages that take long.
+
+use netfathom_model::record::{Holder, SlowMessage};
+use netfathom_sys::cpu;
+use netfathom_testkit::Burner;
+
+use super::*;
+
+/// Half of a pause: on a machine that is busy, further messages may take as long.
+const BOUND_NS: u64 = PAUSE.as_nanos() as u64 / 2;
+const MS: u64 = 1_000_000;
+
+fn attach(listener: &TcpListener, directions: &[Direction]) -> Watch {
+    let port = listener.local_addr().unwrap().port();
+    let detail = Detail { slow: true, ..Detail::default() };
+    Watch::attach(Selection::Port(port), directions, detail).unwrap()
+}
+
+/// Their stages are their times, which are beyond the bound, and their sockets are known.
+fn hold(messages: &[SlowMessage], listener: &TcpListener, bound_ns: u64) {
+    let local = listener.local_addr().unwrap().to_string();
+    for message in messages {
+        let stages: i64 = message.stages.iter().map(|stage| stage.sum_ns).sum();
+        assert_eq!(stages, message.total_ns(), "{message:?}");
+        assert!(message.total_ns() >= bound_ns as i64, "{message:?}");
+        assert_eq!(message.local.as_ref(), Some(&local));
+        assert_eq!(message.process.as_ref().map(|process| process.pid), Some(std::process::id()));
+    }
+}
+
+#[test]
+fn messages_beyond_the_bound_are_kept_and_no_others() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(&listener, &[Direction::Rx]);
+    // Without a bound nothing is slow.
+    exchange(&listener, 3, || thread::sleep(PAUSE));
+    assert_eq!(watch.slow().unwrap(), []);
+    watch.set_slow(Direction::Rx, BOUND_NS);
+    exchange(&listener, REQUESTS, || ());
+    let by_chance = watch.slow().unwrap();
+    hold(&by_chance, &listener, BOUND_NS);
+    assert!(by_chance.len() as u64 <= REQUESTS / 10, "{by_chance:?}");
+    exchange(&listener, 5, || thread::sleep(PAUSE));
+    let slow = watch.slow().unwrap();
+    hold(&slow, &listener, BOUND_NS);
+    assert_eq!((slow.len(), watch.slow_lost()), (5, 0));
+    assert!(slow.iter().all(|message| message.most().unwrap().stage == WatchStage::Blocked), "{slow:?}");
+    assert!(slow.is_sorted_by_key(|message| message.end_ns));
+    assert_eq!(watch.slow().unwrap(), []);
+}
+
+#[test]
+fn what_is_sent_is_kept_with_what_held_it_and_whose_it_is() {
+    needs_root!();
+    if tracepoint::is_missing(SENDING) {
+        return skipped("watch::tests::slow", "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(&listener, &[Direction::Tx]);
+    watch.set_slow(Direction::Tx, BOUND_NS);
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    for _ in 0..20 {
+        send::set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 1);
+        server.write_all(&[0; 10]).unwrap();
+        thread::sleep(PAUSE);
+        send::set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 0);
+        client.read_exact(&mut [0; 10]).unwrap();
+    }
+    let slow = watch.slow().unwrap();
+    hold(&slow, &listener, BOUND_NS);
+    let peer = client.local_addr().unwrap().to_string();
+    assert!(slow.iter().all(|message| message.peer.as_ref() == Some(&peer) && message.bytes == 10));
+    assert!(slow.iter().all(|message| message.most().unwrap().stage == WatchStage::Cork), "{slow:?}");
+    // Some may leave while no program runs.
+    assert!(slow.len() >= 19, "{}", slow.len());
+}
+
+/// The reader shares its CPU with another process.
+#[test]
+fn who_had_the_cpu_while_a_message_waited_is_kept_with_it() {
+    needs_root!();
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(&listener, &[Direction::Rx]);
+    watch.set_slow(Direction::Rx, MS);
+    let burner = Burner::on(last);
+    // Its time on the CPU is used up when it comes to read.
+    let work = || {
+        cpu::pin(last).unwrap();
+        let end = thread_time_ns() + 5 * MS;
+        while thread_time_ns() < end {}
+    };
+    exchange(&listener, 40, work);
+    let slow = watch.slow().unwrap();
+    hold(&slow, &listener, MS);
+    let by = Holder::Process { name: Burner::NAME.into(), pid: burner.pid(), cgroup: None };
+    let waited = |message: &SlowMessage| {
+        let stage = message.stages.iter().find(|stage| stage.stage == WatchStage::Runqueue);
+        stage.map_or(0, |stage| stage.sum_ns)
+    };
+    let named = |message: &&SlowMessage| {
+        message.holder().is_some_and(|(holder, ns)| *holder == by && ns as i64 * 2 > waited(message))
+    };
+    let long = || slow.iter().filter(|message| waited(message) > MS as i64);
+    println!("{} of {}", long().filter(named).count(), long().count());
+    assert!(long().count() > 0 && long().filter(named).count() * 2 > long().count(), "{slow:?}");
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    needs_root!();
+    const MESSAGES: u64 = 2000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(&listener, &[Direction::Rx]);
+    watch.set_slow(Direction::Rx, 0);
+    exchange(&listener, MESSAGES, || ());
+    let timed = watch.account().unwrap().timed;
+    let slow = watch.slow().unwrap();
+    println!("{} of {timed}", slow.len());
+    assert_eq!(slow.len() as u64 + watch.slow_lost(), timed);
+    assert!(slow.len() > 400 && watch.slow_lost() > 0);
+    exchange(&listener, 100, || ());
+    assert_eq!(watch.slow().unwrap().len(), 100);
+}

@@ -1,0 +1,60 @@
+//! A run as a target of Prometheus.
+
+use super::*;
+
+/// What a server answers to a request for a path, with its headers.
+fn scraped(address: &str, path: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn prometheus_gets_what_was_seen_so_far() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let mut child = watching(&format!("both --port {port} --serve :0 --quiet"), dir.path());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address =
+        line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned();
+    let value = |text: &str, series: &str| {
+        let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        of.map(|value| value.trim().parse::<f64>().unwrap())
+    };
+    echo(&listener, 60, 20);
+    let seen = |direction| format!("netfathom_watch_seen_messages_total{{direction=\"{direction}\"}}");
+    let text = until("the messages", || {
+        let text = scraped(&address, "/metrics", &address);
+        (value(&text, &seen("rx")) >= Some(60.0)).then_some(text)
+    });
+    assert!(text.contains("content-type: application/openmetrics-text; version=1.0.0"), "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    assert_eq!(value(&text, &seen("tx")), Some(60.0));
+    let timed = "netfathom_watch_messages_total{direction=\"rx\",outcome=\"timed\"}";
+    assert_eq!(value(&text, timed), Some(59.0));
+    let bucket = |le| format!("netfathom_watch_times_seconds_bucket{{quantity=\"rx.blocked\",le=\"{le}\"}}");
+    // The reader sleeps for 20 ms each time.
+    assert_eq!(value(&text, &bucket("0.016777215")), Some(0.0), "{text}");
+    assert!(value(&text, &bucket("+Inf")) >= Some(57.0), "{text}");
+    assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
+    assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
+    let ended = interrupted(child);
+    assert_eq!((ended.status, ended.out.as_str()), (0, ""), "{}", ended.err);
+    assert!(TcpStream::connect(&address).is_err());
+}
+
+#[test]
+fn an_exporter_whose_port_another_has_is_refused() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(
+        ended.err.contains("another program has that port; choose another with --serve"),
+        "{}",
+        ended.err
+    );
+}

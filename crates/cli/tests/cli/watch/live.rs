@@ -1,0 +1,63 @@
+//! A run that is seen while it goes on.
+
+use super::*;
+
+#[test]
+fn a_terminal_shows_the_run_and_gets_itself_back() {
+    const TEST: &str = "cli::watch::a_terminal_shows_the_run_and_gets_itself_back";
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let end = AtomicBool::new(false);
+    let shown = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !end.load(Relaxed) {
+                echo(&listener, 20, 1);
+            }
+        });
+        let shown =
+            on_terminal(TEST, &format!("watch --port {port} --time 3s --out {}", dir.path().display()));
+        end.store(true, Relaxed);
+        shown
+    });
+    let Some(Ended { status, out, .. }) = shown else { return };
+    // The screen beside, and the usual tables on that which was there before.
+    let (before, after) = out.split_once("\x1b[?1049l").expect("the screen of before");
+    assert!(
+        before.contains("\x1b[?1049h") && before.contains("freeze") && before.contains("peers: "),
+        "{before:?}"
+    );
+    assert!(
+        status == 0
+            && after.contains("link layer to application")
+            && after.contains("Sockets with the most messages"),
+        "{after:?}"
+    );
+}
+
+#[test]
+fn a_line_a_second_is_for_other_programs() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let child = watching(&format!("--port {port} --json-lines"), dir.path());
+    echo(&listener, 60, 50);
+    let ended = interrupted(child);
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let lines: Vec<serde_json::Value> =
+        ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() >= 2, "{}", ended.out);
+    let sum = |of: &dyn Fn(&serde_json::Value) -> i64| lines.iter().map(of).sum::<i64>();
+    let (n, ns) =
+        (sum(&|l| l["receive"]["n"].as_i64().unwrap()), sum(&|l| l["receive"]["sum_ns"].as_i64().unwrap()));
+    assert!((1..60).contains(&n), "{n}");
+    let stages = |l: &serde_json::Value| {
+        l["receive"]["stage_sums_ns"].as_object().unwrap().values().map(|v| v.as_i64().unwrap()).sum()
+    };
+    assert_eq!(sum(&stages), ns);
+    let of_sockets = |l: &serde_json::Value| {
+        let sockets = l["sockets"].as_array().unwrap().iter().chain([&l["other_sockets"]]);
+        sockets.map(|socket| socket["receive"]["n"].as_i64().unwrap()).sum()
+    };
+    assert_eq!(sum(&of_sockets), n);
+}

@@ -1,0 +1,139 @@
+//! Servers that others wrote: their clients count their requests.
+
+use super::*;
+
+/// Ended with the test.
+struct Redis(Child);
+
+impl Redis {
+    /// `None` where it is not installed.
+    fn start(port: u16) -> Option<Self> {
+        let mut command = Command::new("redis-server");
+        command.args([
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+        ]);
+        let child = command.current_dir("/").stdout(Stdio::null()).spawn().ok()?;
+        let redis = Self(child);
+        until("redis", || TcpStream::connect(("127.0.0.1", port)).ok());
+        Some(redis)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn each_request_to_redis_is_a_message() {
+    const TEST: &str = "cli::watch::each_request_to_redis_is_a_message";
+    if !privileged(TEST) {
+        return;
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(redis) = Redis::start(port) else { return skipped(TEST, "needs redis-server") };
+    let dir = out();
+    let child = watching(&format!("--pid {} --json", redis.0.id()), dir.path());
+    let mut client = Command::new("redis-benchmark");
+    client.args(["-p", &port.to_string(), "-t", "get", "-n", "20000", "-c", "5", "-q"]);
+    assert!(client.stdout(Stdio::null()).status().unwrap().success());
+    let record = record(&interrupted(child));
+    let result = result(&record);
+    let account = &result.account;
+    // It also asks for the configuration.
+    assert!((20_000..20_010).contains(&account.seen), "{account:?}");
+    assert_eq!(account.timed + account.unfollowed, account.seen, "{account:?}");
+    assert!(account.unfollowed < 10, "{account:?}");
+    assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
+    let answered = result.application.as_ref().map_or(account.seen, |application| application.n);
+    assert!(answered.abs_diff(account.seen) < 10, "{answered} answers to {account:?}");
+}
+
+/// Ended with the test.
+struct Memcached(Child);
+
+impl Drop for Memcached {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Over TCP, and over UDP, where a header of eight bytes precedes each request.
+#[test]
+fn each_request_to_memcached_is_a_message_over_tcp_and_udp() {
+    const TEST: &str = "cli::watch::each_request_to_memcached_is_a_message";
+    const REQUESTS: u64 = 500;
+    if !privileged(TEST) {
+        return;
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new("memcached");
+    let port = port.to_string();
+    command
+        .args(["-l", "127.0.0.1", "-p", &port, "-U", &port, "-u", "nobody", "-t", "2"])
+        .stdout(Stdio::null());
+    let Ok(child) = command.spawn() else { return skipped(TEST, "needs memcached") };
+    let memcached = Memcached(child);
+    let mut tcp = until("memcached", || TcpStream::connect(format!("127.0.0.1:{port}")).ok());
+    let dir = out();
+    let target = format!("--pid {} --json", memcached.0.id());
+    let child = watching_with(HOOKS + HOOKS_OF_PROCESSES + HOOKS_UDP, &target, dir.path());
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.connect(format!("127.0.0.1:{port}")).unwrap();
+    let mut answer = [0; 1400];
+    for _ in 0..REQUESTS {
+        tcp.write_all(b"version\r\n").unwrap();
+        assert!(tcp.read(&mut answer).unwrap() > 0);
+        udp.send(b"\0\0\0\0\0\x01\0\0version\r\n").unwrap();
+        assert!(udp.recv(&mut answer).unwrap() > 0);
+    }
+    let record = record(&interrupted(child));
+    let account = &result(&record).account;
+    assert_eq!(account.seen, 2 * REQUESTS, "{account:?}");
+    // The first of each thread.
+    assert_eq!(account.timed + account.unfollowed, account.seen, "{account:?}");
+    assert!(account.unfollowed <= 4, "{account:?}");
+}
+
+#[test]
+fn each_answer_of_redis_is_a_message_that_is_sent() {
+    const TEST: &str = "cli::watch::each_answer_of_redis_is_a_message_that_is_sent";
+    if !privileged(TEST) {
+        return;
+    }
+    if tracepoint_is_missing() {
+        return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let Some(_redis) = Redis::start(port) else { return skipped(TEST, "needs redis-server") };
+    for (directions, hooks) in [("tx", HOOKS_TX), ("both", HOOKS_TX + HOOKS - HOOKS_OF_BOTH)] {
+        let dir = out();
+        let child = watching_with(hooks, &format!("{directions} --port {port} --json"), dir.path());
+        let mut client = Command::new("redis-benchmark");
+        client.args(["-p", &port.to_string(), "-t", "get", "-n", "20000", "-c", "5", "-q"]);
+        assert!(client.stdout(Stdio::null()).status().unwrap().success());
+        let record = record(&interrupted(child));
+        let result = result(&record);
+        let send = result.send.as_ref().unwrap();
+        let account = &send.account;
+        // It also answers what its configuration is.
+        assert!((20_000..20_010).contains(&account.seen), "{account:?}");
+        assert_eq!((account.seen, account.unsent()), (account.timed + account.missed, 0), "{account:?}");
+        assert!(account.missed < 10, "{account:?}");
+        let stages: i64 = send.stages.iter().map(|stage| stage.times.sum_ns).sum();
+        assert_eq!(stages, send.total.sum_ns, "the stages are not the total");
+        assert_eq!(result.reader.as_ref().map(|reader| reader.name.as_str()), Some("redis-server"));
+        let expected = if directions == "both" { 20_000..20_010 } else { 0..1 };
+        assert!(expected.contains(&result.account.seen), "{:?}", result.account);
+    }
+}

@@ -1,0 +1,63 @@
+//! Single messages that take long.
+
+use std::time::Duration;
+
+use super::*;
+
+#[test]
+fn a_run_ends_with_a_slow_message_and_keeps_it() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let child = watching(&format!("--port {port} --slow 60ms --stop-after 1 --json"), dir.path());
+    echo(&listener, 100, 0);
+    echo(&listener, 2, 80);
+    let record = record(&end(child));
+    let result = result(&record);
+    let slow = result.slow.as_ref().unwrap();
+    assert_eq!((slow.received_bound_ns, slow.sent_bound_ns, slow.lost), (Some(60_000_000), None, 0));
+    // A machine that is busy makes others slow.
+    let planted = slow.messages.iter().filter(|message| message.total_ns() > 80_000_000);
+    assert!(planted.clone().count() >= 1 && slow.seen() as usize == slow.messages.len(), "{slow:?}");
+    assert!(planted.clone().any(|message| message.most().unwrap().stage == WatchStage::Blocked), "{slow:?}");
+    assert!(slow.messages.iter().all(|message| message.begin_ns > slow.began_ns), "{slow:?}");
+    let trace = run(netfathom("export last --to perfetto").arg("--out").arg(dir.path()).arg("-o").arg("-"));
+    assert_eq!(trace.status, 0, "{}", trace.err);
+}
+
+#[test]
+fn the_slowest_thousandth_is_known_once_there_are_enough() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let child = watching(&format!("--port {port} --slow p99 --json-lines"), dir.path());
+    echo(&listener, 1100, 0);
+    // The bound is set each second.
+    thread::sleep(Duration::from_millis(1500));
+    echo(&listener, 5, 100);
+    thread::sleep(Duration::from_millis(1500));
+    let ended = interrupted(child);
+    assert_eq!(ended.status, 0, "{}", ended.err);
+    let lines = ended.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let slow: Vec<serde_json::Value> =
+        lines.flat_map(|line| line["slow"].as_array().unwrap().clone()).collect();
+    let took = |message: &&serde_json::Value| {
+        message["end_ns"].as_u64().unwrap() - message["begin_ns"].as_u64().unwrap() > 100_000_000
+    };
+    assert_eq!(slow.iter().filter(took).count(), 5, "{slow:?}");
+}
+
+#[test]
+fn what_is_slow_must_be_named_rightly() {
+    for (args, why) in [
+        ("--slow p100", "a percentile is from p50 to p99.999"),
+        ("--slow pxy", "write a percentile as p99.9"),
+        ("--slow 0ms", "--slow"),
+        ("--slow 1ms --stop-after 0", "--stop-after: name how many"),
+        ("--stop-after 3", "--slow"),
+    ] {
+        let ended = run(&mut netfathom(&format!("watch --port 1 --time 1s {args}")));
+        assert_eq!(ended.status, 2, "{args}: {}{}", ended.out, ended.err);
+        assert!(ended.err.contains(why), "{args}: {}", ended.err);
+    }
+}

@@ -1,0 +1,122 @@
+//! What is watched, and by whom.
+
+use super::*;
+
+/// Its process and its cgroup end with the test.
+struct Relay {
+    child: Child,
+    port: u16,
+    _program: tempfile::TempDir,
+    cgroup: std::path::PathBuf,
+}
+
+/// The name of its program, and of its cgroup: as Docker names one.
+const RELAY: &str = "nf-test-relay";
+const CONTAINER: &str = "docker-5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00dd.scope";
+
+impl Relay {
+    /// A server that answers each connection what another one, at `far`, answers it. `None` without cgroups to make.
+    fn start(far: u16) -> Option<Self> {
+        const SCRIPT: &str = "import socket, sys
+listener = socket.create_server(('127.0.0.1', 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    near, _ = listener.accept()
+    far = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+    far.sendall(near.recv(64))
+    near.sendall(far.recv(64))
+    far.close()
+    near.close()";
+        let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
+        let cgroup = root.join(CONTAINER);
+        fs::create_dir(&cgroup)
+            .or_else(|_| fs::remove_dir(&cgroup).and_then(|()| fs::create_dir(&cgroup)))
+            .ok()?;
+        let dir = tempfile::tempdir().unwrap();
+        fs::copy(fs::canonicalize("/usr/bin/python3").ok()?, dir.path().join(RELAY)).unwrap();
+        let mut command = Command::new(dir.path().join(RELAY));
+        command.args(["-c", SCRIPT, &far.to_string()]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        fs::write(cgroup.join("cgroup.procs"), child.id().to_string()).unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        Some(Self { child, port: line.trim().parse().unwrap(), _program: dir, cgroup })
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        until("an empty cgroup", || fs::remove_dir(&self.cgroup).ok());
+    }
+}
+
+/// Each connection has a request and an answer, and those of the one that the relay makes: all of them from the first
+/// message on.
+#[test]
+fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connections_as_they_come() {
+    const TEST: &str = "cli::watch::a_program_is_found_by_its_name_its_cgroup_and_its_container";
+    const CONNECTIONS: u64 = 10;
+    if !privileged(TEST) {
+        return;
+    }
+    if tracepoint_is_missing() {
+        return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let far = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(relay) = Relay::start(far.local_addr().unwrap().port()) else {
+        return skipped(TEST, "needs /usr/bin/python3 and cgroups that can be made");
+    };
+    let cgroup = format!("--cgroup {}", relay.cgroup.display());
+    for target in [RELAY, &cgroup, "--container 5e1f00d5e1"] {
+        let dir = out();
+        let hooks = HOOKS_TX + HOOKS - HOOKS_OF_BOTH + HOOKS_OF_PROCESSES;
+        let child = watching_with(hooks, &format!("both {target} --json"), dir.path());
+        // Its sockets are sought once the programs are at their hooks.
+        thread::sleep(std::time::Duration::from_millis(300));
+        for _ in 0..CONNECTIONS {
+            let mut client = TcpStream::connect(("127.0.0.1", relay.port)).unwrap();
+            client.write_all(&[7; 64]).unwrap();
+            let mut served = far.accept().unwrap().0;
+            served.read_exact(&mut [0; 64]).unwrap();
+            served.write_all(&[8; 64]).unwrap();
+            client.read_exact(&mut [0; 64]).unwrap();
+        }
+        let record = record(&interrupted(child));
+        let result = result(&record);
+        let (received, sent) = (&result.account, &result.send.as_ref().unwrap().account);
+        assert_eq!((received.seen, sent.seen), (2 * CONNECTIONS, 2 * CONNECTIONS), "{received:?} {sent:?}");
+        assert_eq!((received.timed, received.unfollowed), (2 * CONNECTIONS - 1, 1), "{received:?}");
+        assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(relay.child.id()));
+    }
+}
+
+/// The server is root's. What `packaging/systemd` grants is enough to see it.
+#[test]
+fn three_capabilities_are_enough() {
+    const TEST: &str = "cli::watch::three_capabilities_are_enough";
+    const SETPRIV: &str = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
+                           --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
+    needs_root!();
+    let unit = include_str!("../../../../packaging/systemd/netfathom-watch@.service");
+    assert!(unit.contains("\nAmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE\n"));
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let own = std::process::id();
+    // Where another user may execute it.
+    let program = dir.path().join("netfathom");
+    fs::copy(env!("CARGO_BIN_EXE_netfathom"), &program).unwrap();
+    let mut words = SETPRIV.split_ascii_whitespace();
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).arg(&program).args(["watch", "--json", "--pid", &own.to_string(), "--out"]);
+    let Ok(child) = command.arg(dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        return skipped(TEST, "needs setpriv: apt-get install util-linux");
+    };
+    until("the programs", || (attached(child.id()) > HOOKS).then_some(()));
+    // Sockets are looked for each second.
+    thread::sleep(std::time::Duration::from_millis(1500));
+    echo(&listener, 50, 1);
+    let record = record(&interrupted(child));
+    assert!(result(&record).account.timed >= 49, "{:?}", result(&record).account);
+}

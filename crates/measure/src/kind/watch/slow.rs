@@ -1,0 +1,75 @@
+//! Single messages that took long: from when on, and which are kept.
+
+use netfathom_bpf::watch::{Watch, WatchError};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{SlowBound, WatchPlan};
+use netfathom_model::record::WatchSlow;
+use netfathom_stats::Distribution;
+use netfathom_sys::clock::monotonic_ns;
+
+/// A quantile is known from so many messages beyond it on, and from so many in all.
+const BEYOND: f64 = 10.0;
+const LEAST: u64 = 1000;
+
+pub(super) fn nothing(plan: &WatchPlan) -> Option<WatchSlow> {
+    plan.slow.map(|_| WatchSlow { began_ns: monotonic_ns(), ..WatchSlow::default() })
+}
+
+/// Sets from when on messages are slow. Of a quantile it changes with the messages that come; to be called every second
+/// or so.
+pub(super) fn set(watch: &Watch, plan: &WatchPlan, slow: &mut WatchSlow) -> Result<(), WatchError> {
+    for &direction in &plan.directions {
+        let bound_ns = match plan.slow {
+            Some(SlowBound::Time(ns)) => Some(ns),
+            Some(SlowBound::Quantile(q)) => {
+                let total = match direction {
+                    Direction::Rx => watch.total()?,
+                    Direction::Tx => watch.send_total()?,
+                };
+                quantile(&total, q)
+            }
+            None => None,
+        };
+        let Some(bound_ns) = bound_ns else { continue };
+        watch.set_slow(direction, bound_ns);
+        match direction {
+            Direction::Rx => slow.received_bound_ns = Some(bound_ns),
+            Direction::Tx => slow.sent_bound_ns = Some(bound_ns),
+        }
+    }
+    Ok(())
+}
+
+fn quantile(times: &Distribution, q: f64) -> Option<u64> {
+    let is_known = times.moments.n >= LEAST && times.moments.n as f64 * (1.0 - q) >= BEYOND;
+    times.quantile(q).filter(|_| is_known).and_then(|ns| u64::try_from(ns).ok())
+}
+
+/// Takes those that ended since the last call.
+pub(super) fn take(watch: &Watch, slow: &mut WatchSlow) -> Result<(), WatchError> {
+    slow.extend(watch.slow()?);
+    slow.lost = watch.slow_lost();
+    Ok(())
+}
+
+/// Whether there were as many as were asked for.
+pub(super) fn is_enough(plan: &WatchPlan, slow: Option<&WatchSlow>) -> bool {
+    plan.stop_after.zip(slow).is_some_and(|(most, slow)| slow.seen() >= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_known_once_there_are_messages_beyond_it() {
+        let mut times = Distribution::new(5);
+        let mut add = |n: u64| (0..n).for_each(|ns| times.add(ns as i64 * 1000));
+        add(999);
+        assert_eq!(quantile(&times, 0.5), None);
+        (0..1001).for_each(|ns| times.add(ns * 1000));
+        let median = quantile(&times, 0.5).unwrap();
+        assert!(median.abs_diff(500_000) < 20_000, "{median}");
+        assert_eq!(quantile(&times, 0.999), None);
+    }
+}

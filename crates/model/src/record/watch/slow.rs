@@ -1,0 +1,162 @@
+//! Single messages that took long.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{WatchedProcess, WatchedSum};
+use crate::path::Direction;
+use crate::record::Holder;
+
+/// The messages that took long, as far as they were kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSlow {
+    /// When the run began, CLOCK_MONOTONIC.
+    pub began_ns: u64,
+    /// What came in is slow from here on, in the end; `None` if no bound was known yet.
+    pub received_bound_ns: Option<u64>,
+    /// What was sent is.
+    pub sent_bound_ns: Option<u64>,
+    /// How many were slow, and kept for a time.
+    pub kept: u64,
+    /// How many were slow, and found no room.
+    pub lost: u64,
+    /// The latest of those that were kept, as they ended.
+    pub messages: Vec<SlowMessage>,
+}
+
+impl WatchSlow {
+    /// The most that are in a record.
+    pub const MOST: usize = 256;
+
+    /// Adds those that ended since.
+    pub fn extend(&mut self, messages: Vec<SlowMessage>) {
+        self.kept += messages.len() as u64;
+        self.messages.extend(messages);
+        self.messages.drain(..self.messages.len().saturating_sub(Self::MOST));
+    }
+
+    /// How many were slow.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.kept.saturating_add(self.lost)
+    }
+
+    /// Those that were kept since an earlier state, as far as they are still there.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> &[SlowMessage] {
+        let new = usize::try_from(self.kept.saturating_sub(earlier.kept)).unwrap_or(usize::MAX);
+        &self.messages[self.messages.len().saturating_sub(new)..]
+    }
+}
+
+/// A message that took long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowMessage {
+    /// Whether it came in or was sent.
+    pub direction: Direction,
+    /// At the link layer, or in the call that sends; CLOCK_MONOTONIC.
+    pub begin_ns: u64,
+    /// When it was read, or the device got it.
+    pub end_ns: u64,
+    /// Its size.
+    pub bytes: u32,
+    /// Address and port of its socket.
+    pub local: Option<String>,
+    /// Those of the other end.
+    pub peer: Option<String>,
+    /// The process that used the socket first.
+    pub process: Option<WatchedProcess>,
+    /// The stages that it passed; they add up to its time.
+    pub stages: Vec<WatchedSum>,
+    /// Of what came in: who had the CPU on which it was read, since it came; the first first.
+    pub stays: Vec<CpuStay>,
+}
+
+impl SlowMessage {
+    /// How long it took.
+    #[must_use]
+    pub fn total_ns(&self) -> i64 {
+        self.end_ns.wrapping_sub(self.begin_ns).cast_signed()
+    }
+
+    /// The stage that has most of it.
+    #[must_use]
+    pub fn most(&self) -> Option<WatchedSum> {
+        self.stages.iter().copied().max_by_key(|stage| stage.sum_ns)
+    }
+
+    /// Who else had that CPU longest until it was read, and how long.
+    #[must_use]
+    pub fn holder(&self) -> Option<(&Holder, u64)> {
+        let ns_of = |by: &Holder| {
+            let stays = self.stays.iter().filter(|stay| stay.by == *by);
+            stays.map(|stay| stay.within(self.begin_ns, self.end_ns)).fold(0, u64::saturating_add)
+        };
+        let others = self.stays.iter().filter(|stay| !stay.own).map(|stay| &stay.by);
+        others.map(|by| (by, ns_of(by))).max_by_key(|held| held.1)
+    }
+}
+
+/// A time in which a process had a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuStay {
+    /// Which.
+    pub by: Holder,
+    /// It is the one that read.
+    pub own: bool,
+    /// CLOCK_MONOTONIC.
+    pub from_ns: u64,
+    /// CLOCK_MONOTONIC.
+    pub until_ns: u64,
+}
+
+impl CpuStay {
+    /// How much of it lies between these times.
+    #[must_use]
+    pub fn within(&self, from_ns: u64, until_ns: u64) -> u64 {
+        self.until_ns.min(until_ns).saturating_sub(self.from_ns.max(from_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(begin_ns: u64) -> SlowMessage {
+        let by = |name: &str| Holder::Kernel { name: name.into() };
+        let stay = |name, from_ns, until_ns| CpuStay { by: by(name), own: name == "own", from_ns, until_ns };
+        SlowMessage {
+            direction: Direction::Rx,
+            begin_ns,
+            end_ns: begin_ns + 100,
+            bytes: 1,
+            local: None,
+            peer: None,
+            process: None,
+            stages: Vec::new(),
+            stays: vec![
+                stay("a", 0, begin_ns + 30),
+                stay("b", begin_ns + 30, begin_ns + 40),
+                stay("own", begin_ns + 40, begin_ns + 95),
+                stay("a", begin_ns + 95, begin_ns + 200),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_latest_are_kept_and_all_are_counted() {
+        let mut slow = WatchSlow::default();
+        slow.extend((0..200).map(message).collect());
+        let earlier = slow.clone();
+        slow.extend((200..300).map(message).collect());
+        assert_eq!((slow.seen(), slow.messages.len(), slow.messages[0].begin_ns), (300, 256, 44));
+        assert_eq!(slow.since(&earlier), &slow.messages[156..]);
+        assert_eq!(slow.since(&WatchSlow::default()).len(), 256);
+    }
+
+    #[test]
+    fn who_had_most_of_the_time_is_known_by_all_of_its_parts() {
+        let message = message(1000);
+        assert_eq!(message.holder(), Some((&Holder::Kernel { name: "a".into() }, 35)));
+    }
+}
