@@ -103,7 +103,7 @@ pub struct WatchArgs {
     /// Also by socket, for the 255 that are busy first; the live view and --json-lines imply it
     #[arg(long)]
     pub sockets: bool,
-    /// Keep each message that takes so long, or as long as the slowest: 10ms, or p99.9 of those before it
+    /// Keep each message that takes at least this long: 10ms, or p99.9 for that percentile of those before it
     #[arg(long, value_name = "TIME", value_parser = parse_slow)]
     pub slow: Option<SlowBound>,
     /// End after this many slow messages

@@ -13,8 +13,8 @@ pub fn line(second: &Second) -> String {
     line.insert("length_ns".into(), second.length_ns.into());
     line.insert("sockets".into(), sockets.into());
     line.insert("other_sockets".into(), ways(second, &second.others).into());
-    if let Some(slow) = &second.slow {
-        line.insert("slow".into(), json!(slow));
+    if second.slow_so_far.is_some() {
+        line.insert("slow".into(), json!(second.slow));
     }
     Value::from(line).to_string()
 }

@@ -18,8 +18,10 @@ pub struct Second {
     pub sockets: Vec<WatchSocket>,
     /// Those without a place of their own.
     pub others: WatchSocket,
-    /// Those that were kept; `None` if that was not asked for.
-    pub slow: Option<Vec<SlowMessage>>,
+    /// Those that were kept.
+    pub slow: Vec<SlowMessage>,
+    /// How many were slow since the run began; `None` if that was not asked for.
+    pub slow_so_far: Option<u64>,
 }
 
 /// Makes seconds of the states of a run.
@@ -68,10 +70,8 @@ impl State {
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
-            slow: self.slow.as_ref().map(|slow| {
-                let nothing = WatchSlow::default();
-                slow.since(last.slow.as_ref().unwrap_or(&nothing)).to_vec()
-            }),
+            slow: self.slow.iter().zip(&last.slow).flat_map(|(now, last)| now.since(last)).cloned().collect(),
+            slow_so_far: self.slow.as_ref().map(WatchSlow::seen),
         }
     }
 }

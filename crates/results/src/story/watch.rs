@@ -152,7 +152,13 @@ fn remarks(result: &WatchResult) -> Vec<String> {
 }
 
 fn account(page: &mut Page, result: &WatchResult) {
-    page.main("Account: what became of the messages");
+    const TITLE: &str = "Account: what became of the messages";
+    // Slow messages leave no room for it.
+    if result.slow.is_some() {
+        page.heading(TITLE)
+    } else {
+        page.main(TITLE)
+    }
     let receives = result.plan.watches(Direction::Rx);
     let send = result.send.as_ref().map(|send| &send.account);
     let of_sent = send.map(|account| ("sent", sent(account)));
@@ -160,8 +166,8 @@ fn account(page: &mut Page, result: &WatchResult) {
     let of_received = receives.then(|| (head, received(&result.account)));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
-    if columns.len() > 1 || result.slow.is_some() {
-        // The tables of two directions, or of slow messages, leave no room for it.
+    if columns.len() > 1 {
+        // The tables of two directions leave no room for it.
         page.rest();
     }
     if let Some(account) = send {

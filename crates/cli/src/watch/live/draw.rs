@@ -113,6 +113,9 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     if state.is_frozen {
         line.push(Span::styled("  FROZEN: f goes on", look.frozen()));
     }
+    if let Some(slow) = state.second.slow_so_far {
+        line.push(Span::raw(format!("  slow messages: {}", print::count(slow))));
+    }
     frame.render_widget(Paragraph::new(Line::from(line)), Rect { y: area.y + 1, height: 1, ..area });
 }
 

@@ -21,8 +21,10 @@ fn a_run_ends_with_a_slow_message_and_keeps_it() {
     assert!(planted.clone().count() >= 1 && slow.seen() as usize == slow.messages.len(), "{slow:?}");
     assert!(planted.clone().any(|message| message.most().unwrap().stage == WatchStage::Blocked), "{slow:?}");
     assert!(slow.messages.iter().all(|message| message.begin_ns > slow.began_ns), "{slow:?}");
-    let trace = run(netfathom("export last --to perfetto").arg("--out").arg(dir.path()).arg("-o").arg("-"));
-    assert_eq!(trace.status, 0, "{}", trace.err);
+    let trace = dir.path().join("slow.pftrace");
+    let export = run(netfathom("export last --to perfetto --out").arg(dir.path()).arg("-o").arg(&trace));
+    assert_eq!(export.status, 0, "{}", export.err);
+    assert!(fs::metadata(trace).unwrap().len() > 100);
 }
 
 #[test]

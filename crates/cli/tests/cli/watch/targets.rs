@@ -100,7 +100,7 @@ fn three_capabilities_are_enough() {
     const SETPRIV: &str = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
                            --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
     needs_root!();
-    let unit = include_str!("../../../../packaging/systemd/netfathom-watch@.service");
+    let unit = include_str!("../../../../../packaging/systemd/netfathom-watch@.service");
     assert!(unit.contains("\nAmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE\n"));
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
     let own = std::process::id();
