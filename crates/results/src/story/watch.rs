@@ -71,11 +71,13 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
         WatchTarget::Container(name) => format!("sockets of container {name}, and those that they accept"),
         WatchTarget::Flow { local, peer } => format!("the connection from {local} to {peer}"),
     };
-    vec![
+    let mut words = vec![
         ("watched", target),
         ("protocol", format!("{protocols} over IPv4 and IPv6, {}", way::named(&plan.directions))),
         ("time", plan.time_ns.map_or("until it is ended".into(), number::seconds)),
-    ]
+    ];
+    words.extend(plan.slow.map(|bound| ("slow messages", slow::named(bound))));
+    words
 }
 
 fn name(result: &WatchResult) -> String {

@@ -103,7 +103,7 @@ fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     assert!(frozen.contains("after 20.0 s  FROZEN") && frozen.contains("10.4k/s"), "{frozen}");
     press(&mut state, KeyCode::Char('f'));
     let latest = screen(&state, 80, 24);
-    assert!(latest.contains("after 21.0 s\n") && latest.starts_with("later"), "{latest}");
+    assert!(latest.contains("after 21.0 s  slow messages: 14\n") && latest.starts_with("later"), "{latest}");
 }
 
 #[test]

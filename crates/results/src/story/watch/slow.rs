@@ -13,16 +13,20 @@ const MOST_ROWS: usize = 5;
 
 /// `3 messages took 10 ms or longer, the longest 41.2 ms: blocked 97.1 %`
 pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
-    let beyond = match bound? {
-        SlowBound::Time(ns) => format!("took {} or longer", number::time(ns.cast_signed())),
-        SlowBound::Quantile(q) => format!("took as long as the p{} before them", (q * 1e5).round() / 1e3),
-    };
+    let beyond = format!("took {}", named(bound?));
     let Some(longest) = slow.messages.iter().max_by_key(|message| message.total_ns()) else {
         return Some(format!("no message {beyond}"));
     };
     let messages = crate::story::counted(u32::try_from(slow.seen()).unwrap_or(u32::MAX), "message");
     let (time, most) = (number::time(longest.total_ns()), largest(longest));
     Some(format!("{messages} {beyond}, the longest {time}: {most}"))
+}
+
+pub(super) fn named(bound: SlowBound) -> String {
+    match bound {
+        SlowBound::Time(ns) => format!("{} or longer", number::time(ns.cast_signed())),
+        SlowBound::Quantile(q) => format!("at least the p{} before them", (q * 1e5).round() / 1e3),
+    }
 }
 
 fn largest(message: &SlowMessage) -> String {
@@ -50,7 +54,7 @@ fn kept(slow: &WatchSlow) -> String {
         0 => String::new(),
         lost => format!("; {} came too fast to be kept", number::count(lost)),
     };
-    format!("the record has the last {kept} of {seen}, also for `export --to perfetto`{lost}")
+    format!("the record has the last {kept} of {seen}; netfathom export --to perfetto draws them{lost}")
 }
 
 /// Otherwise it does not matter who had the CPU.
