@@ -85,7 +85,7 @@ Examples:
   netfathom host
       what can be measured on this machine: begin here
   netfathom stack both
-      time in the stack; as root between two hosts that netfathom makes
+      time in the stack; as root between two network namespaces
   netfathom COMMAND --help
       the options of a command, and examples
 
@@ -99,7 +99,7 @@ Examples:
   netfathom host --json | jq .
       the same for another program";
 
-/// Measures what a host's network stack costs, and proves its own numbers.
+/// Measures a host's network stack, stage by stage, and checks its own numbers.
 #[derive(Debug, Parser)]
 #[command(version, styles = Styles::plain(), after_help = format!("{ALL}\n\n{ALL_EXIT_STATUS}"), max_term_width = 100)]
 pub struct Args {
@@ -126,7 +126,7 @@ pub enum Command {
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", capacity::EXAMPLES))]
     Capacity(Box<CapacityArgs>),
-    /// How much sending capacity receiving takes
+    /// How much receiving lowers the send rate
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reverse::EXAMPLES))]
     Reverse(Box<ReverseArgs>),
@@ -151,7 +151,7 @@ pub enum Command {
     /// Where the messages that come to a running application spend their time, stage by stage
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", watch::EXAMPLES))]
     Watch(WatchArgs),
-    /// Many hosts, one measurement: which host is slow, and what one takes of all the others
+    /// Many hosts, one measurement: which host is slow, and what load one sustains from all others
     #[command(subcommand)]
     Fleet(FleetCommand),
     /// Takes part in the measurements of a fleet
@@ -163,7 +163,7 @@ pub enum Command {
     /// Takes so much of a machine and no more: what measures the cost of others is proved with it
     #[command(hide = true)]
     Burn(BurnArgs),
-    /// What a program marks by the marks API, live
+    /// Live view of a program's marks
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", marks::EXAMPLES))]
     Marks(MarksArgs),
     /// Writes the report of a run from its record: HTML, Markdown or text
@@ -192,7 +192,7 @@ pub enum Command {
 /// What every measurement has.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct OutputArgs {
-    /// Directory that the run's own directory is made in
+    /// Parent of the run's directory
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
     /// Write the record to standard output, and nothing else
@@ -204,7 +204,7 @@ pub struct OutputArgs {
     /// All tables of the report, not only the answer and the main one
     #[arg(long, short)]
     pub verbose: bool,
-    /// Run this command in both hosts of the lab before anything is measured; ROLE (sender,
+    /// Run this command in both lab namespaces before measuring; ROLE (sender,
     /// reader), DEVICE, ADDRESS and PEER are set for it; may be repeated
     #[arg(help_heading = "Lab", long, value_name = "CMD", allow_hyphen_values = true)]
     pub setup: Vec<String>,
@@ -213,10 +213,10 @@ pub struct OutputArgs {
 /// A run that is there, by whatever name.
 #[derive(Debug, ClapArgs)]
 pub struct RunArg {
-    /// The run's directory or its record.json, or its name as `netfathom runs` has it (a
-    /// beginning, a tag, last); - reads a record from standard input
+    /// A run's directory, record.json or name (unique prefix, tag, last); - reads a record from
+    /// standard input
     pub run: PathBuf,
-    /// Where runs are sought by their names
+    /// Directory to search for run names
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
 }

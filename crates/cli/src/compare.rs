@@ -88,8 +88,9 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
         // After the first round it was found already.
         Some(_) if taken.failed.is_some() => Ok(exit::USAGE.into()),
         Some(error) => {
+            let is_void = matches!(error, ThresholdError::OneSided { .. });
             output::complain(&error.into());
-            Ok(exit::USAGE.into())
+            Ok(if is_void { exit::VOID } else { exit::USAGE }.into())
         }
         None => Ok(status(args, &all)),
     }

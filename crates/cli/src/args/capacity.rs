@@ -41,7 +41,7 @@ pub struct CapacityArgs {
     /// How long each rate is held
     #[arg(long, default_value = "500ms", default_value_if("quick", "true", "100ms"), value_name = "TIME", value_parser = parse_time)]
     pub hold: u64,
-    /// Searches, for the interval
+    /// Number of rate searches
     #[arg(long, default_value_t = 3, default_value_if("quick", "true", "2"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// Protocol that carries the messages
@@ -59,11 +59,11 @@ pub struct CapacityArgs {
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// About 10 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where
+    /// Under a minute instead of minutes: 2 searches with one engine, each rate held for 100ms, where
     /// not set otherwise
     #[arg(long)]
     pub quick: bool,
-    /// Makes a run repeat its choices [default: drawn anew]
+    /// Random seed, to repeat a run [default: random]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub const EXIT_STATUS: &str = "\
 Exit status:
   0  compared, also if inconclusive    1  failed    2  wrong usage
   3  the runs cannot be compared
-  4  a change is beyond --fail-if; with --strict also an inconclusive one";
+  4  a change is beyond --fail-if; with --strict also an inconclusive threshold";
 
 const AROUND: &str = "Commands before and after a run (--run)";
 const KERNELS: &str = "Two kernels";
@@ -73,15 +73,15 @@ pub struct CompareArgs {
     /// The arguments of B for --run, of both for --kernel
     #[arg(last = true, value_name = "ARGS OF B", conflicts_with = "runs")]
     pub against: Vec<String>,
-    /// Exit status 4 where this change is shown: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
+    /// Exit status 4 if this change is significant: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
     /// percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us, lost>0.1pp); may be given
     /// again
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
-    /// A change of --fail-if that is not shown to be within the threshold fails, too
+    /// Also exit with 4 if a --fail-if change cannot be ruled out
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
-    /// Compare what cannot be compared: other work, VOID runs
+    /// Compare despite different workloads or VOID runs
     #[arg(long)]
     pub force: bool,
     /// txt prints tables, md is for a pull request, html is one file with pictures
@@ -93,7 +93,7 @@ pub struct CompareArgs {
     /// Write the comparison to standard output as JSON, and nothing else
     #[arg(long, conflicts_with_all = ["format", "output"])]
     pub json: bool,
-    /// Directory in which --run keeps its runs, and runs are sought by their names
+    /// Directory where --run stores runs and RUN names are looked up
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
     /// No progress of --run

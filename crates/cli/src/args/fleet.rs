@@ -273,7 +273,7 @@ pub struct MeshArgs {
     /// Writes these files as Slurm takes them: one line, c[01-03,07]
     #[arg(long)]
     pub slurm: bool,
-    /// Makes a run repeat its choices [default: drawn anew]
+    /// Random seed, to repeat a run [default: random]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]

@@ -53,7 +53,7 @@ pub const ENGINES: &[Word<EngineChoice>] = &[
         EngineChoice::Only(Engine::Gso),
         "One buffer for what is due, which the kernel splits (UDP_SEGMENT)",
     ),
-    ("af_xdp", EngineChoice::Only(Engine::AfXdp), "Whole frames, past the stack; needs root"),
+    ("af_xdp", EngineChoice::Only(Engine::AfXdp), "Frames that bypass the stack; needs root"),
     ("af-xdp", EngineChoice::Only(Engine::AfXdp), ""),
     (
         "xdp",
@@ -94,7 +94,7 @@ pub struct SendArgs {
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE (two columns:
-    /// seconds, rate). poisson draws the times, not the number: RATE x TIME messages.
+    /// seconds, rate). poisson randomizes times; the count is RATE x TIME.
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the wire
@@ -137,7 +137,7 @@ pub struct SendArgs {
     /// UDP port of the receiver; 0 takes a free one
     #[arg(help_heading = ENDS, long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// Makes a run repeat its choices [default: drawn anew]
+    /// Random seed, to repeat a run [default: random]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]

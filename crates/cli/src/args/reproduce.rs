@@ -32,7 +32,7 @@ pub struct ReproduceArgs {
     /// What qian-make builds: a directory with four projects, each in a directory with a Makefile [default: generated ones]
     #[arg(long, value_name = "DIR")]
     pub projects: Option<PathBuf>,
-    /// Makes a run repeat its choices [default: drawn anew]
+    /// Random seed, to repeat a run [default: random]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]

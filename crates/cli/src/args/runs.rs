@@ -23,8 +23,8 @@ Examples:
   netfathom runs prune --older-than 30d --dry-run
       what would be removed, and what that would free
 
-A RUN is named by its directory's name or a beginning of it that no other has,
-by its short id, by a tag, or as last, last~1 and so on.";
+A RUN is a directory name or a unique prefix of one, a short id, a tag, or last,
+last~1 and so on.";
 
 /// `netfathom runs`.
 #[derive(Debug, ClapArgs)]
@@ -68,13 +68,13 @@ pub struct FilterArgs {
     /// Only runs of this host
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
-    /// Only kernels with a release that begins so: 6.1 is 6.1.0-18, and not 6.12
+    /// Only kernel releases with this prefix: 6.1 matches 6.1.0-18, not 6.12
     #[arg(long, value_name = "RELEASE")]
     pub kernel: Option<String>,
-    /// Begun then or later: 12h or 2d ago, a day (2026-11-01) or a time in UTC
+    /// Started then or later: 12h or 2d ago, a day (2026-11-01) or a time in UTC
     #[arg(long, value_name = "TIME")]
     pub since: Option<Moment>,
-    /// Begun before then; of a day, until its end
+    /// Started before then, or by the end of that day
     #[arg(long, value_name = "TIME")]
     pub until: Option<Moment>,
     /// Only this verdict; may be repeated

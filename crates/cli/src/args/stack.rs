@@ -30,7 +30,7 @@ const TRIALS: &str = "Trials";
 const LOAD: &str = "Load and stages";
 const KEPT: &str = "Captures and samples";
 const ENDS: &str = "Addresses";
-const PROOFS: &str = "Proof of the stages";
+const PROOFS: &str = "Injected delays";
 
 pub const DIRECTIONS: &[Word<&[Direction]>] = &[
     ("tx", &[Direction::Tx], "Send: application to link layer"),
@@ -39,7 +39,7 @@ pub const DIRECTIONS: &[Word<&[Direction]>] = &[
 ];
 
 pub const TRANSPORTS: &[Word<Transport>] = &[
-    ("udp", Transport::Udp, "A datagram a message"),
+    ("udp", Transport::Udp, "One datagram per message"),
     ("tcp", Transport::Tcp, "One connection a sender, with TCP_NODELAY; needs Linux 6.3 for stages"),
 ];
 
@@ -62,8 +62,8 @@ pub const TAPS: &[Word<TapChoice>] = &[
 ];
 
 const STAGES: &[Word<StageSet>] = &[
-    ("total", StageSet::Total, "None: two programs, at the link layer"),
-    ("path", StageSet::Path, "All but wakeup and runqueue: no program at each switch of threads"),
+    ("total", StageSet::Total, "Total only: two link-layer programs"),
+    ("path", StageSet::Path, "All but wakeup and runqueue: no program at context switches"),
     ("all", StageSet::All, "Every stage"),
 ];
 
@@ -96,7 +96,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
-    /// [default: ramp:1k..200k/500ms, with --trials /10s; its peak is lowered to what leaves on schedule here]
+    /// [default: ramp:1k..200k/500ms, with --trials /10s; its peak is capped at what this host sends on schedule]
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
     /// the times, not the number: RATE x TIME messages.
@@ -105,10 +105,10 @@ pub struct StackArgs {
     /// Trials with the tap [default: as many as it takes for --precision; --quick: 3; --listen: 10]
     #[arg(long, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: Option<u32>,
-    /// End once half the 95 % interval of each mean and p99 is at most this part of it
+    /// Stop when the 95 % interval of each mean and p99 is within ± this percentage
     #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_percent)]
     pub precision: f64,
-    /// End before this time, however wide the intervals
+    /// Stop by this time, whatever the precision
     #[arg(long, value_name = "TIME", default_value = "35s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
     pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
@@ -122,7 +122,7 @@ pub struct StackArgs {
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
     pub tap: TapChoice,
-    /// Stages of the bpf tap: fewer take less time themselves
+    /// Stages of the bpf tap: fewer cost less overhead
     #[arg(help_heading = LOAD, long, value_parser = one_of(STAGES), default_value = "all")]
     pub stages: StageSet,
     /// The pcap tap captures by tcpdump instead of netfathom's own reader of the packet ring
@@ -163,7 +163,7 @@ pub struct StackArgs {
     /// About 10 seconds instead of 30: 3 trials of 500ms, where not set otherwise
     #[arg(long)]
     pub quick: bool,
-    /// Makes a run repeat its choices [default: drawn anew]
+    /// Random seed, to repeat a run [default: random]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     /// The reader polls its socket instead of sleeping: no wake-ups, but a busy CPU
@@ -172,7 +172,7 @@ pub struct StackArgs {
     /// The reader idles for this time after each message, such as 50us
     #[arg(help_heading = PROOFS, long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,
-    /// A kernel program idles on each message, such as tx:20us or rx:20us
+    /// Delay each message in a BPF program, such as tx:20us or rx:20us
     #[arg(help_heading = PROOFS, long, value_name = "WAY:TIME", value_parser = parse_delay)]
     pub insert_delay: Option<InsertedDelay>,
     #[command(flatten)]

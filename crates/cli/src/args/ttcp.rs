@@ -36,16 +36,15 @@ Either end may be a classic ttcp. The figures are printed on standard error, as
 the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
-Early ends: a TCP sender that is ended early, by whatever way, cuts
-the connection, and the receiver fails; if its input ends early (a tar that
-was killed), it cannot know. After the last byte the sender waits until the
+Interrupted transfers: a killed TCP sender cuts the connection, and the
+receiver fails; a truncated input (a killed tar) goes undetected. After the last byte the sender waits until the
 receiver has closed, or for --idle once all is acknowledged and nothing moves.
 A UDP receiver ends when no data has come for --idle since the first, and says
-so; what UDP lost it cannot know.";
+so; it cannot detect what UDP lost.";
 
 pub const EXIT_STATUS: &str = "\
 Exit status:
-  0  done        1  failed, or not whole        2  wrong usage";
+  0  done        1  failed or incomplete        2  wrong usage";
 
 const CLASSIC: &str = "More of the classic";
 const TRANSFER: &str = "Transfer";
@@ -87,7 +86,7 @@ pub struct TtcpArgs {
     /// Number of buffers to send, with -s
     #[arg(short = 'n', long, default_value_t = DEFAULT_BUFFERS, value_name = "N", value_parser = parse_whole::<u64>)]
     pub count: u64,
-    /// Send for this time instead, with -s; the rest in the send buffer gets --idle to arrive
+    /// With -s: send for this time, then wait up to --idle for the send buffer to drain
     #[arg(long, conflicts_with = "count", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
     /// UDP instead of TCP
@@ -167,8 +166,8 @@ pub struct TtcpArgs {
     /// Cut off a sender that sends nothing for this time
     #[arg(help_heading = SERVER, long, default_value = "30s", value_name = "TIME", value_parser = parse_time, requires = "serve")]
     pub timeout: u64,
-    /// Show the CPU time per KiB: of the threads and, as root, of softirqs charged to others;
-    /// other traffic of the host is within that
+    /// Show the CPU time per KiB: of the threads and, as root, of softirqs
+    /// charged to others, which include the host's other traffic
     #[arg(long)]
     pub cost: bool,
     /// Keep the record and a report in a new directory below this one

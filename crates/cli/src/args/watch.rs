@@ -100,7 +100,7 @@ pub struct WatchArgs {
     /// How long [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// Also by socket, for the 255 that are busy first; the live view and --json-lines imply it
+    /// Also by socket, for the first 255 active; the live view and --json-lines imply it
     #[arg(long)]
     pub sockets: bool,
     /// Keep each message that takes at least this long: 10ms, or p99.9 for that percentile of those before it
@@ -109,10 +109,10 @@ pub struct WatchArgs {
     /// End after this many slow messages
     #[arg(long, value_name = "N", requires = "slow", value_parser = parse_whole::<u64>)]
     pub stop_after: Option<u64>,
-    /// Write what came in each second to standard output, a JSON object a line, and nothing else
+    /// Write one JSON object per second to standard output, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
-    /// Also serve what was seen so far at http://ADDRESS/metrics, for Prometheus; :PORT is of loopback alone
+    /// Also serve what was seen so far at http://ADDRESS/metrics, for Prometheus; :PORT binds loopback only
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub serve: Option<SocketAddr>,
     #[command(flatten)]

@@ -186,7 +186,11 @@ fn first(
     let Some(pair) = taken.pairs.first() else { return Ok(()) };
     taken.notes.extend(change::without_effect(changes, (&pair.0.record, &pair.1.record), wrote));
     match compare::pairs(&taken.pairs, &Wishes { force: true }) {
-        Ok(compared) if !compared.quantities.is_empty() => compare::gates(&compared, thresholds).map(|_| ()),
+        Ok(compared) if !compared.quantities.is_empty() => match compare::gates(&compared, thresholds) {
+            // A later round may have it.
+            Err(ThresholdError::OneSided { .. }) | Ok(_) => Ok(()),
+            Err(wrong) => Err(wrong),
+        },
         _ => Ok(()),
     }
 }

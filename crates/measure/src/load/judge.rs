@@ -74,8 +74,7 @@ pub fn of_a_slot(value: f64) -> String {
 pub const MOST_MISSED: f64 = 0.01;
 /// The 99th percentile of the lag, in send slots.
 pub const MOST_LAG: f64 = 0.1;
-pub const MISSED: &str =
-    "the generator missed {} of its send slots (1 % allowed): lower the rate (--profile), or ";
+pub const MISSED: &str = "the generator missed {} of its send slots (1 % allowed): ";
 pub const UNEVEN: &str = "the load was uneven: 1 % of the messages were late by {} or more (10 % allowed): ";
 
 /// A trial that has a load and an account of it.
@@ -131,7 +130,12 @@ pub fn occupied<'a>(
     Some(match most.by {
         // No machine goes on without it.
         by @ Holder::Process { pid: 1, .. } => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { name, pid, .. } => format!("stop {name} (pid {pid}) on CPU {cpu}"),
+        Holder::Process { name, pid, .. } if is_before_others() => {
+            format!("stop {name} (pid {pid}) on CPU {cpu}")
+        }
+        Holder::Process { name, pid, .. } => {
+            format!("{}, or stop {name} (pid {pid}) on CPU {cpu}", priority())
+        }
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
         by => format!("move the load (--cpu): {by} had CPU {cpu}"),
@@ -162,8 +166,8 @@ pub fn missed(load: &Load) -> f64 {
 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    occupied(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0)
-        .unwrap_or_else(|| priority().into())
+    let free = occupied(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0);
+    format!("{}, or lower the rate (--profile)", free.unwrap_or_else(|| priority().into()))
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {

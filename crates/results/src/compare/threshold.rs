@@ -53,6 +53,12 @@ pub enum ThresholdError {
         /// Names that are like it, or all.
         near: String,
     },
+    /// That is no mistake in the text.
+    #[error(
+        "--fail-if '{text}': only {side} has a usable {name}: runs of the other are VOID, or do not measure it; \
+         repeat on a quiet machine"
+    )]
+    OneSided { text: String, name: String, side: &'static str },
     #[error("--fail-if '{text}': {name} is counted in {unit}; write {example}, or a part such as 5%")]
     Unit { text: String, name: String, unit: &'static str, example: &'static str },
     #[error(
@@ -287,13 +293,15 @@ impl Threshold {
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
         let names: Vec<&str> = near.into_iter().take(4).map(|(_, name)| name).collect();
         let elsewhere = [("A", &comparison.only_a), ("B", &comparison.only_b)];
-        let one = elsewhere.into_iter().find(|(_, names)| names.contains(&self.name));
-        let near = match (one, names.as_slice()) {
-            (Some((side, _)), _) => format!(" in both: only {side} has it"),
-            (None, []) => ", nor any other".into(),
-            (None, names) => format!("; did you mean {}? (--json has all names)", names.join(", ")),
+        let (text, name) = (self.text.clone(), self.name.clone());
+        if let Some((side, _)) = elsewhere.into_iter().find(|(_, names)| names.contains(&self.name)) {
+            return ThresholdError::OneSided { text, name, side };
+        }
+        let near = match names.as_slice() {
+            [] => ", nor any other".into(),
+            names => format!("; did you mean {}? (--json has all names)", names.join(", ")),
         };
-        ThresholdError::Unknown { text: self.text.clone(), name: self.name.clone(), near }
+        ThresholdError::Unknown { text, name, near }
     }
 }
 

@@ -67,7 +67,7 @@ fn is_own(thread: LoadThread, interrupt: &Holder) -> bool {
     thread != LoadThread::Reader && is_packets
 }
 
-/// Such as `86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %`.
+/// Such as `86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %`.
 fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> {
     let cpu = thread.cpu;
     let waits = match (thread.thread, of_receiving) {
@@ -89,9 +89,12 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
         return None;
     }
     let most = thread.foreign().filter(|(_, share)| *share >= LEAST_HELD).take(2);
-    let most: Vec<String> =
-        most.map(|(by, share)| format!("{by} had {}", number::whole_percent(share))).collect();
-    (!most.is_empty()).then(|| format!("{waits}; of its waits {}", most.join(", ")))
+    let most = most.enumerate().map(|(place, (by, share))| {
+        let verb = if place == 0 { "had it " } else { "" };
+        format!("{by} {verb}{}", number::whole_percent(share))
+    });
+    let most: Vec<String> = most.collect();
+    (!most.is_empty()).then(|| format!("{waits}: {}", most.join(", ")))
 }
 
 /// Every wait with all who had the processor.
@@ -192,13 +195,13 @@ mod tests {
         let reader = thread(LoadThread::Reader, 100, &busy);
         assert_eq!(
             remark(&reader, waiting(0.86, 100.0)).unwrap(),
-            "86 % of the time to receive is waiting for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
+            "86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %"
         );
         assert_eq!(remark(&reader, waiting(0.05, 100.0)), None);
         assert_eq!(remark(&reader, waiting(0.86, 10_000.0)), None, "mostly wake-ups");
         assert_eq!(
             remark(&reader, None).unwrap(),
-            "the reader waited 10 % of the time for CPU 1; of its waits rustc (pid 3121) had 71 %, the hypervisor had 9 %"
+            "the reader waited 10 % of the time for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %"
         );
     }
 

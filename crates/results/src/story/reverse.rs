@@ -30,7 +30,7 @@ impl Story for ReverseResult {
         }
     }
 
-    /// Such as `Receiving 200k/s costs 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread) of the send rate`.
+    /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
     fn answer(&self) -> String {
         let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(self).collect();
         drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
@@ -43,7 +43,7 @@ impl Story for ReverseResult {
         // An echo comes back as fast as it can, whatever the plan's inbound load.
         let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
         let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        format!("Receiving {what} costs {by} of the send rate")
+        format!("Receiving {what} cuts the send rate by {by}")
     }
 
     fn site(&self) -> Site {

@@ -9,8 +9,7 @@ use crate::page::{Align, Cell, Table};
 const LONGEST_BAR: usize = 24;
 
 /// What stands under the table where it is so.
-pub(super) const PARTLY: &str =
-    "n below that of the total: not every message passes the stage; share counts all messages";
+pub(super) const PARTLY: &str = "n below the total's: some messages skip the stage; share is of all messages";
 
 pub(super) fn new_table() -> Table {
     Table::new(&[

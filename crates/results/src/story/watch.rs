@@ -99,27 +99,15 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
         total: &result.total,
         stages: &result.stages,
         beside: vec![
-            (
-                "application *",
-                "from the last byte read to the first sent on that socket",
-                result.application.as_ref(),
-            ),
-            (
-                "answer **",
-                "of a client: from the first byte sent to the next one read",
-                result.answer.as_ref(),
-            ),
+            ("application *", "last byte read to first byte sent, per socket", result.application.as_ref()),
+            ("answer **", "of a client, first byte sent to next byte read", result.answer.as_ref()),
         ],
     });
     let send = result.send.as_ref().map(|send| Way {
         direction: Direction::Tx,
         total: &send.total,
         stages: &send.stages,
-        beside: vec![(
-            "acknowledged *",
-            "from the device to the acknowledgement of the last byte",
-            Some(&send.acknowledged),
-        )],
+        beside: vec![("acknowledged *", "device to the ACK of the last byte", Some(&send.acknowledged))],
     });
     [send, receive].into_iter().flatten().collect()
 }
@@ -174,7 +162,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
     if let Some(account) = send {
         let (bytes, again) = (number::count(account.bytes_timed), number::count(account.retransmitted));
-        page.note(&format!("{bytes} bytes are of timed messages; {again} segments were retransmitted"));
+        page.note(&format!("timed messages have {bytes} bytes; {again} segments were retransmitted"));
     }
     if receives {
         read(page, &result.account);
@@ -186,7 +174,7 @@ fn read(page: &mut Page, account: &WatchAccount) {
     let timed = number::percent_down((account.bytes_timed as f64 / bytes).min(1.0));
     let (read, threads) =
         (number::count(account.bytes_read), super::counted(account.threads as u32, "thread"));
-    page.note(&format!("{timed} of {read} bytes that were read are of timed messages; {threads} followed"));
+    page.note(&format!("timed messages have {timed} of the {read} bytes read; {threads} followed"));
 }
 
 /// Who had the CPU that the reading threads waited for.
@@ -252,19 +240,19 @@ fn rows(
 }
 
 fn sent(account: &WatchSendAccount) -> Vec<Row> {
-    let seen = ("seen", account.seen, "what the application sent by one call");
+    let seen = ("seen", account.seen, "one per send call");
     let meanings = ["", MERGED, CROWDED, "no program saw them go to the device"];
     rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()))
 }
 
 fn received(account: &WatchAccount) -> Vec<Row> {
-    let seen = ("seen", account.seen, "segments and datagrams, as the kernel got them: GRO joins some");
+    let seen = ("seen", account.seen, "segments and datagrams, after GRO");
     let meanings = [
         "",
         MERGED,
         "the socket had no room: TCP's come again, UDP's are lost",
         "no stamp of the link layer",
-        "came before their thread first read, or a switch of it was not seen",
+        "came before their thread first read, or a context switch was missed",
         CROWDED,
     ];
     rows(seen, &account.outcomes(), &meanings, ("unread", account.unread()))

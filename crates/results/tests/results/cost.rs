@@ -46,7 +46,7 @@ fn the_slowdown_with_its_interval_comes_first() {
     let text = said(&fixture("cost-chance"));
     assert!(
         text.contains(
-            "no significant cost of nothing (A/A) to tar: 0.12 % (-0.23 to 0.47 %) - minimum detectable slowdown: 0.449 % (80 % power)"
+            "no significant slowdown of tar by nothing (A/A): 0.12 % (-0.23 to 0.47 %) - minimum detectable slowdown: 0.449 % (80 % power)"
         ),
         "{text}"
     );
@@ -88,7 +88,7 @@ fn single_runs_have_no_intervals() {
     assert!(!text.contains('±'), "{text}");
     let flat = flat(&fixture("cost-offline"));
     for said in [
-        "times took 11.2 % longer with “loaded” in single runs: inconclusive",
+        "times: 11.2 % longer with “loaded”, one run each: inconclusive",
         "plan: none",
         "chance cannot be excluded",
     ] {

@@ -158,7 +158,7 @@ fn times_below_zero_are_counted_by_stage() {
         (times.n, times.negative) = (100_000, 1_900);
     });
     let text = render(&record, 120, false);
-    assert!(text.contains("below zero: runqueue 1,900 of 100"), "{text}");
+    assert!(text.contains("negative times: runqueue 1,900 of 100"), "{text}");
     assert!(text.contains("(1.90 %)"), "{text}");
 }
 

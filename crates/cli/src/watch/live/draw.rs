@@ -111,7 +111,7 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
     let at = format!("after {}", print::time((state.second.at_ns / 1_000_000_000 * 1_000_000_000) as f64));
     let mut line = vec![Span::styled(at, look.dim())];
     if state.is_frozen {
-        line.push(Span::styled("  FROZEN: f goes on", look.frozen()));
+        line.push(Span::styled("  FROZEN: press f to resume", look.frozen()));
     }
     if let Some(slow) = state.second.slow_so_far {
         line.push(Span::raw(format!("  slow messages: {}", print::count(slow))));

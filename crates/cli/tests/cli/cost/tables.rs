@@ -61,8 +61,7 @@ fn the_headline_is_the_slowdown_and_never_pcost_alone() {
     let headline = ended.out.split("\n\n").next().unwrap();
     let words = headline.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words
-            .contains("qian_tcpdump_sequences took 18.1 % longer with “80Mbps” in single runs: inconclusive"),
+        words.contains("qian_tcpdump_sequences: 18.1 % longer with “80Mbps”, one run each: inconclusive"),
         "{words}"
     );
     assert!(words.contains("a single block: chance cannot be excluded"), "{words}");

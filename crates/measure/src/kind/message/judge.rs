@@ -126,11 +126,11 @@ fn short(cells: &[MessageCell]) -> Option<String> {
     let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
     let least = short.iter().min_by_key(|cell| cell.times.n)?;
     let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
-        true => "allow more time with --most",
+        true => "raise --most",
         false => "add --messages",
     };
     Some(format!(
-        "{} of {} cells have fewer than {TAIL} times, too few for a p99 ({} with {} bytes: {}): {remedy}",
+        "{} of {} cells have under {TAIL} samples, too few for a p99 ({} with {} bytes: {}): {remedy}",
         short.len(),
         cells.len(),
         least.layer,

@@ -33,7 +33,7 @@ pub struct Block {
 }
 
 /// The programs after their last turn, and the blocks.
-type Turns = Result<(StackTap, Vec<Block>), LoadError>;
+type Turns = (StackTap, Vec<Block>);
 
 /// The thread that attaches and takes away; it ends with this.
 pub struct Alternation {
@@ -56,7 +56,7 @@ impl Alternation {
     pub fn end(mut self) -> Result<(TxResult, Vec<Block>), TapError> {
         self.stop();
         let turns = self.thread.take().and_then(|thread| thread.join().ok());
-        let (tap, blocks) = turns.unwrap_or(Err(LoadError::Abi("their turns")))?;
+        let (tap, blocks) = turns.ok_or(LoadError::Abi("their turns"))?;
         Ok((tap.tx_sums()?, blocks))
     }
 
@@ -80,7 +80,8 @@ fn alternate(mut tap: StackTap, windows: Windows, over: &AtomicBool) -> Turns {
         let place = blocks.len() % ROUND;
         let wanted = place == 0 || place == ROUND - 1;
         match (wanted, attached) {
-            (true, false) => tap.attach()?,
+            // Before Linux 5.13 a program is attached to a function once: without a round there is no difference.
+            (true, false) if tap.attach().is_err() => break,
             (false, true) => tap.detach(),
             _ => {}
         }
@@ -92,7 +93,7 @@ fn alternate(mut tap: StackTap, windows: Windows, over: &AtomicBool) -> Turns {
         }
         blocks.push(Block { attached, from_ns, until_ns: monotonic_ns() });
     }
-    Ok((tap, blocks))
+    (tap, blocks)
 }
 
 /// What the programs add, round by round, from the times of another tap window by window. A round that lacks the

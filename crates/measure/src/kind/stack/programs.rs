@@ -19,9 +19,9 @@ impl Programs {
     /// Attached, and with nothing of earlier trials.
     pub fn tap(&self, at: Hooks, directions: &[Direction], target: Target) -> Result<StackTap, LoadError> {
         let kept = locked(&self.taps).extract_if(.., |(hooks, _)| *hooks == at).next();
-        let Some((_, mut tap)) = kept else { return StackTap::load(at, directions, target) };
-        tap.again(target)?;
-        Ok(tap)
+        // Before Linux 5.13 a program is attached to a function once: what stands in for a hook there is loaded anew.
+        let again = kept.and_then(|(_, mut tap)| tap.again(target).is_ok().then_some(tap));
+        again.map_or_else(|| StackTap::load(at, directions, target), Ok)
     }
 
     pub fn keep_tap(&self, at: Hooks, mut tap: StackTap) {

@@ -101,10 +101,7 @@ fn judge(result: &SweepResult) -> Verdict {
         .collect();
     if let Some(&why) = broken.first() {
         let level = if broken.len() == there { Level::Void } else { Level::Degraded };
-        verdict.lower(
-            level,
-            format!("{} of {there} trials broke off, the first one because: {why}", broken.len()),
-        );
+        verdict.lower(level, format!("{} of {there} trials failed, the first because: {why}", broken.len()));
     }
     if there < planned {
         verdict.lower(Level::Degraded, format!("only {there} of {planned} trials were finished"));

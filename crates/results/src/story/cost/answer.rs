@@ -64,7 +64,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         if n == 1 {
             "a single block: chance cannot be excluded".into()
         } else {
-            format!("intervals of 99 %, from {n} blocks (a block has every condition twice)")
+            format!("99 % intervals from {n} blocks (each runs every condition twice)")
         }
     });
     let others = others.take(MOST_TOLD - 1).chain(more);
@@ -93,14 +93,14 @@ fn compared_as(
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
     match comparison.outcome {
-        Outcome::NoCost => format!("no significant cost of {who} to {whom}{at}: {}", slow.percent()),
+        Outcome::NoCost => format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent()),
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
         }
         _ if slow.interval.is_none() => {
             let (by, than) =
                 if slow.value < 0.0 { (faster(), "shorter") } else { (slow.percent(), "longer") };
-            format!("{whom} took {by} {than} with {who}{at} in single runs: inconclusive")
+            format!("{whom}: {by} {than} with {who}{at}, one run each: inconclusive")
         }
         _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
         _ => format!("{who} slows {whom} by {}{at}", slow.percent()),

@@ -81,15 +81,16 @@ fn verb(direction: Direction) -> &'static str {
 fn remarks(result: &JoinResult) -> Vec<String> {
     let by = |w: &ways::JoinedWay| {
         let (joined, logged) = (number::count(w.span.times.n), number::count(w.logged));
-        format!("{joined} of {logged} messages {}", verb(w.direction))
+        let what = if w.direction == Direction::Tx { "sent" } else { "received" };
+        format!("{joined} of {logged} {what} messages")
     };
     let by: Vec<String> = ways::ways(result).iter().map(by).collect();
     let clocks = format!("clocks {}", ways::clock(&result.plan));
-    if by.is_empty() { Vec::new() } else { vec![format!("joined {}", by.join(", ")), clocks] }
+    if by.is_empty() { Vec::new() } else { vec![format!("matched {}", by.join(", ")), clocks] }
 }
 
 fn spans(page: &mut Page, result: &JoinResult) {
-    page.main("Time between the places that a message passes");
+    page.main("Time between capture points, per message");
     if result.spans.is_empty() {
         page.text("n/a: no message was seen at two places");
         return;
@@ -113,12 +114,12 @@ fn spans(page: &mut Page, result: &JoinResult) {
             number::count(d.negative),
         ]);
         let steps = ways::uncertainty(span)
-            .map_or_else(String::new, |ns| format!("; ±{} by the steps of the clocks", number::mean(ns)));
+            .map_or_else(String::new, |ns| format!("; ±{} clock resolution", number::mean(ns)));
         table.row_across("", &format!("{place}, up to {}{steps}", number::rate(span.peak_per_s)));
     }
     page.table(table);
     if result.spans.iter().any(|s| s.times.negative > 0) {
-        page.note("below zero: the clocks agree no better than that; all statistics include them");
+        page.note("below zero: negative times from clock error; all statistics include them");
     }
     if result.plan.clock == ClockChoice::Fitted {
         page.note(

@@ -31,11 +31,11 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 }
 
 fn table(page: &mut Page, remedied: &Remedied) {
-    let right = ["p50", "p99", "times\nas fast", "delayed\nACKs"].map(|head| (head, Align::Right));
+    let right = ["p50", "p99", "speedup", "delayed\nACKs"].map(|head| (head, Align::Right));
     let heads: Vec<(&str, Align)> = [("", Align::Left)]
         .into_iter()
         .chain(right)
-        .chain([("stall", Align::Left), ("what was done", Align::Left)])
+        .chain([("stall", Align::Left), ("change", Align::Left)])
         .collect();
     let mut table = Table::new(&heads).bars(0, BAR);
     let medians = || remedied.rows.iter().filter(|r| r.times.n > 0).map(|r| r.times.p50_ns as f64);

@@ -101,7 +101,7 @@ fn outcomes(claims: &[&Claim]) -> Option<String> {
 }
 
 fn claims(page: &mut Page, result: &ReproduceResult) {
-    for (whose, heading) in [(Whose::Source, "Claims of the source"), (Whose::Ours, "Claims of ours")] {
+    for (whose, heading) in [(Whose::Source, "The source's claims"), (Whose::Ours, "Our claims")] {
         let claims = of(result, whose);
         if !claims.is_empty() {
             page.main(heading);

@@ -219,13 +219,13 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `other programs disturbed 3 % of the messages; all together take 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `other programs disturbed 3 % of the messages; all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
     let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
     let share = number::percent(most_disturbed(result)?);
-    Some(format!("other programs disturbed {share} of the messages; all together take {}", all.join(" and ")))
+    Some(format!("other programs disturbed {share} of the messages; all messages: {}", all.join(" and ")))
 }
 
 /// The part of the messages that the answer leaves out, of the way that has more of them.

@@ -21,7 +21,7 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
         }
         Some(Ended::TimeLimit) => {
             format!(
-                "ended by the time limit ({limit}) after {trials}: {}, ± {asked} asked",
+                "hit the time limit ({limit}) after {trials}: {}, target ± {asked}",
                 wide(precision, until.precision)
             )
         }

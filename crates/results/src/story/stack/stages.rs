@@ -34,7 +34,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
     };
     let found: Vec<String> = summary.stages.iter().filter_map(below).collect();
     if !found.is_empty() {
-        page.note(&format!("below zero: {}; all statistics include them", found.join(", ")));
+        page.note(&format!("negative times: {}; all statistics include them", found.join(", ")));
     }
 }
 

@@ -71,7 +71,7 @@ fn held(by: &Holder, ns: u64) -> String {
 
 fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
     let mut heads = vec![("at", Align::Right), ("peer", Align::Left), ("time", Align::Right)];
-    heads.extend([("most of it", Align::Left), ("who had the CPU", Align::Left)]);
+    heads.extend([("largest stage", Align::Left), ("CPU held by", Align::Left)]);
     heads.extend((!is_alone).then_some(("way", Align::Left)));
     let mut table = Table::new(&heads);
     for message in messages {

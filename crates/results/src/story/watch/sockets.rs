@@ -26,7 +26,7 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     for &way in &ways {
         let name = if way == Direction::Rx { "received" } else { "sent" };
         heads.extend([name, "mean", "p99"].map(|head| (head, Align::Right)));
-        heads.extend((ways.len() == 1).then_some(("most of it", Align::Left)));
+        heads.extend((ways.len() == 1).then_some(("largest stage", Align::Left)));
     }
     let mut table = Table::new(&heads);
     let (shown, rest) = result.sockets.split_at(result.sockets.len().min(MOST_ROWS));

@@ -54,7 +54,7 @@ impl Way<'_> {
         };
         let held = waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD);
         let meaning = match held.filter(|_| most.stage == WatchStage::Runqueue) {
-            Some((by, part)) => format!("{by} had the CPU for {} of its waits", number::percent(part)),
+            Some((by, part)) => format!("{by} had the CPU for {} of those waits", number::percent(part)),
             None => most.stage.meaning().to_owned(),
         };
         Some(format!("{share} of {it} is {}: {meaning}", most.stage.name()))
@@ -99,7 +99,7 @@ impl Way<'_> {
         page.table(table);
         for (name, note, _) in &known {
             let mark = name.trim_start_matches(char::is_alphabetic).trim_start();
-            page.note(&format!("{mark} beside the total: {note}"));
+            page.note(&format!("{mark} not part of the total: {note}"));
         }
         if beside {
             page.rest();
