@@ -37,10 +37,10 @@ the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
 Interrupted transfers: a killed TCP sender cuts the connection, and the
-receiver fails; a truncated input (a killed tar) goes undetected. After the last byte the sender waits until the
-receiver has closed, or for --idle once all is acknowledged and nothing moves.
-A UDP receiver ends when no data has come for --idle since the first, and says
-so; it cannot detect what UDP lost.";
+receiver fails; a truncated input (a killed tar) goes undetected. After the
+last byte the sender waits until the receiver has closed, or for --idle once
+all is acknowledged and nothing moves. A UDP receiver ends when no data has
+come for --idle since the first, and says so; it cannot detect what UDP lost.";
 
 pub const EXIT_STATUS: &str = "\
 Exit status:
