@@ -1,7 +1,9 @@
 //! Thresholds.
 
 use netfathom_model::verdict::{Level, Part};
-use netfathom_results::compare::{Outcome, Passage, Run, Threshold, Wishes, apart, gates, pairs};
+use netfathom_results::compare::{
+    Outcome, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs,
+};
 
 use crate::fixtures::fixture;
 use crate::simulated::Maker;
@@ -85,6 +87,18 @@ fn three_rounds_decide_no_threshold_and_four_do() {
     assert_eq!((few.gates[0].passage, few.are_decided()), (Passage::NotDecided, false), "{few:?}");
     assert!(few.gates[0].why.as_ref().is_some_and(|why| why.starts_with("3 rounds can")), "{few:?}");
     assert_eq!(passage(4, 9.0).gates[0].passage, Passage::Beyond);
+}
+
+/// The run of the other side may be VOID.
+#[test]
+fn a_quantity_of_one_side_is_no_mistake_in_the_threshold() {
+    let mut maker = Maker::new(9);
+    let (a, b) = (maker.run(3, 1.0), maker.run(3, 1.0));
+    let mut comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    comparison.only_b.push("tx.extra".into());
+    let wrong = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap_err();
+    assert!(matches!(wrong("tx.extra>5%"), ThresholdError::OneSided { side: "B", .. }));
+    assert!(matches!(wrong("tx.none>5%"), ThresholdError::Unknown { .. }));
 }
 
 /// An uneven load says nothing against the time to send.
