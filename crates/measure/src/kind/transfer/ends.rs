@@ -110,10 +110,11 @@ pub(super) fn connect(plan: &TransferPlan, around: Around<'_>) -> Result<Vec<End
     Ok(ends)
 }
 
-/// A receiver that took some streams and refuses another one wants no more.
+/// A receiver that took some streams and refuses another one wants no more. It resets one that comes as it shuts its door.
 fn fewer(plan: &TransferPlan, taken: usize, error: TransferError) -> TransferError {
+    const SHUT: [ErrorKind; 2] = [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset];
     match error {
-        TransferError::Connect { address, source } if source.kind() == ErrorKind::ConnectionRefused => {
+        TransferError::Connect { address, source } if SHUT.contains(&source.kind()) => {
             TransferError::FewerStreams { address, taken, streams: plan.streams, source }
         }
         error => error,
