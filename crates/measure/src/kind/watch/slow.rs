@@ -7,7 +7,7 @@ use netfathom_model::record::WatchSlow;
 use netfathom_stats::Distribution;
 use netfathom_sys::clock::monotonic_ns;
 
-/// A quantile is known from so many messages beyond it on, and from so many in all.
+/// A quantile is known once there are this many messages beyond it, and this many in all.
 const BEYOND: f64 = 10.0;
 const LEAST: u64 = 1000;
 
