@@ -70,6 +70,7 @@ __noinline int add(__u32 span, __s64 value)
 #include "thread.h"
 #include "slow.h"
 #include "flow.h"
+#include "reading.h"
 #include "sending.h"
 #include "datagrams.h"
 

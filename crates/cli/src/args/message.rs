@@ -116,7 +116,7 @@ pub struct MessageArgs {
     /// Fewer sizes, fewer and shorter trials, where not set otherwise
     #[arg(long)]
     pub quick: bool,
-    /// Makes a run repeat its order [default: drawn anew]
+    /// Random seed, to repeat the order of a run [default: random]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
     #[command(flatten)]

@@ -36,7 +36,7 @@ struct State {
     all: WatchSocket,
     sockets: BTreeMap<u64, WatchSocket>,
     others: WatchSocket,
-    slow: Option<WatchSlow>,
+    slow_kept: u64,
 }
 
 impl Seconds {
@@ -44,9 +44,14 @@ impl Seconds {
     pub fn next(&mut self, so_far: &WatchResult) -> Option<Second> {
         let sockets = so_far.sockets.iter().map(|socket| (socket.id, socket.clone())).collect();
         let others = so_far.other_sockets.clone().unwrap_or_default();
-        let slow = so_far.slow.clone();
-        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others, slow };
-        let second = self.last.as_ref().map(|last| state.since(last));
+        let slow = so_far.slow.as_ref();
+        let slow_kept = slow.map_or(0, |slow| slow.kept);
+        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others, slow_kept };
+        let second = self.last.as_ref().map(|last| Second {
+            slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
+            slow_so_far: slow.map(WatchSlow::seen),
+            ..state.since(last)
+        });
         self.last = Some(state);
         second
     }
@@ -70,8 +75,7 @@ impl State {
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
-            slow: self.slow.iter().zip(&last.slow).flat_map(|(now, last)| now.since(last)).cloned().collect(),
-            slow_so_far: self.slow.as_ref().map(WatchSlow::seen),
+            ..Second::default()
         }
     }
 }
@@ -130,7 +134,7 @@ mod tests {
     fn state(sockets: &[(u64, u64)], others: u64) -> State {
         let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
         let others = socket(0, others);
-        State { at_ns: 0, all: WatchSocket::default(), sockets, others, slow: None }
+        State { at_ns: 0, all: WatchSocket::default(), sockets, others, slow_kept: 0 }
     }
 
     #[test]

@@ -41,10 +41,10 @@ impl WatchSlow {
         self.kept.saturating_add(self.lost)
     }
 
-    /// Those that were kept since an earlier state, as far as they are still there.
+    /// Those that were kept after the first `kept`, as far as they are still there.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> &[SlowMessage] {
-        let new = usize::try_from(self.kept.saturating_sub(earlier.kept)).unwrap_or(usize::MAX);
+    pub fn after(&self, kept: u64) -> &[SlowMessage] {
+        let new = usize::try_from(self.kept.saturating_sub(kept)).unwrap_or(usize::MAX);
         &self.messages[self.messages.len().saturating_sub(new)..]
     }
 }
@@ -147,11 +147,10 @@ mod tests {
     fn the_latest_are_kept_and_all_are_counted() {
         let mut slow = WatchSlow::default();
         slow.extend((0..200).map(message).collect());
-        let earlier = slow.clone();
         slow.extend((200..300).map(message).collect());
         assert_eq!((slow.seen(), slow.messages.len(), slow.messages[0].begin_ns), (300, 256, 44));
-        assert_eq!(slow.since(&earlier), &slow.messages[156..]);
-        assert_eq!(slow.since(&WatchSlow::default()).len(), 256);
+        assert_eq!(slow.after(200), &slow.messages[156..]);
+        assert_eq!(slow.after(0).len(), 256);
     }
 
     #[test]
