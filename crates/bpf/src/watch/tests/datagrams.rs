@@ -39,8 +39,8 @@ fn exchange(server: &UdpSocket, requests: u64, before: fn()) {
 /// As of TCP, but that a reader that is awake may take a datagram before the hook sees its time.
 fn holds(watch: &Watch, requests: u64) {
     let account = watch.account().unwrap();
-    assert_eq!(account.timed + account.unfollowed + account.unstamped, requests, "{account:?}");
-    assert!(account.unfollowed <= 1 && account.unstamped * 20 <= requests, "{account:?}");
+    assert!(nearly(account.timed + account.unfollowed + account.unstamped, requests), "{account:?}");
+    assert!(account.unstamped <= unseen(requests), "{account:?}");
     add_up(watch, requests);
 }
 

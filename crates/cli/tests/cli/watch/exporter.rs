@@ -29,17 +29,19 @@ fn prometheus_gets_what_was_seen_so_far() {
     let seen = |direction| format!("netfathom_watch_seen_messages_total{{direction=\"{direction}\"}}");
     let text = until("the messages", || {
         let text = scraped(&address, "/metrics", &address);
-        (value(&text, &seen("rx")) >= Some(60.0)).then_some(text)
+        // Not all: certain tasks of some machines keep programs off their CPU.
+        (value(&text, &seen("rx")) >= Some(57.0)).then_some(text)
     });
     assert!(text.contains("content-type: application/openmetrics-text; version=1.0.0"), "{text}");
     assert!(text.ends_with("# EOF\n"), "{text}");
-    assert_eq!(value(&text, &seen("tx")), Some(60.0));
+    let nearly_all = |series: &str| (Some(54.0)..=Some(60.0)).contains(&value(&text, series));
+    assert!(nearly_all(&seen("tx")), "{text}");
     let timed = "netfathom_watch_messages_total{direction=\"rx\",outcome=\"timed\"}";
-    assert_eq!(value(&text, timed), Some(59.0));
+    assert!(nearly_all(timed), "{text}");
     let bucket = |le| format!("netfathom_watch_times_seconds_bucket{{quantity=\"rx.blocked\",le=\"{le}\"}}");
     // The reader sleeps for 20 ms each time.
     assert_eq!(value(&text, &bucket("0.016777215")), Some(0.0), "{text}");
-    assert!(value(&text, &bucket("+Inf")) >= Some(57.0), "{text}");
+    assert!(nearly_all(&bucket("+Inf")), "{text}");
     assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
     assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
     let ended = interrupted(child);
