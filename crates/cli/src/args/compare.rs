@@ -67,7 +67,7 @@ pub struct CompareArgs {
     /// Emulate the kernels, also where there is /dev/kvm: then no times are compared
     #[arg(help_heading = KERNELS, long, requires = "kernel")]
     pub emulate: bool,
-    /// Rounds of --run and --kernel, each of one run of A and one of B
+    /// Rounds of --run and --kernel, each of one run of A and one of B; fewer than 4 decide little
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
     /// The arguments of B for --run, of both for --kernel

@@ -228,10 +228,10 @@ fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) 
 
 /// How the same is told once more.
 pub fn again(taken: &RoundsTaken) -> String {
-    let names = taken.pairs.iter().flat_map(|(a, b)| [a.name.as_str(), b.name.as_str()]);
-    let quoted: Vec<String> =
-        names.map(|name| shlex::try_quote(name).map_or_else(|_| name.into(), Into::into)).collect();
-    format!("to compare them once more: netfathom compare --pairs {}", quoted.join(" "))
+    let quoted = |name: &str| shlex::try_quote(name).map_or_else(|_| name.into(), Into::<String>::into);
+    let pairs = taken.pairs.iter().map(|(a, b)| format!(" \\\n  {} {}", quoted(&a.name), quoted(&b.name)));
+    let pairs: String = pairs.collect();
+    format!("to compare them once more:\n  netfathom compare --pairs{pairs}")
 }
 
 pub fn tell(args: &CompareArgs, line: &str) {

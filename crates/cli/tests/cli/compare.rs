@@ -174,7 +174,7 @@ fn both_are_taken_by_turns_and_kept() {
     // A B, B A, A B.
     let sides: Vec<&str> = told.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[14..15]).collect();
     assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", told.err);
-    let again = told.err.lines().last().unwrap().split("netfathom ").last().unwrap().to_owned();
+    let again = told.err.split("netfathom ").last().unwrap().replace('\\', "");
     let repeated = run(netfathom(&again).arg("--json"));
     assert_eq!(repeated.out, told.out, "{}", repeated.err);
 }

@@ -32,7 +32,7 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
                 (Effect::Load, "the load alone"),
             ]
         } else {
-            &[(Effect::Program, "with it")]
+            &[(Effect::Program, "with the program")]
         };
         let here = effects.iter().filter_map(|&(effect, words)| {
             let found = ours.at(level.ours, effect)?;

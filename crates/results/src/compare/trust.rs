@@ -60,7 +60,8 @@ pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) 
     }));
     if design == Design::Pairs && trusted.pairs.len() < LEAST_PAIRS {
         let (left, all) = (trusted.pairs.len(), pairs.len());
-        let remedy = if all < LEAST_PAIRS { "take more rounds" } else { "see to what makes the others VOID" };
+        let remedy =
+            if left_out.is_empty() { "take more rounds" } else { "see to what makes the others VOID" };
         trusted
             .obstacles
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));

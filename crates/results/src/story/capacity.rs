@@ -31,7 +31,7 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `This host sends 301k ± 9k messages/s with send ×1, 157k/s to a sleeping receiver`.
+    /// Such as `Sends 301k ± 9k messages/s with 1 send worker, 157k/s to a sleeping receiver`.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
@@ -42,7 +42,8 @@ impl Story for CapacityResult {
         };
         let rate =
             range(row).unwrap_or_else(|| number::bare_rate_interval(most.mean_per_s, most.half_width_per_s));
-        let most = format!("This host sends {rate} {tcp}messages/s with {}", short_name(row));
+        let with = counted(row.workers, &format!("{} worker", row.engine.name()));
+        let most = format!("Sends {rate} {tcp}messages/s with {with}");
         match (row.blocking_per_s, row.engine.passes_stack()) {
             (Some(asleep), _) => {
                 format!("{most}, {} to a sleeping receiver", number::rate(asleep.mean_per_s))
@@ -98,7 +99,7 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
         plan.size_bytes,
         place(plan.place),
-        counted(plan.trials, "search")
+        counted(plan.trials, "search") + " for the highest rate"
     );
     let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
     [
@@ -166,7 +167,7 @@ fn rows(page: &mut Page, result: &CapacityResult) {
     for row in &result.rows {
         table.row(&[
             short_name(row),
-            cell(&row.sustained_per_s),
+            range(row).unwrap_or_else(|| cell(&row.sustained_per_s)),
             cell(&row.blocking_per_s),
             cell(&row.capacity_per_s),
             // No search stands behind a burst: what matters is how far off the others are.

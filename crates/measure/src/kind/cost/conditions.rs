@@ -28,7 +28,7 @@ pub fn of(plan: &CostPlan) -> Vec<Condition> {
         // Its own calls are ranked; that needs nobody beside it.
         Subject::Nothing if plan.own => {}
         _ if plan.levels.is_empty() => {
-            all.push(Condition { name: "with it".into(), program: true, ..baseline() });
+            all.push(Condition { name: "with the program".into(), program: true, ..baseline() });
         }
         _ => {
             for level in &plan.levels {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn nothing_is_compared_with_nothing() {
         let plan = CostPlan { subject: Subject::Nothing, controls: false, ..plan() };
-        assert_eq!(names(&plan), ["baseline", "with it"]);
+        assert_eq!(names(&plan), ["baseline", "with the program"]);
         assert_eq!(names(&CostPlan { own: true, ..plan }), ["baseline"]);
     }
 }

@@ -1,9 +1,12 @@
 //! The clock and the processors.
 
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use netfathom_model::environment::Environment;
 use netfathom_model::host::HostRow;
+use netfathom_model::print::percent;
+use netfathom_sys::cpu::machine_usage;
 
 use super::hypervisor::{self, Hypervisor};
 use super::{limited, missing, works};
@@ -59,7 +62,8 @@ fn offset(bracket: Duration) -> HostRow {
 }
 
 pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
-    let mut rows = vec![count(environment.cpus), sharing(hypervisor::look(environment.virtualised))];
+    let mut rows = vec![count(environment.cpus), use_of_them(busy_share())];
+    rows.push(sharing(hypervisor::look(environment.virtualised)));
     rows.extend(environment.governor.as_deref().map(governor));
     rows
 }
@@ -80,6 +84,31 @@ fn count(cpus: usize) -> HostRow {
         ),
         n => works("CPUs", format!("{n} may be used; sender and reader take one each")),
     }
+}
+
+/// The part of all CPUs' time that they are busy while this process sleeps.
+fn busy_share() -> Option<f64> {
+    const LOOK: Duration = Duration::from_millis(300);
+    let before = machine_usage().ok()?;
+    thread::sleep(LOOK);
+    let taken = machine_usage().ok()?.since(&before).times;
+    let busy_ns = taken.busy_ns() as f64;
+    Some(busy_ns / (busy_ns + (taken.idle_ns + taken.steal_ns) as f64))
+}
+
+fn use_of_them(busy: Option<f64>) -> HostRow {
+    const NAME: &str = "CPU use";
+    /// Of two CPUs one that is busy for half of the time.
+    const MUCH: f64 = 0.25;
+    let Some(share) = busy.filter(|share| share.is_finite()) else {
+        return limited(NAME, "not known", "the kernel does not report it", "mount /proc");
+    };
+    let detail = format!("{} of all CPUs' time is taken", percent(share));
+    if share < MUCH {
+        return works(NAME, detail);
+    }
+    let reason = "other programs have the CPUs: waits for them are in the results, which may be VOID";
+    limited(NAME, &detail, reason, "stop them, or go before them: chrt -f 50 netfathom stack")
 }
 
 fn sharing(found: Hypervisor) -> HostRow {
@@ -126,6 +155,10 @@ mod tests {
     fn what_disturbs_is_said() {
         assert_eq!([30.0, 900.0].map(|ns| status(&reading(ns))), ["works", "limited"]);
         assert_eq!([60, 9000].map(|ns| status(&offset(Duration::from_nanos(ns)))), ["works", "limited"]);
+        assert_eq!(
+            [Some(0.1), Some(0.9), None].map(|share| status(&use_of_them(share))),
+            ["works", "limited", "limited"]
+        );
         let hypervisors = [Hypervisor::NotNamed, Hypervisor::Unknown, Hypervisor::Found("QEMU".into())];
         assert_eq!(hypervisors.map(|h| status(&sharing(h))), ["works", "limited", "limited"]);
         assert_eq!(["performance", "powersave"].map(|g| status(&governor(g))), ["works", "limited"]);

@@ -70,7 +70,7 @@ impl Turn {
             TrialKind::Measured => "measured",
             TrialKind::Control => "baseline, no tap",
             TrialKind::Witness => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
-            TrialKind::Alternating => "both taps, one of them attached and detached",
+            TrialKind::Alternating => "tap on and off",
         };
         let widest = self.widest.map_or_else(String::new, |half| format!("; so far ± {}", percent(half)));
         Step::trial(&format!("{kind}{widest}"), self.index + 1, self.of)

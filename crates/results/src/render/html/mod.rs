@@ -17,6 +17,7 @@ use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
 use crate::compare::{Comparison, Gates};
+use crate::draw;
 use crate::page::printable;
 use crate::story;
 use embed::{json_for_script, sha256_source, squeezed};
@@ -67,6 +68,9 @@ const SCRIPT: &str = concat!(
     "})();\n",
 );
 
+/// Columns of the tables where no script runs.
+const TEXT_WIDTH: usize = 80;
+
 /// What a report with raw samples in it takes at most, in bytes, as far as its record leaves room.
 const MOST_BYTES: usize = 2_950_000;
 /// What the samples may take whatever the record is like.
@@ -95,6 +99,8 @@ struct Page<'a> {
     script: &'a str,
     /// What the script draws, as JSON.
     facts: String,
+    /// The main part of that, where no script runs.
+    text: String,
     carried: Option<Carried>,
     title: String,
     command: String,
@@ -125,6 +131,7 @@ impl Page<'_> {
             uplot: UPLOT,
             script: SCRIPT,
             facts: json_for_script(facts)?,
+            text: draw::short(facts.page, TEXT_WIDTH, false),
             carried: None,
             title: String::new(),
             command: String::new(),

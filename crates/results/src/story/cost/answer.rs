@@ -1,15 +1,18 @@
 //! The answer of a cost in one sentence.
 
 use netfathom_model::plan::{CostPlan, Subject};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
-use super::comparison::{condition_name, leading, level_name, most_taken};
+use super::comparison::{condition_name, difference, leading, level_name, most_taken};
 use super::figure::{Figure, pcost as pcost_of, slowdown};
 use crate::page::shortened;
 use crate::story::number::{mean as time, percent};
 
 /// So many comparisons are told; the others stand in the tables.
 const MOST_TOLD: usize = 4;
+
+/// What takes more than this part of the time that was added is its cause.
+const MOST_OF_IT: f64 = 0.5;
 
 /// System calls that a sentence names.
 const MOST_CALLS: usize = 3;
@@ -107,21 +110,36 @@ fn compared_as(
     }
 }
 
-/// What a comparison could detect, or which part is slowed most. Where it is inconclusive the verdict says what it could
+/// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the verdict says what it could
 /// detect.
 fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
         Outcome::CannotTell | Outcome::Faster => None,
         Outcome::Cost if benchmark.resources.is_empty() => None,
-        Outcome::Cost => {
+        Outcome::Cost => waited_for_a_cpu(comparison).or_else(|| {
             let (span, change) = most_taken(benchmark, comparison)?;
             Some(format!("slowed most: {span}: {}", change.percent()))
-        }
+        }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
             Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
         }
     }
+}
+
+/// Of a benchmark that mostly waits for a CPU longer no part is slower than another.
+fn waited_for_a_cpu(comparison: &Comparison) -> Option<String> {
+    let of = |resource| comparison.taken.iter().find(|taken| taken.resource == resource);
+    let waited = of(Resource::RunQueue)?;
+    let added_ns: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
+    let figure = difference(comparison, waited);
+    if !(figure.beyond_chance() && waited.difference.value > MOST_OF_IT * added_ns) {
+        return None;
+    }
+    let own = of(Resource::Cpu).map(|own| difference(comparison, own).amount(Resource::Cpu));
+    let own = own.map_or_else(String::new, |own| format!(", own CPU time {own} more"));
+    let delay = figure.amount(Resource::RunQueue);
+    Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}"))
 }
 
 /// Whether a program was asked for its own calls, and nothing is beside it.

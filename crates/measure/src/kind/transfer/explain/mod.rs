@@ -27,6 +27,8 @@ pub(super) use host::Host;
 const LEAST_LOOKS: usize = 16;
 /// What took a smaller share of the time is not worth mending.
 const LEAST_SHARE: f64 = 0.1;
+/// What takes this much of what the largest cause takes may be behind it.
+const PART_OF_LARGEST: f64 = 0.25;
 /// What took less is not told.
 const TOLD_SHARE: f64 = 0.02;
 /// Of a program that takes so much in a second no other is slow: 2 Gbit/s.
@@ -112,13 +114,16 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
     Reason { cause, share, said, evidence, remedy: format!("{others}{remedy}") }
 }
 
-/// A socket buffer that the user has set comes before CPUs that are the limit with it: each of its waits takes CPU time
-/// too.
+/// A socket buffer that the user has set comes before CPUs that are the limit with it, unless it takes far less: each of
+/// its waits takes CPU time too.
 fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
     // Equals stay in their order: the first of them is told.
     reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let is_theirs =
-        |r: &Reason| matches!(r.cause, Cause::SendBuffer | Cause::ReceiveWindow) && r.share >= LEAST_SHARE;
+    let largest = reasons.first().map_or(0.0, |first| first.share.min(1.0));
+    let is_theirs = |r: &Reason| {
+        matches!(r.cause, Cause::SendBuffer | Cause::ReceiveWindow)
+            && r.share >= LEAST_SHARE.max(PART_OF_LARGEST * largest)
+    };
     if set_buffer
         && reasons.first().is_some_and(|first| {
             !is_held_up(first) || matches!(first.cause, Cause::SmallWrites | Cause::SmallReads)

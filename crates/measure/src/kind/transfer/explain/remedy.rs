@@ -10,17 +10,14 @@ const LARGEST: u64 = 1 << 30;
 /// At this end, to so many bytes. Where `-b` made it small, nothing else needs to change; a limit is
 /// only ever raised, and what is beside it stays.
 pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> String {
-    let (sysctl, most) = match plan.role {
-        Role::Transmit => ("net.ipv4.tcp_wmem", "net.core.wmem_max"),
-        Role::Receive => ("net.ipv4.tcp_rmem", "net.core.rmem_max"),
+    let sysctl = match plan.role {
+        Role::Transmit => "net.ipv4.tcp_wmem",
+        Role::Receive => "net.ipv4.tcp_rmem",
     };
-    let enough = size(enough_bytes);
     if plan.socket_buffer_bytes.is_some() {
-        return format!(
-            "leave -b out, so that the kernel sizes the buffer, or enlarge it: -b {enough} (no more is granted than \
-             {most})"
-        );
+        return "leave -b out, so that the kernel sizes the buffer".into();
     }
+    let enough = size(enough_bytes);
     match host.buffer_limits {
         Some([least, default, largest]) => {
             let largest = enough.max(largest.saturating_mul(2)).min(i32::MAX as u64);
@@ -33,8 +30,8 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
 /// At the receiver, whose limits are not known here.
 pub(super) fn receiver(enough_bytes: u64) -> String {
     format!(
-        "at the receiver leave -b out, or enlarge it: -b {} (no more is granted than its net.core.rmem_max); where \
-         there is no -b, raise the last of the three numbers of net.ipv4.tcp_rmem there",
+        "at the receiver leave -b out; where there is none, raise the last of the three numbers of net.ipv4.tcp_rmem there \
+         to {} or more",
         size(enough_bytes)
     )
 }

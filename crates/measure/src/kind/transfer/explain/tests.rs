@@ -78,7 +78,7 @@ fn a_buffer_of_which_all_is_under_way_is_too_small() {
     assert!(told.remedy.contains("tcp_wmem"), "{told:?}");
     let mut own = plan(Role::Transmit);
     own.socket_buffer_bytes = Some(4096);
-    assert!(explain(&own, &all_sent, &granted).remedy.contains("-b 524288"));
+    assert!(explain(&own, &all_sent, &granted).remedy.starts_with("leave -b out"));
 }
 
 #[test]

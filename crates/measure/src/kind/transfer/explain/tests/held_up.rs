@@ -87,7 +87,7 @@ fn a_limit_is_only_raised_and_only_where_it_is_one() {
     host.buffer_limits = Some([1, 2, 3]);
     let asked = TransferPlan { socket_buffer_bytes: Some(16_384), ..plan };
     let told = remedy(&asked, &host);
-    assert!(told.contains("-b 524288") && told.contains("wmem_max") && !told.contains("sysctl -w"), "{told}");
+    assert!(told.starts_with("leave -b out") && !told.contains("sysctl -w"), "{told}");
     assert_eq!(Host::limits("4096 1"), None);
 }
 
