@@ -1,6 +1,7 @@
 //! `netfathom agent` and `netfathom fleet`: arguments to plan, plan to run.
 
 mod list;
+mod manifest;
 mod up;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ pub fn run(command: &FleetCommand) -> Result<ExitCode> {
         FleetCommand::Capacity(args) => alone(FleetTest::Capacity, args),
         FleetCommand::Up(args) => up::up(args),
         FleetCommand::Down(args) => up::down(args),
+        FleetCommand::Manifest(args) => manifest::print(args),
     }
 }
 

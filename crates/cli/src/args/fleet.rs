@@ -155,6 +155,9 @@ pub enum FleetCommand {
     /// Ends the agents and the server that `fleet up` started
     #[command(after_help = format!("{DOWN_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Down(DownArgs),
+    /// Prints what starts agents by Kubernetes, systemd or Ansible
+    #[command(after_help = format!("{MANIFEST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    Manifest(ManifestArgs),
 }
 
 const UP_EXAMPLES: &str = "\
@@ -169,6 +172,17 @@ const DOWN_EXAMPLES: &str = "\
 Examples:
   netfathom fleet down
       ends the agents and the server of the fleet";
+
+const MANIFEST_EXAMPLES: &str = "\
+Examples:
+  netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
+  netfathom fleet manifest ansible > agent.yml
+      a playbook that starts agents at the server of fleet up
+  netfathom fleet manifest kubernetes --image registry/netfathom | \\
+    kubectl apply -f -
+      a Secret with the agents' key, and an agent on each node
+  netfathom fleet manifest systemd --nats tls://10.0.0.1:4222
+      a unit for a server of yours; its key is put on the host beside it";
 
 /// `netfathom fleet up`.
 #[derive(Debug, ClapArgs)]
@@ -216,6 +230,49 @@ pub struct DownArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub fleet: String,
 }
+
+/// `netfathom fleet manifest`.
+#[derive(Debug, ClapArgs)]
+pub struct ManifestArgs {
+    /// What is to start the agents
+    #[arg(value_parser = one_of(MANIFESTS))]
+    pub by: Manifest,
+    /// The netfathom of the hosts, of systemd and Ansible
+    #[arg(long, value_name = "PATH", default_value = "/usr/bin/netfathom", value_parser = parse_rooted)]
+    pub binary: String,
+    /// Where the hosts have key and certificate, of systemd and Ansible
+    #[arg(long, value_name = "DIR", default_value = "/etc/netfathom", value_parser = parse_rooted)]
+    pub credentials: String,
+    /// The image with netfathom, of Kubernetes
+    #[arg(long, value_name = "NAME", default_value = "netfathom", value_parser = parse_plain)]
+    pub image: String,
+    /// The server that the agents join, by tls [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "URL", value_parser = parse_tls)]
+    pub nats: Option<String>,
+    /// The certificate that its own is signed by [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    pub nats_ca: Option<PathBuf>,
+    /// The key of the agents [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    pub nats_key: Option<PathBuf>,
+    /// The name of the fleet
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub fleet: String,
+}
+
+/// What starts agents that netfathom does not start itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manifest {
+    Kubernetes,
+    Systemd,
+    Ansible,
+}
+
+const MANIFESTS: &[Word<Manifest>] = &[
+    ("kubernetes", Manifest::Kubernetes, "A Secret and a DaemonSet"),
+    ("systemd", Manifest::Systemd, "A unit"),
+    ("ansible", Manifest::Ansible, "A playbook, which starts the unit on each host"),
+];
 
 /// Which hosts are to take part.
 #[derive(Debug, ClapArgs)]
@@ -329,4 +386,25 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
     let plain = |part: &str| !part.is_empty() && part.len() <= 64 && !part.chars().any(char::is_control);
     let parts = text.split_once('=').filter(|(key, value)| plain(key) && plain(value));
     parts.map(|(k, v)| (k.into(), v.into())).ok_or_else(|| format!("`{text}` is no label: write rack=a"))
+}
+
+/// A value of a manifest: no letter of it is read in another way by a shell, YAML, or a unit.
+pub fn parse_plain(text: &str) -> Result<String, String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-/:@[]+".contains(&b);
+    let whole = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_plain);
+    whole.then(|| text.into()).ok_or_else(|| "only letters, digits and ._-/:@[]+ can stand there".into())
+}
+
+fn parse_rooted(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') {
+        return Err("it is a path of the hosts: begin it with /".into());
+    }
+    parse_plain(text)
+}
+
+fn parse_tls(text: &str) -> Result<String, String> {
+    if !text.starts_with("tls://") {
+        return Err("agents join from other hosts: name the server as tls://HOST:PORT".into());
+    }
+    parse_plain(text)
 }

@@ -65,6 +65,10 @@ impl State {
         }
     }
 
+    pub fn access_of_agents(&self) -> Access {
+        Access { key: Some(self.directory.join(server::AGENT_KEY)), ..self.access() }
+    }
+
     pub fn names(&self) -> Vec<String> {
         self.hosts.clone()
     }
@@ -120,7 +124,8 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
 fn by_hand(state: &State) -> String {
     let directory = state.directory.display();
     format!(
-        "The server is at {url}. Copy {directory}/{key} and {directory}/{ca}\nto each host (chmod 600), and run there:\n\n    \
+        "The server is at {url}. For Kubernetes, systemd or Ansible: netfathom fleet manifest.\nElsewhere copy {directory}/{key} \
+         and {directory}/{ca} to each host (chmod 600), and run there:\n\n    \
          netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nthen: netfathom fleet \
          hosts --fleet {fleet}",
         url = state.url,

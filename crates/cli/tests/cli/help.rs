@@ -26,6 +26,7 @@ const PAGES: &[&str] = &[
     "fleet load --help",
     "fleet stack --help",
     "fleet up --help",
+    "fleet manifest --help",
     "agent --help",
     "light --help",
     "marks --help",
