@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use netfathom_measure::load::allow::Prefix;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::units::parse_number;
+use serde::{Deserialize, Serialize};
 
 use super::words::{Word, one_of};
 use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
@@ -165,6 +166,8 @@ Examples:
   netfathom fleet up --hosts hosts.txt --via ssh --address 10.0.0.1
       a server on this host at that address, and an agent on each host of the
       file, by ssh
+  netfathom fleet up --hosts nodes.txt --via srun --address 10.0.0.1
+      the same by Slurm
   netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
       the server alone; prints what starts an agent";
 
@@ -187,7 +190,7 @@ Examples:
 /// `netfathom fleet up`.
 #[derive(Debug, ClapArgs)]
 pub struct UpArgs {
-    /// A file with a host on each line: the name by which ssh reaches it
+    /// A file with a host on each line: the name by which it is reached
     #[arg(long, value_name = "FILE")]
     pub hosts: PathBuf,
     /// How agents are started
@@ -199,9 +202,9 @@ pub struct UpArgs {
     /// The port of the server; 0 takes a free one
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// The command that reaches a host, before its name
-    #[arg(long, value_name = "CMD", default_value = "ssh -o BatchMode=yes", allow_hyphen_values = true)]
-    pub ssh: String,
+    /// What runs commands on hosts, with options of yours [default: ssh, srun or kubectl exec, by --via]
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
     /// The netfathom of the hosts, by its path there [default: this one is copied]
     #[arg(long, value_name = "PATH")]
     pub binary: Option<String>,
@@ -214,14 +217,21 @@ pub struct UpArgs {
 }
 
 /// How agents are started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Via {
     Ssh,
+    Srun,
+    Kubectl,
     None,
 }
 
-const VIAS: &[Word<Via>] =
-    &[("ssh", Via::Ssh, "By ssh, from this host"), ("none", Via::None, "By you: the command is printed")];
+const VIAS: &[Word<Via>] = &[
+    ("ssh", Via::Ssh, "By ssh, from this host"),
+    ("srun", Via::Srun, "By Slurm: hosts are nodes, and each agent runs in a job, or in that of salloc"),
+    ("kubectl", Via::Kubectl, "By kubectl exec: hosts are pods, with a shell in them"),
+    ("none", Via::None, "By you: the command is printed"),
+];
 
 /// `netfathom fleet down`.
 #[derive(Debug, ClapArgs)]

@@ -1,7 +1,8 @@
-//! `netfathom fleet up` and `down`: a NATS server with a certificate and keys of its own, and agents by ssh.
+//! `netfathom fleet up` and `down`: a NATS server with a certificate and keys of its own, and agents by a launcher.
 //!
 //! What it makes lies in one directory that only its user can read: `$XDG_RUNTIME_DIR/netfathom/fleet-NAME`.
 
+mod launcher;
 mod remote;
 mod server;
 
@@ -18,6 +19,7 @@ use netfathom_model::plan::{as_name, is_name};
 use netfathom_results::story;
 use serde::{Deserialize, Serialize};
 
+use self::launcher::Launcher;
 use super::list;
 use crate::args::{DownArgs, UpArgs, Via};
 use crate::{exit, output, plans};
@@ -33,7 +35,7 @@ pub struct State {
     fleet: String,
     url: String,
     server: server::Process,
-    ssh: String,
+    launcher: Launcher,
     agents: Vec<remote::Agent>,
     /// Of all hosts of the list, also those without an agent.
     hosts: Vec<String>,
@@ -94,6 +96,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
             args.fleet
         );
     }
+    let launcher = Launcher::new(args.via, args.command.as_deref())?;
     let directory = directory(&args.fleet);
     let mut builder = fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(&directory);
@@ -105,7 +108,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
         fleet: args.fleet.clone(),
         url,
         server: process,
-        ssh: args.ssh.clone(),
+        launcher,
         agents: Vec::new(),
         hosts: hosts.iter().map(|host| as_name(list::name_of(host))).collect(),
     };
@@ -116,7 +119,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
             output::print(&by_hand(&state))?;
             Ok(ExitCode::SUCCESS)
         }
-        Via::Ssh => by_ssh(args, &hosts, &mut state),
+        _ => by_launcher(args, &hosts, &mut state),
     }
 }
 
@@ -135,9 +138,9 @@ fn by_hand(state: &State) -> String {
     )
 }
 
-fn by_ssh(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
+fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
     let parcel = remote::Parcel::read(&state.directory, &state.url, &state.fleet, args.binary.clone())?;
-    for (host, started) in remote::start_all(&args.ssh, hosts, &parcel)? {
+    for (host, started) in remote::start_all(&state.launcher, hosts, &parcel) {
         match started {
             Ok(agent) => state.agents.push(agent),
             Err(why) => output::complain(&anyhow::anyhow!("{host}: {why}")),
@@ -161,11 +164,11 @@ pub fn down(args: &DownArgs) -> Result<ExitCode> {
     let Some(state) = State::read(&args.fleet)? else {
         bail!("the fleet {} is not up: fleet up starts one", args.fleet);
     };
-    let failed = remote::end_all(&state.ssh, &state.agents)?;
+    let failed = remote::end_all(&state.launcher, &state.agents);
     for (host, why) in &failed {
         output::complain(&anyhow::anyhow!("{host}: its agent may still run: {why}"));
     }
-    state.server.end()?;
+    state.server.end("-TERM")?;
     let gone = fs::remove_dir_all(&state.directory);
     gone.with_context(|| format!("cannot remove {}", state.directory.display()))?;
     output::print(&format!("ended {} agents and the server", state.agents.len() - failed.len()))?;

@@ -1,6 +1,7 @@
 //! Fleets of network namespaces: each a host with an agent, a NATS server at the switch between them.
 
 mod manifest;
+mod ways;
 
 use std::net::TcpStream;
 use std::path::Path;
