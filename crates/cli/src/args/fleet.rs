@@ -46,6 +46,14 @@ Examples:
   netfathom fleet capacity
       the capacity of every host by itself: which host is different";
 
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  netfathom fleet resume
+      the last run, in a new one: pairs without a value are measured, hosts that
+      were missing too if they answer now
+  netfathom fleet resume 20261124T2202 --bad-hosts bad.txt
+      another run";
+
 const HOSTS_EXAMPLES: &str = "\
 Examples:
   netfathom fleet hosts
@@ -150,6 +158,9 @@ pub enum FleetCommand {
     /// Capacity of every host by itself
     #[command(after_help = format!("{CAPACITY_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Capacity(Box<AloneArgs>),
+    /// Goes on with a run that was cut short: what it has is kept, the rest is measured
+    #[command(after_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_STATUS}"))]
+    Resume(Box<ResumeArgs>),
     /// Starts a NATS server, and an agent on each host
     #[command(after_help = format!("{UP_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Up(UpArgs),
@@ -331,6 +342,20 @@ pub struct MeshArgs {
     /// Does not look for what limits a transfer
     #[arg(long)]
     pub no_explain: bool,
+    #[command(flatten)]
+    pub lists: ListsArgs,
+    /// Random seed, to repeat a run [default: random]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
+}
+
+/// The hosts of a result, for whoever schedules jobs.
+#[derive(Debug, ClapArgs)]
+pub struct ListsArgs {
     /// Writes the hosts that are different or missing to a file, one a line
     #[arg(long, value_name = "FILE")]
     pub bad_hosts: Option<PathBuf>,
@@ -340,13 +365,20 @@ pub struct MeshArgs {
     /// Writes these files as Slurm takes them: one line, c[01-03,07]
     #[arg(long)]
     pub slurm: bool,
-    /// Random seed, to repeat a run [default: random]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub seed: Option<u64>,
+}
+
+/// `netfathom fleet resume`.
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    /// A run's directory, record.json or name (unique prefix, tag, last)
+    #[arg(default_value = "last")]
+    pub run: PathBuf,
     #[command(flatten)]
-    pub who: WhoArgs,
+    pub lists: ListsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 /// `netfathom fleet load`.
@@ -366,9 +398,9 @@ pub struct FleetLoadArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
     pub size: usize,
     #[command(flatten)]
-    pub who: WhoArgs,
-    #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
 }
 
 /// `netfathom fleet stack` and `netfathom fleet capacity`.
@@ -387,9 +419,9 @@ pub struct AloneArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub parallel: Option<u32>,
     #[command(flatten)]
-    pub who: WhoArgs,
-    #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
 }
 
 fn parse_label(text: &str) -> Result<(String, String), String> {

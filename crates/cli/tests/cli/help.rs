@@ -25,6 +25,7 @@ const PAGES: &[&str] = &[
     "fleet mesh --help",
     "fleet load --help",
     "fleet stack --help",
+    "fleet resume --help",
     "fleet up --help",
     "fleet manifest --help",
     "agent --help",
