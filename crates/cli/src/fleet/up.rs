@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -52,9 +53,11 @@ impl State {
     }
 
     fn write(&self) -> Result<()> {
-        let path = self.directory.join(STATE);
-        let written = fs::write(&path, serde_json::to_string(self)?);
-        written.with_context(|| format!("cannot write {}", path.display()))
+        let (path, fresh) = (self.directory.join(STATE), self.directory.join("state.new"));
+        let written = fs::write(&fresh, serde_json::to_string(self)?);
+        written
+            .and_then(|()| fs::rename(&fresh, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     pub fn access(&self) -> Access {
@@ -140,13 +143,17 @@ fn by_hand(state: &State) -> String {
 
 fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
     let parcel = remote::Parcel::read(&state.directory, &state.url, &state.fleet, args.binary.clone())?;
-    for (host, started) in remote::start_all(&state.launcher, hosts, &parcel) {
-        match started {
-            Ok(agent) => state.agents.push(agent),
-            Err(why) => output::complain(&anyhow::anyhow!("{host}: {why}")),
-        }
+    let launcher = state.launcher.clone();
+    // One by one, so that fleet down finds them if this one is ended.
+    let kept = Mutex::new(&mut *state);
+    let keep = |agent| {
+        let mut state = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        state.agents.push(agent);
+        state.write()
+    };
+    for (host, why) in remote::start_all(&launcher, hosts, &parcel, keep) {
+        output::complain(&anyhow::anyhow!("{host}: {why}"));
     }
-    state.write()?;
     let until = Instant::now() + Duration::from_nanos(args.wait);
     loop {
         let hosts = controller::hosts(&state.access(), &state.hosts)?;

@@ -74,13 +74,14 @@ impl Parcel {
     }
 }
 
-/// Starts an agent on each host; those that could not be, with the reason.
+/// Starts an agent on each host, and has each kept at once; those that could not be, with the reason.
 pub fn start_all(
     launcher: &Launcher,
     hosts: &[String],
     parcel: &Parcel,
-) -> Vec<(String, Result<Agent, String>)> {
-    each(hosts, |host| {
+    keep: impl Fn(Agent) -> Result<()> + Sync,
+) -> Vec<(String, String)> {
+    let start = |host: &String| -> Result<Agent, String> {
         let script =
             parcel.script(&as_name(list::name_of(host)), launcher.stays()).map_err(|e| e.to_string())?;
         let mut child = begun(launcher, host, &script, &[&parcel.key, &parcel.ca, &parcel.program])?;
@@ -98,7 +99,8 @@ pub fn start_all(
         parsed(host, &said).ok_or_else(|| {
             format!("it did not say where its agent is, but: {}", said.lines().last().unwrap_or_default())
         })
-    })
+    };
+    failed(each(hosts, |host| keep(start(host)?).map_err(|e| e.to_string())))
 }
 
 /// Ends agents and removes what they lie in; those where that failed.
@@ -117,7 +119,11 @@ pub fn end_all(launcher: &Launcher, agents: &[Agent]) -> Vec<(String, String)> {
         );
         ended(launcher, begun(launcher, host, &script, &[])?)
     });
-    ended.into_iter().filter_map(|(agent, ended)| Some((agent.host, ended.err()?))).collect()
+    failed(ended).into_iter().map(|(agent, why)| (agent.host, why)).collect()
+}
+
+fn failed<T, R>(done: Vec<(T, Result<R, String>)>) -> Vec<(T, String)> {
+    done.into_iter().filter_map(|(one, done)| Some((one, done.err()?))).collect()
 }
 
 fn each<T: Clone + Sync, R: Send>(

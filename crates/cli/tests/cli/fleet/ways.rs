@@ -2,7 +2,7 @@
 //! to nothing.
 
 use std::fs;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -48,9 +48,13 @@ impl Site {
     }
 
     /// At the switch.
-    fn run(&self, command: &mut Command) -> Ended {
+    fn start(&self, command: &mut Command) -> Child {
         command.env(self.variable.0, &self.variable.1).env("XDG_RUNTIME_DIR", self.dir.path());
-        end(Star::spawn(&self.star.hub, command.stdout(Stdio::piped()).stderr(Stdio::piped())))
+        Star::spawn(&self.star.hub, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    }
+
+    fn run(&self, command: &mut Command) -> Ended {
+        end(self.start(command))
     }
 
     fn fleet(&self, args: &str) -> Ended {
@@ -69,13 +73,15 @@ impl Site {
     }
 
     /// A mesh over the agents that run; then `fleet down`, which leaves nothing.
-    fn measured_and_down(&self, hosts: u32, status: i32) {
+    fn measured_and_down(&self, runs: &str, hosts: u32, status: i32) {
         let (port, agents) = self.state();
         let runs_in = |(directory, pid): &(PathBuf, u64)| {
             fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == *directory)
         };
         assert!(agents.len() == hosts as usize && agents.iter().all(runs_in), "{agents:?}");
-        let runs = self.dir.path().join(format!("runs-{status}"));
+        let answer = format!("{hosts} of ");
+        until("the agents", || self.fleet("hosts").out.trim_start().starts_with(&answer).then_some(()));
+        let runs = self.dir.path().join(runs);
         let ended = self.fleet(&format!("mesh throughput --time 200ms --out {}", runs.display()));
         assert_eq!(ended.status, status, "{}\n{}", ended.out, ended.err);
         assert_eq!(result(&runs).measured().count() as u32, hosts * (hosts - 1));
@@ -184,24 +190,35 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         let hosts = site.write("hosts.txt", hosts);
         let args = format!("up --hosts {hosts} --address {} {more} --command", Star::hub_address());
         let mut command = netfathom(&format!("fleet {args}"));
-        site.run(command.arg(format!("ssh -F {client}")))
+        command.arg(format!("ssh -F {client}"));
+        site.start(&mut command)
     };
-    let ended = up("root@c00\nc01\nc02\n", "");
+    let ended = end(up("root@c00\nc01\nc02\n", ""));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{}", ended.out);
     assert!(ended.out.contains("3 of 3 hosts answer"), "{}", ended.out);
-    let twice = up("c00\n", "");
+    let twice = end(up("c00\n", ""));
     assert!(twice.status == 1 && twice.err.contains("is up"), "{}", twice.err);
-    site.measured_and_down(3, 0);
+    site.measured_and_down("whole", 3, 0);
 
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
-    let ended = up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary);
+    let ended = end(up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary));
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     assert!(
         ended.err.contains("c03: ssh failed") && ended.err.contains("does not begin with -"),
         "{}",
         ended.err
     );
-    site.measured_and_down(2, 5);
+    site.measured_and_down("partial", 2, 5);
+
+    // A host that takes the connection and says nothing, and a user who does not wait for it: what has started is known.
+    let mute = site.star.hosts[3].run(|| TcpListener::bind((Star::address(3), 22))).unwrap().unwrap();
+    let mut waiting = up("c00\nc03\nc01\n", &binary);
+    let state = site.dir.path().join("netfathom/fleet-default/state.json");
+    until("two agents", || (state.exists() && site.state().1.len() == 2).then_some(()));
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    drop(mute);
+    site.measured_and_down("left", 2, 5);
 }
 
 #[test]
@@ -254,7 +271,7 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let ended = up("c00\nc01\nc02\n", "");
     assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{}", ended.out);
     assert_eq!(slurm("squeue -h -t running -o %N | sort | xargs"), "c00 c01 c02");
-    site.measured_and_down(3, 0);
+    site.measured_and_down("whole", 3, 0);
     assert_eq!(slurm("squeue -h"), "");
 
     // A list of Slurm's is no host; a node that there is not is named; a job that is cancelled leaves nothing.
