@@ -41,8 +41,8 @@ pub use compare::{CommandPlace, CompareArgs, CompareFormat};
 pub use cost::{CostArgs, LoadArg};
 pub use export::ExportArgs;
 pub use fleet::{
-    AccessArgs, AgentArgs, AloneArgs, DownArgs, FleetCommand, FleetLoadArgs, HostsArgs, MeshArgs, UpArgs,
-    Via, WhoArgs,
+    AccessArgs, AgentArgs, AloneArgs, DownArgs, FleetCommand, FleetLoadArgs, HostsArgs, ListsArgs, Manifest,
+    ManifestArgs, MeshArgs, ResumeArgs, UpArgs, Via, WhoArgs, parse_plain,
 };
 pub use join::JoinArgs;
 pub use light::LightArgs;

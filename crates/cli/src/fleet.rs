@@ -1,21 +1,23 @@
 //! `netfathom agent` and `netfathom fleet`: arguments to plan, plan to run.
 
 mod list;
+mod manifest;
 mod up;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use netfathom_fleet::access::Access;
 use netfathom_fleet::agent::{self, AgentEvent, AgentPlan, Limits};
 use netfathom_fleet::controller;
 use netfathom_model::plan::{FleetPlan, FleetTest, PlanError, as_name, is_name};
-use netfathom_model::record::FleetResult;
-use netfathom_results::story;
+use netfathom_model::record::{FleetResult, Measured, State};
+use netfathom_results::{store, story};
 
 use crate::args::{
-    AccessArgs, AgentArgs, AloneArgs, FleetCommand, FleetLoadArgs, HostsArgs, MeshArgs, OutputArgs, WhoArgs,
+    AccessArgs, AgentArgs, AloneArgs, FleetCommand, FleetLoadArgs, HostsArgs, ListsArgs, MeshArgs,
+    OutputArgs, ResumeArgs, WhoArgs,
 };
 use crate::keep::Run;
 use crate::progress::Expected;
@@ -32,8 +34,10 @@ pub fn run(command: &FleetCommand) -> Result<ExitCode> {
         FleetCommand::Load(args) => load(args),
         FleetCommand::Stack(args) => alone(FleetTest::Stack, args),
         FleetCommand::Capacity(args) => alone(FleetTest::Capacity, args),
+        FleetCommand::Resume(args) => resume(args),
         FleetCommand::Up(args) => up::up(args),
         FleetCommand::Down(args) => up::down(args),
+        FleetCommand::Manifest(args) => manifest::print(args),
     }
 }
 
@@ -151,9 +155,7 @@ fn mesh(args: &MeshArgs) -> Result<ExitCode> {
         };
         Ok(plan.validated()?)
     });
-    let lists =
-        list::Lists { bad: args.bad_hosts.as_deref(), good: args.good_hosts.as_deref(), slurm: args.slurm };
-    measure(plan, &args.who, &args.output, &lists)
+    measure(plan, None, &args.who.access, &args.output, &lists(&args.lists))
 }
 
 fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
@@ -161,7 +163,7 @@ fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
         let (rates_per_s, to) = (args.rate.clone(), Some(args.to.clone()));
         Ok(FleetPlan { rates_per_s, to, size_bytes: args.size, ..plan }.validated()?)
     });
-    measure(plan, &args.who, &args.output, &list::Lists::default())
+    measure(plan, None, &args.who.access, &args.output, &list::Lists::default())
 }
 
 fn alone(test: FleetTest, args: &AloneArgs) -> Result<ExitCode> {
@@ -169,12 +171,36 @@ fn alone(test: FleetTest, args: &AloneArgs) -> Result<ExitCode> {
         let (rates_per_s, parallel) = (vec![args.rate], args.parallel);
         Ok(FleetPlan { rates_per_s, parallel, size_bytes: args.size, ..plan }.validated()?)
     });
-    measure(plan, &args.who, &args.output, &list::Lists::default())
+    measure(plan, None, &args.who.access, &args.output, &list::Lists::default())
+}
+
+fn lists(args: &ListsArgs) -> list::Lists<'_> {
+    list::Lists { bad: args.bad_hosts.as_deref(), good: args.good_hosts.as_deref(), slurm: args.slurm }
+}
+
+/// A new run, of what an earlier one has and of what that lacks.
+fn resume(args: &ResumeArgs) -> Result<ExitCode> {
+    let path = store::resolve(&args.output.out, &args.run)?;
+    let (record, shown) = (store::read(&path)?, path.display());
+    let Some(known) = FleetResult::of(&record.measurement) else {
+        bail!("{shown} is no run over a fleet: repeat the command that it was made by");
+    };
+    if record.state == State::Complete && !known.is_partial() {
+        bail!("nothing is missing in {shown}: netfathom report shows it");
+    }
+    let plan = match known.plan.clone().validated() {
+        Ok(plan) if plan.fleet != args.access.fleet => {
+            Err(PlanError::Conflict(format!("{shown} is of another fleet: add --fleet {}", plan.fleet)))
+        }
+        plan => plan,
+    };
+    measure(plan.map_err(Into::into), Some(known), &args.access, &args.output, &lists(&args.lists))
 }
 
 fn measure(
     plan: Result<FleetPlan>,
-    who: &WhoArgs,
+    known: Option<&FleetResult>,
+    access_args: &AccessArgs,
     output: &OutputArgs,
     lists: &list::Lists<'_>,
 ) -> Result<ExitCode> {
@@ -185,11 +211,11 @@ fn measure(
         }
         plan => plan?,
     };
-    let access = access(&who.access)?;
+    let access = access(access_args)?;
     let run = Run { output, expected: Expected::About(time_of(&plan)), named_cpus: false, capture: false };
     let mut result: Option<FleetResult> = None;
     let status = run.make(|observer, stop| {
-        let progressed = controller::run(&plan, &access, observer, stop)?;
+        let progressed = controller::run(&plan, known, &access, observer, stop)?;
         result = Some(progressed.result.clone());
         Ok(progressed)
     })?;

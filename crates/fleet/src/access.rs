@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, ServerAddr};
+use netfathom_sys::probe::effective_user;
 use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
@@ -114,15 +115,21 @@ fn read(path: &Path, what: &'static str) -> Result<String, FleetError> {
     })
 }
 
-/// A key that only its owner can read.
+/// A key that only its owner can read; or one of another user that a group can too: so systemd and Kubernetes lend it to a
+/// program without privileges.
 fn secret(path: &Path) -> Result<String, FleetError> {
     let text = read(path, "the key of the fleet")?;
-    let open = fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o077 != 0);
+    let open = fs::metadata(path).is_ok_and(|about| {
+        let closed = if about.uid() == effective_user() { 0o077 } else { 0o037 };
+        about.mode() & closed != 0
+    });
     if open { Err(FleetError::KeyMode(path.display().to_string())) } else { Ok(text.trim().to_owned()) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn access(url: &str) -> Access {
@@ -158,5 +165,12 @@ mod tests {
         assert!(secret(&path).is_err_and(|e| e.to_string().contains("chmod 600")));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         assert_eq!(secret(&path).unwrap(), "SU");
+        // Lent by another user, who alone may change that. Only root can make such a file.
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_ok() {
+            for (mode, fine) in [(0o440, true), (0o444, false), (0o460, false)] {
+                fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+                assert_eq!(secret(&path).is_ok(), fine, "{mode:o}");
+            }
+        }
     }
 }

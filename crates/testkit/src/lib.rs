@@ -12,11 +12,13 @@ pub mod emulator;
 mod hosts;
 pub mod layers;
 mod processors;
+mod readers;
 mod star;
 
 pub use burner::Burner;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 pub use processors::unless_disturbed;
+pub use readers::python;
 pub use star::{Star, ip};
 
 /// Says that a test is skipped and why, past the test harness, which keeps the output of

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Subcommand};
 use netfathom_measure::load::allow::Prefix;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::units::parse_number;
+use serde::{Deserialize, Serialize};
 
 use super::words::{Word, one_of};
 use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
@@ -44,6 +45,14 @@ const CAPACITY_EXAMPLES: &str = "\
 Examples:
   netfathom fleet capacity
       the capacity of every host by itself: which host is different";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  netfathom fleet resume
+      the last run, in a new one: pairs without a value are measured, hosts that
+      were missing too if they answer now
+  netfathom fleet resume 20261124T2202 --bad-hosts bad.txt
+      another run";
 
 const HOSTS_EXAMPLES: &str = "\
 Examples:
@@ -149,12 +158,18 @@ pub enum FleetCommand {
     /// Capacity of every host by itself
     #[command(after_help = format!("{CAPACITY_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Capacity(Box<AloneArgs>),
+    /// Goes on with a run that was cut short: what it has is kept, the rest is measured
+    #[command(after_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_STATUS}"))]
+    Resume(Box<ResumeArgs>),
     /// Starts a NATS server, and an agent on each host
     #[command(after_help = format!("{UP_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Up(UpArgs),
     /// Ends the agents and the server that `fleet up` started
     #[command(after_help = format!("{DOWN_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Down(DownArgs),
+    /// Prints what starts agents by Kubernetes, systemd or Ansible
+    #[command(after_help = format!("{MANIFEST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    Manifest(ManifestArgs),
 }
 
 const UP_EXAMPLES: &str = "\
@@ -162,6 +177,8 @@ Examples:
   netfathom fleet up --hosts hosts.txt --via ssh --address 10.0.0.1
       a server on this host at that address, and an agent on each host of the
       file, by ssh
+  netfathom fleet up --hosts nodes.txt --via srun --address 10.0.0.1
+      the same by Slurm
   netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
       the server alone; prints what starts an agent";
 
@@ -170,10 +187,21 @@ Examples:
   netfathom fleet down
       ends the agents and the server of the fleet";
 
+const MANIFEST_EXAMPLES: &str = "\
+Examples:
+  netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
+  netfathom fleet manifest ansible > agent.yml
+      a playbook that starts agents at the server of fleet up
+  netfathom fleet manifest kubernetes --image registry/netfathom | \\
+    kubectl apply -f -
+      a Secret with the agents' key, and an agent on each node
+  netfathom fleet manifest systemd --nats tls://10.0.0.1:4222
+      a unit for a server of yours; its key is put on the host beside it";
+
 /// `netfathom fleet up`.
 #[derive(Debug, ClapArgs)]
 pub struct UpArgs {
-    /// A file with a host on each line: the name by which ssh reaches it
+    /// A file with a host on each line: the name by which it is reached
     #[arg(long, value_name = "FILE")]
     pub hosts: PathBuf,
     /// How agents are started
@@ -185,9 +213,9 @@ pub struct UpArgs {
     /// The port of the server; 0 takes a free one
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// The command that reaches a host, before its name
-    #[arg(long, value_name = "CMD", default_value = "ssh -o BatchMode=yes", allow_hyphen_values = true)]
-    pub ssh: String,
+    /// What runs commands on hosts, with options of yours [default: ssh, srun or kubectl exec, by --via]
+    #[arg(long, value_name = "CMD")]
+    pub command: Option<String>,
     /// The netfathom of the hosts, by its path there [default: this one is copied]
     #[arg(long, value_name = "PATH")]
     pub binary: Option<String>,
@@ -200,14 +228,21 @@ pub struct UpArgs {
 }
 
 /// How agents are started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Via {
     Ssh,
+    Srun,
+    Kubectl,
     None,
 }
 
-const VIAS: &[Word<Via>] =
-    &[("ssh", Via::Ssh, "By ssh, from this host"), ("none", Via::None, "By you: the command is printed")];
+const VIAS: &[Word<Via>] = &[
+    ("ssh", Via::Ssh, "By ssh, from this host"),
+    ("srun", Via::Srun, "By Slurm: hosts are nodes, and each agent runs in a job, or in that of salloc"),
+    ("kubectl", Via::Kubectl, "By kubectl exec: hosts are pods, with a shell in them"),
+    ("none", Via::None, "By you: the command is printed"),
+];
 
 /// `netfathom fleet down`.
 #[derive(Debug, ClapArgs)]
@@ -216,6 +251,49 @@ pub struct DownArgs {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub fleet: String,
 }
+
+/// `netfathom fleet manifest`.
+#[derive(Debug, ClapArgs)]
+pub struct ManifestArgs {
+    /// What is to start the agents
+    #[arg(value_parser = one_of(MANIFESTS))]
+    pub by: Manifest,
+    /// The netfathom of the hosts, of systemd and Ansible
+    #[arg(long, value_name = "PATH", default_value = "/usr/bin/netfathom", value_parser = parse_rooted)]
+    pub binary: String,
+    /// Where the hosts have key and certificate, of systemd and Ansible
+    #[arg(long, value_name = "DIR", default_value = "/etc/netfathom", value_parser = parse_rooted)]
+    pub credentials: String,
+    /// The image with netfathom, of Kubernetes
+    #[arg(long, value_name = "NAME", default_value = "netfathom", value_parser = parse_plain)]
+    pub image: String,
+    /// The server that the agents join, by tls [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "URL", value_parser = parse_tls)]
+    pub nats: Option<String>,
+    /// The certificate that its own is signed by [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    pub nats_ca: Option<PathBuf>,
+    /// The key of the agents [default: that of fleet up]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    pub nats_key: Option<PathBuf>,
+    /// The name of the fleet
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub fleet: String,
+}
+
+/// What starts agents that netfathom does not start itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manifest {
+    Kubernetes,
+    Systemd,
+    Ansible,
+}
+
+const MANIFESTS: &[Word<Manifest>] = &[
+    ("kubernetes", Manifest::Kubernetes, "A Secret and a DaemonSet"),
+    ("systemd", Manifest::Systemd, "A unit"),
+    ("ansible", Manifest::Ansible, "A playbook, which starts the unit on each host"),
+];
 
 /// Which hosts are to take part.
 #[derive(Debug, ClapArgs)]
@@ -264,6 +342,20 @@ pub struct MeshArgs {
     /// Does not look for what limits a transfer
     #[arg(long)]
     pub no_explain: bool,
+    #[command(flatten)]
+    pub lists: ListsArgs,
+    /// Random seed, to repeat a run [default: random]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
+}
+
+/// The hosts of a result, for whoever schedules jobs.
+#[derive(Debug, ClapArgs)]
+pub struct ListsArgs {
     /// Writes the hosts that are different or missing to a file, one a line
     #[arg(long, value_name = "FILE")]
     pub bad_hosts: Option<PathBuf>,
@@ -273,13 +365,20 @@ pub struct MeshArgs {
     /// Writes these files as Slurm takes them: one line, c[01-03,07]
     #[arg(long)]
     pub slurm: bool,
-    /// Random seed, to repeat a run [default: random]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub seed: Option<u64>,
+}
+
+/// `netfathom fleet resume`.
+#[derive(Debug, ClapArgs)]
+pub struct ResumeArgs {
+    /// A run's directory, record.json or name (unique prefix, tag, last)
+    #[arg(default_value = "last")]
+    pub run: PathBuf,
     #[command(flatten)]
-    pub who: WhoArgs,
+    pub lists: ListsArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 /// `netfathom fleet load`.
@@ -299,9 +398,9 @@ pub struct FleetLoadArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
     pub size: usize,
     #[command(flatten)]
-    pub who: WhoArgs,
-    #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
 }
 
 /// `netfathom fleet stack` and `netfathom fleet capacity`.
@@ -320,13 +419,34 @@ pub struct AloneArgs {
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub parallel: Option<u32>,
     #[command(flatten)]
-    pub who: WhoArgs,
-    #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub who: WhoArgs,
 }
 
 fn parse_label(text: &str) -> Result<(String, String), String> {
     let plain = |part: &str| !part.is_empty() && part.len() <= 64 && !part.chars().any(char::is_control);
     let parts = text.split_once('=').filter(|(key, value)| plain(key) && plain(value));
     parts.map(|(k, v)| (k.into(), v.into())).ok_or_else(|| format!("`{text}` is no label: write rack=a"))
+}
+
+/// A value of a manifest: no letter of it is read in another way by a shell, YAML, or a unit.
+pub fn parse_plain(text: &str) -> Result<String, String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-/:@[]+".contains(&b);
+    let whole = !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_plain);
+    whole.then(|| text.into()).ok_or_else(|| "only letters, digits and ._-/:@[]+ can stand there".into())
+}
+
+fn parse_rooted(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') {
+        return Err("it is a path of the hosts: begin it with /".into());
+    }
+    parse_plain(text)
+}
+
+fn parse_tls(text: &str) -> Result<String, String> {
+    if !text.starts_with("tls://") {
+        return Err("agents join from other hosts: name the server as tls://HOST:PORT".into());
+    }
+    parse_plain(text)
 }

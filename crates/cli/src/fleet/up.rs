@@ -1,7 +1,8 @@
-//! `netfathom fleet up` and `down`: a NATS server with a certificate and keys of its own, and agents by ssh.
+//! `netfathom fleet up` and `down`: a NATS server with a certificate and keys of its own, and agents by a launcher.
 //!
 //! What it makes lies in one directory that only its user can read: `$XDG_RUNTIME_DIR/netfathom/fleet-NAME`.
 
+mod launcher;
 mod remote;
 mod server;
 
@@ -9,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -18,6 +20,7 @@ use netfathom_model::plan::{as_name, is_name};
 use netfathom_results::story;
 use serde::{Deserialize, Serialize};
 
+use self::launcher::Launcher;
 use super::list;
 use crate::args::{DownArgs, UpArgs, Via};
 use crate::{exit, output, plans};
@@ -33,7 +36,7 @@ pub struct State {
     fleet: String,
     url: String,
     server: server::Process,
-    ssh: String,
+    launcher: Launcher,
     agents: Vec<remote::Agent>,
     /// Of all hosts of the list, also those without an agent.
     hosts: Vec<String>,
@@ -50,9 +53,11 @@ impl State {
     }
 
     fn write(&self) -> Result<()> {
-        let path = self.directory.join(STATE);
-        let written = fs::write(&path, serde_json::to_string(self)?);
-        written.with_context(|| format!("cannot write {}", path.display()))
+        let (path, fresh) = (self.directory.join(STATE), self.directory.join("state.new"));
+        let written = fs::write(&fresh, serde_json::to_string(self)?);
+        written
+            .and_then(|()| fs::rename(&fresh, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     pub fn access(&self) -> Access {
@@ -63,6 +68,10 @@ impl State {
             plaintext: false,
             fleet: self.fleet.clone(),
         }
+    }
+
+    pub fn access_of_agents(&self) -> Access {
+        Access { key: Some(self.directory.join(server::AGENT_KEY)), ..self.access() }
     }
 
     pub fn names(&self) -> Vec<String> {
@@ -90,6 +99,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
             args.fleet
         );
     }
+    let launcher = Launcher::new(args.via, args.command.as_deref())?;
     let directory = directory(&args.fleet);
     let mut builder = fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(&directory);
@@ -101,7 +111,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
         fleet: args.fleet.clone(),
         url,
         server: process,
-        ssh: args.ssh.clone(),
+        launcher,
         agents: Vec::new(),
         hosts: hosts.iter().map(|host| as_name(list::name_of(host))).collect(),
     };
@@ -112,7 +122,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
             output::print(&by_hand(&state))?;
             Ok(ExitCode::SUCCESS)
         }
-        Via::Ssh => by_ssh(args, &hosts, &mut state),
+        _ => by_launcher(args, &hosts, &mut state),
     }
 }
 
@@ -120,7 +130,8 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
 fn by_hand(state: &State) -> String {
     let directory = state.directory.display();
     format!(
-        "The server is at {url}. Copy {directory}/{key} and {directory}/{ca}\nto each host (chmod 600), and run there:\n\n    \
+        "The server is at {url}. For Kubernetes, systemd or Ansible: netfathom fleet manifest.\nElsewhere copy {directory}/{key} \
+         and {directory}/{ca} to each host (chmod 600), and run there:\n\n    \
          netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nthen: netfathom fleet \
          hosts --fleet {fleet}",
         url = state.url,
@@ -130,15 +141,19 @@ fn by_hand(state: &State) -> String {
     )
 }
 
-fn by_ssh(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
+fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
     let parcel = remote::Parcel::read(&state.directory, &state.url, &state.fleet, args.binary.clone())?;
-    for (host, started) in remote::start_all(&args.ssh, hosts, &parcel)? {
-        match started {
-            Ok(agent) => state.agents.push(agent),
-            Err(why) => output::complain(&anyhow::anyhow!("{host}: {why}")),
-        }
+    let launcher = state.launcher.clone();
+    // One by one, so that fleet down finds them if this one is ended.
+    let kept = Mutex::new(&mut *state);
+    let keep = |agent| {
+        let mut state = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        state.agents.push(agent);
+        state.write()
+    };
+    for (host, why) in remote::start_all(&launcher, hosts, &parcel, keep) {
+        output::complain(&anyhow::anyhow!("{host}: {why}"));
     }
-    state.write()?;
     let until = Instant::now() + Duration::from_nanos(args.wait);
     loop {
         let hosts = controller::hosts(&state.access(), &state.hosts)?;
@@ -156,11 +171,11 @@ pub fn down(args: &DownArgs) -> Result<ExitCode> {
     let Some(state) = State::read(&args.fleet)? else {
         bail!("the fleet {} is not up: fleet up starts one", args.fleet);
     };
-    let failed = remote::end_all(&state.ssh, &state.agents)?;
+    let failed = remote::end_all(&state.launcher, &state.agents);
     for (host, why) in &failed {
         output::complain(&anyhow::anyhow!("{host}: its agent may still run: {why}"));
     }
-    state.server.end()?;
+    state.server.end("-TERM")?;
     let gone = fs::remove_dir_all(&state.directory);
     gone.with_context(|| format!("cannot remove {}", state.directory.display()))?;
     output::print(&format!("ended {} agents and the server", state.agents.len() - failed.len()))?;

@@ -1,5 +1,8 @@
 //! Fleets of network namespaces: each a host with an agent, a NATS server at the switch between them.
 
+mod manifest;
+mod ways;
+
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +13,7 @@ use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{Star, alone, ip, needs_root, skipped};
 use tempfile::TempDir;
 
-use crate::child::{Ended, end, netfathom, only_run, out, record};
+use crate::child::{Ended, end, netfathom, only_run, out, record, until};
 
 /// Far beyond what joining takes on a busy machine.
 const JOINS: Duration = Duration::from_secs(20);
@@ -235,6 +238,61 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
     let ended = end(running);
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     assert!(ended.out.starts_with("PARTIAL") && ended.out.contains("is gone"), "{}", ended.out);
+}
+
+#[test]
+fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
+    needs_root!();
+    if !has_nats("cli::fleet::a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(4);
+    let (died, resumed) = (fleet.dir.path().join("died"), fleet.dir.path().join("resumed"));
+    std::fs::create_dir(&died).unwrap();
+    let mut running =
+        fleet.start_command(&format!("fleet mesh throughput --time 600ms --out {}", died.display()));
+    let so_far = || record(&died).and_then(|record| Some(FleetResult::of(&record.measurement)?.clone()));
+    until("two rounds", || so_far().filter(|result| result.pairs.len() >= 4));
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let before = so_far().unwrap();
+    assert!(before.planned_pairs == 12 && before.pairs.len() < 12, "{before:#?}");
+
+    // One of the hosts has gone too. What it had measured stays.
+    fleet.agents[3].kill().unwrap();
+    fleet.agents[3].wait().unwrap();
+    let resume = |fleet: &Fleet, of: &Path| {
+        let run = only_run(of);
+        let into = if of == died { &resumed } else { &fleet.dir.path().join("whole") };
+        let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), into.display()));
+        (ended, result(into))
+    };
+    let same = |kept: &FleetResult, of: &FleetResult| {
+        kept.measured().all(|pair| {
+            let twin = of.pairs.iter().find(|p| (&p.from, &p.to) == (&pair.from, &pair.to)).unwrap();
+            (twin.bytes_per_s, twin.round, twin.late_ns) == (pair.bytes_per_s, pair.round, pair.late_ns)
+        })
+    };
+    let (ended, partial) = resume(&fleet, &died);
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert!(same(&before, &partial), "{before:#?}\n{partial:#?}");
+    assert_eq!((partial.planned_pairs, partial.pairs.len()), (12, 12));
+    let with_c03 =
+        |result: &FleetResult| result.measured().filter(|p| p.from == "c03" || p.to == "c03").count();
+    assert_eq!(with_c03(&partial), with_c03(&before));
+    assert_eq!(partial.measured().count(), 6 + with_c03(&before));
+
+    // It is back: the rest of its pairs is measured, and no other.
+    let back = agent(&fleet.star, 3, "");
+    fleet.agents.push(back);
+    let names = fleet.names(4);
+    until("four hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    let (ended, whole) = resume(&fleet, &resumed);
+    assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{}", ended.err);
+    assert!(same(&partial, &whole) && whole.cut.is_none(), "{whole:#?}");
+    let again = fleet.run(&format!("fleet resume {}", only_run(&fleet.dir.path().join("whole")).display()));
+    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{}", again.err);
 }
 
 #[test]

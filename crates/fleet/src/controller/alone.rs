@@ -19,7 +19,8 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     pub async fn alone(&mut self, crew: &mut Crew) -> Result<(), RunError> {
         let plan = self.plan;
         let what = if plan.test == FleetTest::Stack { Alone::Stack } else { Alone::Capacity };
-        let names: Vec<String> = crew.members.keys().cloned().collect();
+        let has = |name: &String| self.p.result.figures.iter().any(|figure| figure.hosts.contains_key(name));
+        let names: Vec<String> = crew.members.keys().filter(|name| !has(name)).cloned().collect();
         let parts: Vec<&[String]> =
             names.chunks(plan.parallel.map_or(names.len(), |n| n as usize).max(1)).collect();
         for (number, part) in parts.iter().enumerate() {

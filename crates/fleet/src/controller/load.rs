@@ -17,7 +17,10 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     pub async fn load(&mut self, crew: &mut Crew) -> Result<(), RunError> {
         let plan = self.plan;
         let to = plan.to.clone().or_else(|| crew.members.keys().next().cloned()).unwrap_or_default();
-        for (number, &rate_per_s) in plan.rates_per_s.iter().enumerate() {
+        let kept = &self.p.result.steps;
+        // Beyond a rate that is not sustained there is nothing to find out.
+        let done = if kept.iter().all(|step| step.sustained) { kept.len() } else { usize::MAX };
+        for (number, &rate_per_s) in plan.rates_per_s.iter().enumerate().skip(done) {
             let senders: Vec<String> = crew.members.keys().filter(|name| **name != to).cloned().collect();
             if !self.goes_on(crew) || senders.is_empty() || !crew.members.contains_key(&to) {
                 break;

@@ -8,27 +8,32 @@ use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{FleetPair, FleetResult};
 
 use super::round::{Ended, Pairing};
-use super::{Crew, Run};
+use super::{Crew, Run, resume};
 use crate::schedule;
 use crate::wire::{Outcome, Service, Task, Transferred};
 
 impl<O: Observer<FleetResult>> Run<'_, O> {
     pub async fn mesh(&mut self, crew: &mut Crew) -> Result<(), RunError> {
         let plan = self.plan;
-        let names: Vec<String> = crew.members.keys().cloned().collect();
+        let kept = &self.p.result;
+        let names = resume::hosts(crew.members.keys(), &kept.hosts);
         let some = |n: Option<u32>| n.map(|n| n as usize);
         let both_ways = plan.test == FleetTest::Throughput;
         let rounds =
             schedule::rounds(names.len(), some(plan.peers), some(plan.parallel), both_ways, plan.seed);
-        self.p.result.planned_pairs = rounds.iter().map(Vec::len).sum::<usize>() as u32;
-        for (number, round) in rounds.iter().enumerate() {
+        let named =
+            |&(from, to): &(usize, usize)| Pairing { from: names[from].clone(), to: names[to].clone() };
+        let left = |pair: &Pairing| !resume::has(&kept.pairs, plan.test, &pair.from, &pair.to);
+        let rounds = rounds.iter().map(|round| round.iter().map(named).filter(left).collect());
+        let rounds: Vec<Vec<Pairing>> = rounds.filter(|round: &Vec<Pairing>| !round.is_empty()).collect();
+        let planned = kept.pairs.len() + rounds.iter().map(Vec::len).sum::<usize>();
+        let first = kept.pairs.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
+        self.p.result.planned_pairs = planned as u32;
+        for (number, pairs) in rounds.iter().enumerate() {
             if !self.goes_on(crew) {
                 break;
             }
             self.begins("round", number + 1, rounds.len());
-            let named =
-                |&(from, to): &(usize, usize)| Pairing { from: names[from].clone(), to: names[to].clone() };
-            let pairs: Vec<Pairing> = round.iter().map(named).collect();
             let (streams, explain) = (plan.streams, plan.explain);
             let (what, echo) = match plan.test {
                 FleetTest::Throughput => (Service::Transfer { streams, explain }, false),
@@ -47,8 +52,9 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                     echo,
                 },
             };
-            let ended = crew.round(&pairs, what, plan.time_ns, task).await;
-            self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(number as u32, ended)));
+            let ended = crew.round(pairs, what, plan.time_ns, task).await;
+            let round = first.saturating_add(number as u32);
+            self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(round, ended)));
             self.keep(crew)?;
         }
         self.goes_on(crew);

@@ -5,6 +5,7 @@ mod conclude;
 mod link;
 mod load;
 mod mesh;
+mod resume;
 mod round;
 
 use std::collections::BTreeMap;
@@ -50,16 +51,23 @@ fn runtime() -> Result<tokio::runtime::Runtime, FleetError> {
     builder.worker_threads(2).thread_name("fleet").enable_all().build().map_err(FleetError::Runtime)
 }
 
-/// Measures. Ends early, keeping what there is, once `stop` is set.
+/// Measures; what is `known` of the same plan is kept, and only the rest is measured. Ends early, keeping what there is, once
+/// `stop` is set.
 pub fn run(
     plan: &FleetPlan,
+    known: Option<&FleetResult>,
     access: &Access,
     observer: &mut impl Observer<FleetResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<FleetResult>, RunError> {
     let runtime = runtime()?;
     runtime.block_on(async {
-        let mut crew = Crew::call(access, &plan.hosts).await?;
+        let (kept, expected) = match known {
+            Some(known) => (resume::kept(known), known.hosts.iter().map(|host| host.name.clone()).collect()),
+            None => (nothing(plan), plan.hosts.clone()),
+        };
+        let mut crew = Crew::call(access, &expected).await?;
+        crew.remember(&kept.hosts);
         let needed = if plan.test.is_mesh() || plan.test == FleetTest::Load { 2 } else { 1 };
         if crew.members.len() < needed {
             return Err(FleetError::TooFew(crew.members.len(), crew.missing()).into());
@@ -68,7 +76,7 @@ pub fn run(
             return Err(FleetError::NoHost(to.clone()).into());
         }
         let environment = environment::read(Vec::new(), Vec::new(), None);
-        let mut run = Run { plan, p: Progressed::new(environment, nothing(plan)), observer, stop };
+        let mut run = Run { plan, p: Progressed::new(environment, kept), observer, stop };
         run.keep(&crew)?;
         if needed == 2 {
             run.observer.begins(Step { name: "clocks".into(), number: 0, of: 0 }, &Arc::default());
@@ -176,6 +184,15 @@ impl Crew {
             return Err(FleetError::NoAgents { fleet: access.fleet.clone(), url: access.shown() });
         }
         Ok(Self { link, members, hosts })
+    }
+
+    /// What an earlier run knew of hosts that do not answer now.
+    fn remember(&mut self, known: &[FleetHost]) {
+        for known in known {
+            if let Some(host) = self.hosts.get_mut(&known.name).filter(|host| host.address.is_none()) {
+                *host = FleetHost { missing: host.missing.take(), ..known.clone() };
+            }
+        }
     }
 
     /// A host that takes part no longer.

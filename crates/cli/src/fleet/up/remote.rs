@@ -1,17 +1,18 @@
-//! Agents on other hosts: started and ended by a command such as ssh.
+//! Agents on other hosts: started and ended by a launcher such as ssh.
 //!
 //! All that is secret goes by standard input; a command line can be read by every user of a host.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Child;
 use std::thread;
 
 use anyhow::{Context, Result};
 use netfathom_model::plan::as_name;
 use serde::{Deserialize, Serialize};
 
-use super::server;
+use super::launcher::Launcher;
+use super::server::{self, Process};
 use crate::fleet::list;
 
 /// Connections at the same time: a server of ssh turns away more (MaxStartups).
@@ -25,6 +26,8 @@ pub struct Agent {
     /// Where it lies on that host.
     directory: String,
     pid: u32,
+    /// The launcher that stays while it runs.
+    launcher: Option<Process>,
 }
 
 /// What goes to each host.
@@ -51,8 +54,9 @@ impl Parcel {
         Ok(Self { key, ca, program, path, url: url.into(), fleet: fleet.into() })
     }
 
-    /// Runs in the shell of a host. dd reads no byte too many, which head may.
-    fn script(&self, name: &str) -> Result<String> {
+    /// Runs in the shell of a host. dd reads no byte too many, which head may. Where the agent ends with its shell, that waits
+    /// for SIGUSR1, or for the SIGTERM of `scancel`, and clears up. The agent itself ignores SIGUSR1, which comes to both.
+    fn script(&self, name: &str, stays: bool) -> Result<String> {
         let (key, ca) = (self.key.len(), self.ca.len());
         let program = match &self.path {
             Some(path) => format!("p={}; ", shlex::try_quote(path)?),
@@ -61,54 +65,71 @@ impl Parcel {
         Ok(format!(
             "umask 077; d=$(mktemp -d {DIRECTORY}XXXXXXXX) && cd \"$d\" && dd bs=1 count={key} of=agent.nk 2>/dev/null \
              && dd bs=1 count={ca} of=ca.pem 2>/dev/null && {program}\
-             {{ nohup \"$p\" agent --quiet --nats {url} --nats-ca ca.pem --nats-key agent.nk --fleet {fleet} --name {name} \
-             </dev/null >agent.log 2>&1 & }} && echo \"$d $!\"",
-            url = self.url,
+             {{ trap '' USR1; nohup \"$p\" agent --quiet --nats {url} --nats-ca ca.pem --nats-key agent.nk --fleet {fleet} \
+             --name {name} </dev/null >agent.log 2>&1 & }} && echo \"$d $!\"{wait}",
+            url = shlex::try_quote(&self.url)?,
             fleet = self.fleet,
+            wait = if stays { "; trap \"kill $!\" USR1 TERM; wait; wait; rm -rf \"$d\"" } else { "" },
         ))
     }
 }
 
-/// Starts an agent on each host; those that could not be, with the reason.
+/// Starts an agent on each host, and has each kept at once; those that could not be, with the reason.
 pub fn start_all(
-    ssh: &str,
+    launcher: &Launcher,
     hosts: &[String],
     parcel: &Parcel,
-) -> Result<Vec<(String, Result<Agent, String>)>> {
+    keep: impl Fn(Agent) -> Result<()> + Sync,
+) -> Vec<(String, String)> {
     let start = |host: &String| -> Result<Agent, String> {
-        let script = parcel.script(&as_name(list::name_of(host))).map_err(|e| e.to_string())?;
-        let said = run(ssh, host, &script, &[&parcel.key, &parcel.ca, &parcel.program])?;
-        let agent = parsed(host, &said);
-        agent.ok_or_else(|| {
+        let script =
+            parcel.script(&as_name(list::name_of(host)), launcher.stays()).map_err(|e| e.to_string())?;
+        let mut child = begun(launcher, host, &script, &[&parcel.key, &parcel.ca, &parcel.program])?;
+        let mut said = String::new();
+        if launcher.stays() {
+            // The line comes long before the end. From then on there is nothing to read, and nobody who does.
+            let mut lines = BufReader::new(child.stdout.take().ok_or("no way from its output")?);
+            while lines.read_line(&mut said).is_ok_and(|n| n > 0) {
+                if let Some(agent) = parsed(host, &said) {
+                    return Ok(Agent { launcher: Some(Process::of(child.id())), ..agent });
+                }
+            }
+        }
+        said += &ended(launcher, child)?;
+        parsed(host, &said).ok_or_else(|| {
             format!("it did not say where its agent is, but: {}", said.lines().last().unwrap_or_default())
         })
     };
-    each(ssh, hosts, start)
+    failed(each(hosts, |host| keep(start(host)?).map_err(|e| e.to_string())))
 }
 
 /// Ends agents and removes what they lie in; those where that failed.
-pub fn end_all(ssh: &str, agents: &[Agent]) -> Result<Vec<(String, String)>> {
-    let end = |agent: &Agent| -> Result<(), String> {
-        let Agent { directory, pid, .. } = agent;
+pub fn end_all(launcher: &Launcher, agents: &[Agent]) -> Vec<(String, String)> {
+    let ended = each(agents, |agent| {
+        let Agent { host, directory, pid, launcher: stays } = agent;
+        if let Some(process) = stays {
+            let by_itself = process.end("-USR1").map_err(|e| e.to_string())?;
+            let left = || format!("{} did not end by itself: look for {directory} there", launcher.program());
+            return by_itself.then(String::new).ok_or_else(left);
+        }
         let script = format!(
             "if [ \"$(readlink /proc/{pid}/cwd)\" = {directory} ]; then kill {pid}; i=0; \
              while [ -d /proc/{pid} ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done; kill -9 {pid} 2>/dev/null; fi; \
              rm -rf {directory}"
         );
-        run(ssh, &agent.host, &script, &[]).map(drop)
-    };
-    let ended = each(ssh, agents, end)?;
-    Ok(ended.into_iter().filter_map(|(agent, ended)| Some((agent.host, ended.err()?))).collect())
+        ended(launcher, begun(launcher, host, &script, &[])?)
+    });
+    failed(ended).into_iter().map(|(agent, why)| (agent.host, why)).collect()
 }
 
-fn each<T: Clone + Sync + Send, R: Send>(
-    ssh: &str,
+fn failed<T, R>(done: Vec<(T, Result<R, String>)>) -> Vec<(T, String)> {
+    done.into_iter().filter_map(|(one, done)| Some((one, done.err()?))).collect()
+}
+
+fn each<T: Clone + Sync, R: Send>(
     all: &[T],
     work: impl Fn(&T) -> Result<R, String> + Sync,
-) -> Result<Vec<(T, Result<R, String>)>> {
-    shlex::split(ssh)
-        .filter(|words| !words.is_empty())
-        .context("--ssh is no command: write it as for a shell")?;
+) -> Vec<(T, Result<R, String>)> {
     let mut done = Vec::new();
     for part in all.chunks(AT_ONCE) {
         let outcomes = thread::scope(|scope| {
@@ -119,34 +140,25 @@ fn each<T: Clone + Sync + Send, R: Send>(
         });
         done.extend(part.iter().cloned().zip(outcomes));
     }
-    Ok(done)
+    done
 }
 
-fn run(ssh: &str, host: &str, script: &str, input: &[&Vec<u8>]) -> Result<String, String> {
-    if host.starts_with('-') {
-        return Err("a host with a name that begins with - would be an option of ssh".into());
-    }
-    let words = shlex::split(ssh).unwrap_or_default();
-    let (program, rest) = words.split_first().ok_or("--ssh is no command")?;
-    let mut command = Command::new(program);
-    command
-        .args(rest)
-        .arg(host)
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|e| format!("cannot run {program}: {e}"))?;
+fn begun(launcher: &Launcher, host: &str, script: &str, input: &[&Vec<u8>]) -> Result<Child, String> {
+    let mut command = launcher.command(host, script)?;
+    let mut child = command.spawn().map_err(|e| format!("cannot run {}: {e}", launcher.program()))?;
     let mut stdin = child.stdin.take().ok_or("no way to its input")?;
     // A command that does not read to its end says why on standard error.
     let _ = input.iter().try_for_each(|bytes| stdin.write_all(bytes));
-    drop(stdin);
+    Ok(child)
+}
+
+fn ended(launcher: &Launcher, child: Child) -> Result<String, String> {
     let done = child.wait_with_output().map_err(|e| e.to_string())?;
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    Err(format!("{program} failed: {}", said.lines().last().unwrap_or("no output")))
+    Err(format!("{} failed: {}", launcher.program(), said.lines().last().unwrap_or("no output")))
 }
 
 /// What comes from a host goes into a command of a shell later: it is what we asked for, or nothing.
@@ -155,7 +167,7 @@ fn parsed(host: &str, said: &str) -> Option<Agent> {
     let rest = directory.strip_prefix(DIRECTORY)?;
     let plain = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric());
     let pid = pid.parse().ok().filter(|pid| *pid > 1)?;
-    plain.then(|| Agent { host: host.into(), directory: directory.into(), pid })
+    plain.then(|| Agent { host: host.into(), directory: directory.into(), pid, launcher: None })
 }
 
 #[cfg(test)]
@@ -168,13 +180,13 @@ mod tests {
         assert_eq!((agent.directory.as_str(), agent.pid), ("/tmp/netfathom-agent.aB3", 17));
         for bad in [
             "/tmp/netfathom-agent.a;rm 17",
-            "/tmp/netfathom-agent.../x 1",
+            "/tmp/netfathom-agent.../x 17 0",
             "/ 7",
             "/tmp/netfathom-agent.a 1",
+            "/tmp/netfathom-agent.a 17;rm",
             "",
         ] {
             assert!(parsed("h", bad).is_none(), "{bad}");
         }
-        assert!(run("ssh", "-oProxyCommand=x", "", &[]).is_err());
     }
 }

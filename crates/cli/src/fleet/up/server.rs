@@ -29,7 +29,7 @@ pub struct Process {
 }
 
 impl Process {
-    fn of(pid: u32) -> Self {
+    pub fn of(pid: u32) -> Self {
         Self { pid, started: started(pid).unwrap_or(0) }
     }
 
@@ -37,20 +37,20 @@ impl Process {
         self.started > 0 && started(self.pid) == Some(self.started)
     }
 
-    /// Ends it, if it is still the same.
-    pub fn end(self) -> Result<()> {
+    /// Ends it, if it is still the same: by this signal, or else by SIGKILL. Whether it ended by the first.
+    pub fn end(self, signal: &str) -> Result<bool> {
         let until = Instant::now() + STARTS_WITHIN;
-        for signal in ["-TERM", "-KILL"] {
+        for signal in [signal, "-KILL"] {
             if !self.is_there() {
                 break;
             }
             let sent = Command::new("kill").args([signal, &self.pid.to_string()]).status();
-            sent.context("cannot run kill, which ends the NATS server")?;
+            sent.context("cannot run kill, which ends what fleet up has started")?;
             while self.is_there() && Instant::now() < until {
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        Ok(())
+        Ok(Instant::now() < until)
     }
 }
 
@@ -81,7 +81,7 @@ pub fn start(directory: &Path, fleet: &str, address: IpAddr, port: u16) -> Resul
         if child.try_wait()?.is_some() || Instant::now() > until {
             let said = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
             let last = said.lines().last().unwrap_or("no output").to_owned();
-            let _ = process.end();
+            let _ = process.end("-TERM");
             bail!(
                 "nats-server does not take connections at {address}, port {port}: {last}; choose another --address or --port"
             );

@@ -1,0 +1,140 @@
+//! What `fleet manifest` prints, read by the programs that it is for.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use netfathom_testkit::{python, skipped};
+use tempfile::TempDir;
+
+use crate::child::{Ended, netfathom, out, run};
+
+const KEY: &str = "SUAEXAMPLEOFASEED";
+const CA: &str = "-----BEGIN CERTIFICATE-----\nMIIB+/=\n-----END CERTIFICATE-----\n";
+
+/// A key, a certificate and what `fleet manifest` prints of them.
+fn manifest(by: &str, more: &str) -> (TempDir, Ended) {
+    let dir = out();
+    for (name, text) in [("agent.nk", KEY), ("ca.pem", CA)] {
+        fs::write(dir.path().join(name), text).unwrap();
+        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let args =
+        format!("fleet manifest {by} --nats tls://10.0.0.1:4222 --nats-ca ca.pem --nats-key agent.nk {more}");
+    let ended = run(netfathom(&args).current_dir(dir.path()));
+    (dir, ended)
+}
+
+fn written(by: &str, more: &str, name: &str) -> (TempDir, PathBuf) {
+    let (dir, ended) = manifest(by, more);
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""));
+    let path = dir.path().join(name);
+    fs::write(&path, ended.out).unwrap();
+    (dir, path)
+}
+
+fn sources(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// A program that is installed beside Python's readers.
+fn beside(python: &Path, program: &str) -> Command {
+    Command::new(python.with_file_name(program))
+}
+
+#[test]
+fn systemd_takes_the_unit() {
+    const TEST: &str = "cli::fleet::manifest::systemd_takes_the_unit";
+    let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
+    let (_dir, unit) = written("systemd", &binary, "netfathom-agent.service");
+    let verify =
+        |unit: &Path| Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(unit).output();
+    let Ok(verified) = verify(&unit) else {
+        return skipped(TEST, "needs systemd-analyze: apt-get install systemd");
+    };
+    let complaint = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success() && complaint.is_empty(), "{complaint}");
+    // It does look at what it reads.
+    fs::write(&unit, fs::read_to_string(&unit).unwrap().replace("ExecStart=/", "ExecStart=-none/")).unwrap();
+    assert!(!verify(&unit).unwrap().status.success());
+}
+
+#[test]
+fn kubernetes_takes_the_secret_and_the_daemon_sets() {
+    const TEST: &str = "cli::fleet::manifest::kubernetes_takes_the_secret_and_the_daemon_sets";
+    let Some(python) = python(TEST, env!("CARGO_TARGET_TMPDIR")) else { return };
+    let (_dir, agent) =
+        written("kubernetes", "--fleet lab-7 --image registry.local:5000/nf@sha256:0a", "agent.yaml");
+    let validate = |path: &Path| run(beside(&python, "kubernetes-validate").arg("--strict").arg(path));
+    for path in [&agent, &sources("packaging/kubernetes/watch.yaml")] {
+        let ended = validate(path);
+        assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
+    }
+    let read = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
+    let read = run(Command::new(&python).args(["-c", read]).arg(&agent));
+    let all: serde_json::Value = serde_json::from_str(&read.out).expect(&read.err);
+    let (secret, set) = (&all[0], &all[1]["spec"]["template"]["spec"]);
+    assert_eq!(secret["stringData"]["ca.pem"], CA);
+    assert_eq!(secret["stringData"]["agent.nk"].as_str().unwrap().trim(), KEY);
+    assert_eq!(set["volumes"][0]["secret"]["secretName"], secret["metadata"]["name"]);
+    assert_eq!(set["containers"][0]["image"], "registry.local:5000/nf@sha256:0a");
+    let args: Vec<&str> =
+        set["containers"][0]["args"].as_array().unwrap().iter().map(|a| a.as_str().unwrap()).collect();
+    assert!(args.join(" ").ends_with("--fleet lab-7"), "{args:?}");
+    // What the container starts is a command of this netfathom.
+    let help = run(netfathom("").args(&args[1..]).arg("--help"));
+    assert_ne!(help.status, 0, "{}", help.out);
+    assert_eq!(run(netfathom("").args(&args).arg("--help")).status, 0);
+    fs::write(&agent, fs::read_to_string(&agent).unwrap().replace("fsGroup", "fsgroup")).unwrap();
+    assert_ne!(validate(&agent).status, 0, "an unknown field is no error");
+}
+
+#[test]
+fn ansible_takes_the_playbook_and_names_hosts_as_the_list_does() {
+    const TEST: &str = "cli::fleet::manifest::ansible_takes_the_playbook_and_names_hosts_as_the_list_does";
+    let Some(python) = python(TEST, env!("CARGO_TARGET_TMPDIR")) else { return };
+    let (dir, playbook) = written("ansible", "--credentials /etc/netfathom-test-none", "agent.yml");
+    let play = |more: &str| {
+        let mut command = beside(&python, "ansible-playbook");
+        let home = dir.path().join("home");
+        command.env("ANSIBLE_LOCAL_TEMP", &home).env("ANSIBLE_REMOTE_TMP", &home).env("LC_ALL", "C.UTF-8");
+        command.args(["-i", "root@c01.x,", "-c", "local"]).args(more.split_whitespace()).arg(&playbook);
+        run(&mut command)
+    };
+    let checked = play("--syntax-check");
+    assert_eq!(checked.status, 0, "{}{}", checked.out, checked.err);
+    // Without a change to this host: what it would write. The last task fails where there is no systemd.
+    let shown = play(&format!(
+        "--check --diff -e ansible_become=false -e ansible_python_interpreter={}",
+        python.display()
+    ));
+    let shown = shown.out + &shown.err;
+    let unit = manifest("systemd", "--credentials /etc/netfathom-test-none").1.out;
+    let exec = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+    assert!(shown.contains(&format!("+{exec} --name c01_x\n")), "{shown}");
+    assert!(unit.lines().all(|line| line == exec || shown.contains(&format!("+{line}\n"))), "{shown}");
+    assert!(!Path::new("/etc/netfathom-test-none").exists() && !shown.contains(KEY), "{shown}");
+}
+
+#[test]
+fn values_that_a_manifest_would_read_in_another_way_are_refused() {
+    for more in [
+        "--binary /usr/bin/$x",
+        "--binary netfathom",
+        "--credentials /etc/a\"b",
+        "--image a'b",
+        "--image -x",
+        "--fleet a/b",
+        "--nats nats://10.0.0.1",
+    ] {
+        let ended = manifest("systemd", more).1;
+        assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{more}: {}", ended.err);
+    }
+    let upper = manifest("kubernetes", "--fleet Lab").1;
+    assert!(upper.status == 2 && upper.err.contains("lower-case"), "{}", upper.err);
+    let dir = out();
+    let mut command = netfathom("fleet manifest ansible");
+    let none = run(command.env("XDG_RUNTIME_DIR", dir.path()));
+    assert!(none.status == 1 && none.err.contains("fleet up"), "{}", none.err);
+}
