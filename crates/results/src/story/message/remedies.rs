@@ -24,7 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     if !result.remedies.is_empty() {
         page.rest();
         page.note(
-            "bars are logarithmic, of the median, which `times as fast` compares with that as it was; delayed \
+            "bars: the median, logarithmic; speedup: beside the first row; delayed \
              ACKs: per message",
         );
     }
