@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use netfathom_fleet::access::Access;
 use netfathom_fleet::agent::{self, AgentEvent, AgentPlan, Limits};
 use netfathom_fleet::controller;
-use netfathom_model::plan::{FleetPlan, FleetTest, PlanError, as_name, is_name};
+use netfathom_model::plan::{FleetPlan, FleetTest, MOST_HOSTS, PlanError, as_name, is_name};
 use netfathom_model::record::{FleetResult, Measured, State};
 use netfathom_results::{store, story};
 
@@ -194,7 +194,11 @@ fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         }
         plan => plan,
     };
-    measure(plan.map_err(Into::into), Some(known), &args.access, &args.output, &lists(&args.lists))
+    if known.hosts.len() as u64 > MOST_HOSTS {
+        bail!("{shown} has more than {MOST_HOSTS} hosts: it is damaged");
+    }
+    let known = FleetResult { resumed_from: Some(record.id.clone()), ..known.clone() };
+    measure(plan.map_err(Into::into), Some(&known), &args.access, &args.output, &lists(&args.lists))
 }
 
 fn measure(
@@ -212,7 +216,9 @@ fn measure(
         plan => plan?,
     };
     let access = access(access_args)?;
-    let run = Run { output, expected: Expected::About(time_of(&plan)), named_cpus: false, capture: false };
+    let time = time_of(&plan);
+    let expected = if known.is_some() { Expected::AtMost(time) } else { Expected::About(time) };
+    let run = Run { output, expected, named_cpus: false, capture: false };
     let mut result: Option<FleetResult> = None;
     let status = run.make(|observer, stop| {
         let progressed = controller::run(&plan, known, &access, observer, stop)?;

@@ -213,7 +213,8 @@ pub struct UpArgs {
     /// The port of the server; 0 takes a free one
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// What runs commands on hosts, with options of yours [default: ssh, srun or kubectl exec, by --via]
+    /// What runs commands on hosts, instead of the usual command and its options: ssh -o BatchMode=yes, srun --overlap
+    /// --immediate=30 --nodes=1 --ntasks=1, kubectl exec --stdin
     #[arg(long, value_name = "CMD")]
     pub command: Option<String>,
     /// The netfathom of the hosts, by its path there [default: this one is copied]
@@ -271,10 +272,10 @@ pub struct ManifestArgs {
     #[arg(help_heading = "NATS server", long, value_name = "URL", value_parser = parse_tls)]
     pub nats: Option<String>,
     /// The certificate that its own is signed by [default: that of fleet up]
-    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE", requires = "nats")]
     pub nats_ca: Option<PathBuf>,
     /// The key of the agents [default: that of fleet up]
-    #[arg(help_heading = "NATS server", long, value_name = "FILE")]
+    #[arg(help_heading = "NATS server", long, value_name = "FILE", requires = "nats")]
     pub nats_key: Option<PathBuf>,
     /// The name of the fleet
     #[arg(long, value_name = "NAME", default_value = "default")]
@@ -447,6 +448,9 @@ fn parse_rooted(text: &str) -> Result<String, String> {
 fn parse_tls(text: &str) -> Result<String, String> {
     if !text.starts_with("tls://") {
         return Err("agents join from other hosts: name the server as tls://HOST:PORT".into());
+    }
+    if text.contains('@') {
+        return Err("a password in it could be read by every user of a host: give the agents a key".into());
     }
     parse_plain(text)
 }

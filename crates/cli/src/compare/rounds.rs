@@ -204,13 +204,19 @@ fn failed(round: u32, side: usize, taken: &RoundsTaken) -> String {
     )
 }
 
+/// Letters of a reason beside the name of a run, on a line of 80; the whole stands in the comparison.
+const LONGEST_REASON: usize = 32;
+
 /// The level; of a VOID run, which does not count, also why.
 fn verdict(record: &Record) -> String {
     let Verdict { level, reasons } = &record.verdict;
     let why = reasons.iter().find(|reason| reason.level == Level::Void);
     why.map_or_else(
         || level.name().into(),
-        |why| format!("{}: {}", level.name(), output::harmless(&why.text)),
+        |why| {
+            let why: String = output::harmless(&why.text).chars().take(LONGEST_REASON).collect();
+            format!("{}: {why}…", level.name())
+        },
     )
 }
 

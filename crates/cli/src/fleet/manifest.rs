@@ -18,8 +18,7 @@ const UNIT: &str = include_str!("manifest/agent.service");
 const DAEMON_SET: &str = include_str!("manifest/agent.yaml");
 const PLAYBOOK: &str = include_str!("manifest/agent.yml");
 /// The name of a host in the fleet: as `fleet up` makes it of the same list.
-const NAME_IN_INVENTORY: &str =
-    " --name {{ inventory_hostname | regex_replace('^.*@', '') | regex_replace('[^A-Za-z0-9-]', '_') }}";
+const NAME_IN_INVENTORY: &str = " --name {{ inventory_hostname | regex_replace('^.*@', '') | regex_replace('[^A-Za-z0-9-]', '_') | truncate(64, true, '', 0) }}";
 /// Kubernetes has labels of at most 63 letters, and adds letters of its own to the names of pods.
 const LONGEST_NAME: usize = 40;
 
@@ -46,6 +45,9 @@ fn named(args: &ManifestArgs) -> Result<()> {
         bail!("--fleet has 1 to 64 letters, digits, `-` and `_`");
     }
     let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if fleet.starts_with('-') {
+        bail!("--fleet {fleet}: a name that begins with - would be taken for an option");
+    }
     let short = fleet.len() <= LONGEST_NAME && fleet.bytes().all(lower) && !fleet.ends_with('-');
     if args.by == Manifest::Kubernetes && !short {
         bail!(

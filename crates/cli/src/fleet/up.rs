@@ -130,7 +130,7 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
 fn by_hand(state: &State) -> String {
     let directory = state.directory.display();
     format!(
-        "The server is at {url}. For Kubernetes, systemd or Ansible: netfathom fleet manifest.\nElsewhere copy {directory}/{key} \
+        "The server is at {url}. For Kubernetes, systemd or Ansible: netfathom fleet manifest KIND --fleet {fleet}.\nElsewhere copy {directory}/{key} \
          and {directory}/{ca} to each host (chmod 600), and run there:\n\n    \
          netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nthen: netfathom fleet \
          hosts --fleet {fleet}",
@@ -146,9 +146,10 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<Exi
     let launcher = state.launcher.clone();
     // One by one, so that fleet down finds them if this one is ended.
     let kept = Mutex::new(&mut *state);
-    let keep = |agent| {
+    let keep = |host: &str, agent| {
         let mut state = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        state.agents.push(agent);
+        state.agents.retain(|known| known.host != host);
+        state.agents.extend(agent);
         state.write()
     };
     for (host, why) in remote::start_all(&launcher, hosts, &parcel, keep) {

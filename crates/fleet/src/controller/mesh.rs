@@ -1,5 +1,6 @@
 //! Every pair of hosts, round by round.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use netfathom_measure::ground::error::RunError;
@@ -23,11 +24,20 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             schedule::rounds(names.len(), some(plan.peers), some(plan.parallel), both_ways, plan.seed);
         let named =
             |&(from, to): &(usize, usize)| Pairing { from: names[from].clone(), to: names[to].clone() };
-        let left = |pair: &Pairing| !resume::has(&kept.pairs, plan.test, &pair.from, &pair.to);
-        let rounds = rounds.iter().map(|round| round.iter().map(named).filter(left).collect());
-        let rounds: Vec<Vec<Pairing>> = rounds.filter(|round: &Vec<Pairing>| !round.is_empty()).collect();
-        let planned = kept.pairs.len() + rounds.iter().map(Vec::len).sum::<usize>();
-        let first = kept.pairs.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
+        let rounds: Vec<Vec<Pairing>> =
+            rounds.iter().map(|round| round.iter().map(named).collect()).collect();
+        let ends = |pair: &Pairing| resume::ends(plan.test, &pair.from, &pair.to);
+        // With --peers other hosts are another graph: a pair of the earlier one is no part of it.
+        let wanted: BTreeSet<_> = rounds.iter().flatten().map(ends).collect();
+        let kept = &mut self.p.result.pairs;
+        kept.retain(|pair| wanted.contains(&resume::of(plan.test, pair)));
+        let known: BTreeSet<_> = kept.iter().map(|pair| resume::of(plan.test, pair)).collect();
+        let first = kept.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
+        let left =
+            |round: Vec<Pairing>| round.into_iter().filter(|pair| !known.contains(&ends(pair))).collect();
+        let rounds: Vec<Vec<Pairing>> = rounds.into_iter().map(left).collect();
+        let rounds: Vec<Vec<Pairing>> = rounds.into_iter().filter(|round| !round.is_empty()).collect();
+        let planned = known.len() + rounds.iter().map(Vec::len).sum::<usize>();
         self.p.result.planned_pairs = planned as u32;
         for (number, pairs) in rounds.iter().enumerate() {
             if !self.goes_on(crew) {

@@ -105,6 +105,7 @@ fn nothing(plan: &FleetPlan) -> FleetResult {
         merged: None,
         start: None,
         cut: None,
+        resumed_from: None,
     }
 }
 

@@ -3,15 +3,23 @@
 use std::collections::BTreeSet;
 
 use netfathom_model::plan::FleetTest;
-use netfathom_model::record::{FleetHost, FleetPair, FleetResult};
+use netfathom_model::record::{FleetHost, FleetPair, FleetResult, FleetStep};
 
 /// What need not be measured again: pairs with a value, steps in which each sender took part, hosts with figures.
 pub fn kept(known: &FleetResult) -> FleetResult {
     let mut kept = FleetResult { cut: None, ..known.clone() };
-    if known.plan.test.is_mesh() {
-        kept.pairs.retain(|pair| pair.failed.is_none());
+    let test = known.plan.test;
+    if test.is_mesh() {
+        let mut seen = BTreeSet::new();
+        kept.pairs.retain(|pair| {
+            pair.failed.is_none() && pair.value(test).is_some() && seen.insert(of(test, pair))
+        });
     } else {
-        let whole = known.steps.iter().take_while(|step| step.failed.is_empty()).count();
+        let senders = known.hosts.len().saturating_sub(1);
+        let is_whole = |(step, rate): &(&FleetStep, &f64)| {
+            step.rate_per_s == **rate && step.failed.is_empty() && step.senders as usize == senders
+        };
+        let whole = known.steps.iter().zip(&known.plan.rates_per_s).take_while(is_whole).count();
         kept.steps.truncate(whole);
         kept.pairs.retain(|pair| (pair.round as usize) < whole);
     }
@@ -24,16 +32,18 @@ pub fn hosts<'a>(now: impl Iterator<Item = &'a String>, kept: &'a [FleetHost]) -
     now.chain(then).cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether a pair has its value; of round trips, by either end.
-pub fn has(kept: &[FleetPair], test: FleetTest, from: &str, to: &str) -> bool {
-    let is = |pair: &FleetPair, from, to| pair.from == from && pair.to == to;
-    kept.iter().any(|pair| is(pair, from, to) || test != FleetTest::Throughput && is(pair, to, from))
+/// The two ends of a pair; a transfer has a direction, round trips have none.
+pub fn ends(test: FleetTest, from: &str, to: &str) -> (String, String) {
+    let (from, to) = if test == FleetTest::Throughput { (from, to) } else { (from.min(to), from.max(to)) };
+    (from.into(), to.into())
+}
+
+pub fn of(test: FleetTest, pair: &FleetPair) -> (String, String) {
+    ends(test, &pair.from, &pair.to)
 }
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::FleetStep;
-
     use super::*;
 
     fn pair(from: &str, to: &str, round: u32) -> FleetPair {
@@ -41,23 +51,28 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_is_known_from_either_end_and_a_transfer_from_one() {
-        let kept = [pair("a", "b", 0)];
-        for (test, from, to, known) in [
-            (FleetTest::Throughput, "a", "b", true),
-            (FleetTest::Throughput, "b", "a", false),
-            (FleetTest::Latency, "b", "a", true),
-            (FleetTest::Loss, "a", "c", false),
-        ] {
-            assert_eq!(has(&kept, test, from, to), known, "{test:?} {from} {to}");
+    fn a_pair_is_kept_once_and_with_a_value() {
+        let pairs = [("a", "b", Some(1)), ("a", "b", Some(2)), ("b", "a", Some(3)), ("a", "c", None)];
+        for (test, left) in [(FleetTest::Throughput, 2), (FleetTest::Loss, 1)] {
+            let mut known = super::super::nothing(&plan(test));
+            known.pairs = pairs
+                .iter()
+                .map(|&(from, to, lost)| FleetPair {
+                    bytes_per_s: lost.map(|_| 1e6),
+                    sent: lost.map(|_| 10),
+                    lost,
+                    ..pair(from, to, 0)
+                })
+                .collect();
+            assert_eq!(kept(&known).pairs.len(), left, "{test:?}");
         }
     }
 
     #[test]
     fn a_load_goes_on_at_the_first_step_in_which_a_sender_was_missing() {
-        let step = |failed: &[&str]| FleetStep {
+        let step = |senders, failed: &[&str]| FleetStep {
             rate_per_s: 1e3,
-            senders: 2,
+            senders,
             planned: 10,
             sent: 10,
             delivered: 10,
@@ -68,11 +83,19 @@ mod tests {
             failed: failed.iter().map(|host| ((*host).to_owned(), "gone".to_owned())).collect(),
         };
         let mut known = super::super::nothing(&plan(FleetTest::Load));
-        known.steps = vec![step(&[]), step(&["c"]), step(&[])];
+        known.hosts = ["a", "b", "c"].map(host).into();
+        known.steps = vec![step(2, &[]), step(1, &["c"]), step(2, &[])];
         known.pairs = vec![pair("a", "b", 0), pair("a", "b", 1), pair("a", "b", 2)];
         known.cut = Some("the server is gone".into());
-        let kept = kept(&known);
-        assert_eq!((kept.steps.len(), kept.pairs.len(), kept.cut), (1, 1, None));
+        let goes_on = kept(&known);
+        assert_eq!((goes_on.steps.len(), goes_on.pairs.len(), goes_on.cut), (1, 1, None));
+        // One that was absent from the start is in no step's list of failures.
+        known.steps = vec![step(1, &[]), step(1, &[])];
+        assert_eq!(kept(&known).steps.len(), 0);
+    }
+
+    fn host(name: &str) -> FleetHost {
+        super::super::absent(name, "not yet")
     }
 
     fn plan(test: FleetTest) -> netfathom_model::plan::FleetPlan {
@@ -82,7 +105,7 @@ mod tests {
             hosts: Vec::new(),
             time_ns: 1_000_000_000,
             streams: 1,
-            rates_per_s: vec![1e3],
+            rates_per_s: vec![1e3; 3],
             size_bytes: 64,
             peers: None,
             parallel: None,

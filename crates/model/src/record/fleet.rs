@@ -31,6 +31,9 @@ pub struct FleetResult {
     pub start: Option<FleetStart>,
     /// Why it ended before all was measured.
     pub cut: Option<String>,
+    /// The run that it goes on from, whatever it keeps of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_from: Option<String>,
 }
 
 impl FleetResult {
@@ -45,7 +48,7 @@ impl FleetResult {
         self.pairs.iter().filter(|pair| pair.failed.is_none())
     }
 
-    /// Whether a host, a pair or a step is missing.
+    /// Whether a host or a pair is missing, or it was cut short.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.cut.is_some()

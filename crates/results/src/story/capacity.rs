@@ -93,7 +93,8 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
     };
     let sustained = best(result, |r| r.sustained_per_s);
-    let on_schedule = part("on schedule (99 % less than 10 % of a send slot late)", |r| r.capacity_per_s);
+    let on_schedule =
+        part("on schedule (99 % leave within a tenth of an interval of their time)", |r| r.capacity_per_s);
     let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
     let how = format!(
         "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",

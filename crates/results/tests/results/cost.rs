@@ -2,7 +2,8 @@
 
 use crate::contract::render;
 use netfathom_model::record::{
-    CostBenchmark, CostResult, Effect, Measurement, Outcome, OwnCall, Record, State,
+    CostBenchmark, CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, Resource, State,
+    Taken,
 };
 use netfathom_results::story;
 
@@ -46,7 +47,7 @@ fn the_slowdown_with_its_interval_comes_first() {
     let text = said(&fixture("cost-chance"));
     assert!(
         text.contains(
-            "no significant slowdown of tar by nothing (A/A): 0.12 % (-0.23 to 0.47 %) - minimum detectable slowdown: 0.449 % (80 % power)"
+            "no significant slowdown of tar by nothing (A/A): 0.12 % (-0.23 to 0.47 %) - up to 0.468 % is possible; minimum detectable slowdown: 0.449 % (80 % power)"
         ),
         "{text}"
     );
@@ -61,6 +62,25 @@ fn the_slowdown_with_its_interval_comes_first() {
     });
     let text = said(&faster);
     assert!(text.contains("tar takes 6.90 % (6.52 to 7.28 %) less time"), "{text}");
+}
+
+#[test]
+fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
+    let waited = |ns: f64| {
+        flat(&with("cost", |c| {
+            for comparison in c.benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
+                let added: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
+                comparison.taken = vec![Taken {
+                    resource: Resource::RunQueue,
+                    before: 0.0,
+                    after: ns * added,
+                    difference: Estimate { value: ns * added, half_width: 0.01 * added },
+                }];
+            }
+        }))
+    };
+    assert!(waited(0.9).contains("it waits for a CPU: run-queue delay"), "{}", waited(0.9));
+    assert!(!waited(0.4).contains("it waits for a CPU"), "{}", waited(0.4));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Launcher {
             word => word.replace("HOST", host),
         });
         let mut command = Command::new(program);
-        command.args(first).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.args(first).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
         if self.stays() {
             // Ctrl-C is not meant for it.
             command.process_group(0);

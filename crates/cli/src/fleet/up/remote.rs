@@ -2,28 +2,35 @@
 //!
 //! All that is secret goes by standard input; a command line can be read by every user of a host.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::Child;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use netfathom_model::plan::as_name;
 use serde::{Deserialize, Serialize};
 
 use super::launcher::Launcher;
-use super::server::{self, Process};
+use super::server::{self, End, Process};
 use crate::fleet::list;
 
 /// Connections at the same time: a server of ssh turns away more (MaxStartups).
 const AT_ONCE: usize = 10;
 const DIRECTORY: &str = "/tmp/netfathom-agent.";
+/// What a host may write before the line of its agent.
+const MOST_BEFORE: u64 = 64 << 10;
+/// Until a launcher that stays has started an agent; a queue of Slurm is not waited for.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
 /// An agent that was started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Agent {
-    host: String,
-    /// Where it lies on that host.
+    pub host: String,
+    /// Where it lies on that host; empty until it has started.
     directory: String,
     pid: u32,
     /// The launcher that stays while it runs.
@@ -32,6 +39,8 @@ pub struct Agent {
 
 /// What goes to each host.
 pub struct Parcel {
+    /// Where what launchers that stay write goes.
+    logs: PathBuf,
     key: Vec<u8>,
     ca: Vec<u8>,
     /// This program, unless the hosts have one.
@@ -51,22 +60,27 @@ impl Parcel {
                 .context("cannot read this program to copy it: name one with --binary")?,
         };
         let (key, ca) = (file(server::AGENT_KEY)?, file(server::CA)?);
-        Ok(Self { key, ca, program, path, url: url.into(), fleet: fleet.into() })
+        Ok(Self { logs: directory.into(), key, ca, program, path, url: url.into(), fleet: fleet.into() })
     }
 
-    /// Runs in the shell of a host. dd reads no byte too many, which head may. Where the agent ends with its shell, that waits
+    /// Runs in the shell of a host. dd reads no byte too many, which head may. What came is counted, as a connection may have
+    /// been cut, and removed where it is not whole. Where the agent ends with its shell, that waits
     /// for SIGUSR1, or for the SIGTERM of `scancel`, and clears up. The agent itself ignores SIGUSR1, which comes to both.
     fn script(&self, name: &str, stays: bool) -> Result<String> {
         let (key, ca) = (self.key.len(), self.ca.len());
+        let all = key + ca + self.program.len();
         let program = match &self.path {
-            Some(path) => format!("p={}; ", shlex::try_quote(path)?),
-            None => "cat > netfathom && chmod 700 netfathom && p=./netfathom && ".into(),
+            Some(path) => format!("p={} && set -- agent.nk ca.pem", shlex::try_quote(path)?),
+            None => {
+                "cat > netfathom && chmod 700 netfathom && p=./netfathom && set -- agent.nk ca.pem netfathom"
+                    .into()
+            }
         };
         Ok(format!(
             "umask 077; d=$(mktemp -d {DIRECTORY}XXXXXXXX) && cd \"$d\" && dd bs=1 count={key} of=agent.nk 2>/dev/null \
-             && dd bs=1 count={ca} of=ca.pem 2>/dev/null && {program}\
+             && dd bs=1 count={ca} of=ca.pem 2>/dev/null && {program} && [ \"$(cat \"$@\" | wc -c)\" -eq {all} ] && \
              {{ trap '' USR1; nohup \"$p\" agent --quiet --nats {url} --nats-ca ca.pem --nats-key agent.nk --fleet {fleet} \
-             --name {name} </dev/null >agent.log 2>&1 & }} && echo \"$d $!\"{wait}",
+             --name {name} </dev/null >agent.log 2>&1 & }} && echo \"$d $!\" || {{ kill $!; rm -rf \"$d\"; exit 1; }} 2>/dev/null{wait}",
             url = shlex::try_quote(&self.url)?,
             fleet = self.fleet,
             wait = if stays { "; trap \"kill $!\" USR1 TERM; wait; wait; rm -rf \"$d\"" } else { "" },
@@ -74,33 +88,65 @@ impl Parcel {
     }
 }
 
-/// Starts an agent on each host, and has each kept at once; those that could not be, with the reason.
+/// Starts an agent on each host, and has what is known of it kept at once; those that could not be, with the reason.
 pub fn start_all(
     launcher: &Launcher,
     hosts: &[String],
     parcel: &Parcel,
-    keep: impl Fn(Agent) -> Result<()> + Sync,
+    keep: impl Fn(&str, Option<Agent>) -> Result<()> + Sync,
 ) -> Vec<(String, String)> {
-    let start = |host: &String| -> Result<Agent, String> {
-        let script =
-            parcel.script(&as_name(list::name_of(host)), launcher.stays()).map_err(|e| e.to_string())?;
-        let mut child = begun(launcher, host, &script, &[&parcel.key, &parcel.ca, &parcel.program])?;
-        let mut said = String::new();
-        if launcher.stays() {
-            // The line comes long before the end. From then on there is nothing to read, and nobody who does.
-            let mut lines = BufReader::new(child.stdout.take().ok_or("no way from its output")?);
-            while lines.read_line(&mut said).is_ok_and(|n| n > 0) {
-                if let Some(agent) = parsed(host, &said) {
-                    return Ok(Agent { launcher: Some(Process::of(child.id())), ..agent });
-                }
-            }
+    let keep = |host: &str, agent| keep(host, agent).map_err(|e| e.to_string());
+    let start = |host: &String| -> Result<(), String> {
+        let name = as_name(list::name_of(host));
+        let script = parcel.script(&name, launcher.stays()).map_err(|e| e.to_string())?;
+        let input = [&parcel.key, &parcel.ca, &parcel.program];
+        if !launcher.stays() {
+            let output = ended(launcher, begun(launcher, host, &script, &input, Stdio::piped())?)?;
+            let agent = parsed(host, &output).ok_or_else(|| {
+                format!(
+                    "its answer is not where its agent lies: {}",
+                    output.lines().last().unwrap_or_default()
+                )
+            })?;
+            return keep(host, Some(agent));
         }
-        said += &ended(launcher, child)?;
-        parsed(host, &said).ok_or_else(|| {
-            format!("it did not say where its agent is, but: {}", said.lines().last().unwrap_or_default())
-        })
+        // A file, as a pipe without a reader would end it at its next word.
+        let log = parcel.logs.join(format!("{name}.log"));
+        let file = File::create(&log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
+        let mut child = begun(launcher, host, &script, &input, file.into())?;
+        let process = Process::of(child.id());
+        let begun = Agent { host: host.clone(), directory: String::new(), pid: 0, launcher: Some(process) };
+        keep(host, Some(begun))?;
+        let output = child.stdout.take().ok_or("no way from its output")?;
+        if let Some(agent) = first_line(host, output) {
+            return keep(host, Some(Agent { launcher: Some(process), ..agent }));
+        }
+        process.end("-USR1").map_err(|e| e.to_string())?;
+        let _ = child.wait();
+        keep(host, None)?;
+        let text = std::fs::read(&log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        Err(format!("{} failed: {}", launcher.program(), text.lines().last().unwrap_or("no output")))
     };
-    failed(each(hosts, |host| keep(start(host)?).map_err(|e| e.to_string())))
+    failed(each(hosts, start))
+}
+
+/// Where the agent lies, by a launcher that stays.
+fn first_line(host: &str, output: ChildStdout) -> Option<Agent> {
+    let (found, agent) = mpsc::channel();
+    let host = host.to_owned();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(output.take(MOST_BEFORE));
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            if let Some(agent) = parsed(&host, &String::from_utf8_lossy(&line)) {
+                let _ = found.send(agent);
+                return;
+            }
+            line.clear();
+        }
+    });
+    agent.recv_timeout(STARTS_WITHIN).ok()
 }
 
 /// Ends agents and removes what they lie in; those where that failed.
@@ -108,16 +154,20 @@ pub fn end_all(launcher: &Launcher, agents: &[Agent]) -> Vec<(String, String)> {
     let ended = each(agents, |agent| {
         let Agent { host, directory, pid, launcher: stays } = agent;
         if let Some(process) = stays {
-            let by_itself = process.end("-USR1").map_err(|e| e.to_string())?;
-            let left = || format!("{} did not end by itself: look for {directory} there", launcher.program());
-            return by_itself.then(String::new).ok_or_else(left);
+            let how = match process.end("-USR1").map_err(|e| e.to_string())? {
+                End::BySignal => return Ok(String::new()),
+                End::Before => "had ended before",
+                End::Killed => "had to be killed",
+            };
+            let directory = if directory.is_empty() { format!("{DIRECTORY}*") } else { directory.clone() };
+            return Err(format!("{} {how}: look for {directory} there", launcher.program()));
         }
         let script = format!(
             "if [ \"$(readlink /proc/{pid}/cwd)\" = {directory} ]; then kill {pid}; i=0; \
              while [ -d /proc/{pid} ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done; kill -9 {pid} 2>/dev/null; fi; \
              rm -rf {directory}"
         );
-        ended(launcher, begun(launcher, host, &script, &[])?)
+        ended(launcher, begun(launcher, host, &script, &[], Stdio::piped())?)
     });
     failed(ended).into_iter().map(|(agent, why)| (agent.host, why)).collect()
 }
@@ -143,9 +193,16 @@ fn each<T: Clone + Sync, R: Send>(
     done
 }
 
-fn begun(launcher: &Launcher, host: &str, script: &str, input: &[&Vec<u8>]) -> Result<Child, String> {
+fn begun(
+    launcher: &Launcher,
+    host: &str,
+    script: &str,
+    input: &[&Vec<u8>],
+    errors: Stdio,
+) -> Result<Child, String> {
     let mut command = launcher.command(host, script)?;
-    let mut child = command.spawn().map_err(|e| format!("cannot run {}: {e}", launcher.program()))?;
+    let mut child =
+        command.stderr(errors).spawn().map_err(|e| format!("cannot run {}: {e}", launcher.program()))?;
     let mut stdin = child.stdin.take().ok_or("no way to its input")?;
     // A command that does not read to its end says why on standard error.
     let _ = input.iter().try_for_each(|bytes| stdin.write_all(bytes));

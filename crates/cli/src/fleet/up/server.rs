@@ -20,12 +20,22 @@ pub const CONTROLLER_KEY: &str = "controller.nk";
 pub const AGENT_KEY: &str = "agent.nk";
 const LOG: &str = "nats.log";
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 /// A process, with what tells it from a later one of the same number.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Process {
     pid: u32,
     started: u64,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was gone already.
+    Before,
+    BySignal,
+    Killed,
 }
 
 impl Process {
@@ -37,20 +47,23 @@ impl Process {
         self.started > 0 && started(self.pid) == Some(self.started)
     }
 
-    /// Ends it, if it is still the same: by this signal, or else by SIGKILL. Whether it ended by the first.
-    pub fn end(self, signal: &str) -> Result<bool> {
-        let until = Instant::now() + STARTS_WITHIN;
-        for signal in [signal, "-KILL"] {
+    /// Ends it, if it is still the same: by this signal, or else by SIGKILL.
+    pub fn end(self, signal: &str) -> Result<End> {
+        for (signal, end) in [(signal, End::BySignal), ("-KILL", End::Killed)] {
             if !self.is_there() {
-                break;
+                return Ok(End::Before);
             }
             let sent = Command::new("kill").args([signal, &self.pid.to_string()]).status();
             sent.context("cannot run kill, which ends what fleet up has started")?;
+            let until = Instant::now() + ENDS_WITHIN;
             while self.is_there() && Instant::now() < until {
                 thread::sleep(Duration::from_millis(20));
             }
+            if !self.is_there() {
+                return Ok(end);
+            }
         }
-        Ok(Instant::now() < until)
+        Ok(End::Killed)
     }
 }
 

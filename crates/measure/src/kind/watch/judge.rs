@@ -17,13 +17,13 @@ const RULES: [Rule<WatchResult>; 10] = [
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
-        "no message came: is this the right port or process, and TCP or UDP? `ss -tunap` lists sockets",
+        "no message came: does a server have that port or process (`ss -tunap`), and did a client speak?",
     ),
     Rule::void(
         0.0,
         |r| flag(r.account.seen == 0 && !r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
-        "no message was sent: is this the right port or process, and TCP? `ss -tnp` lists connections",
+        "no message was sent: is there a connection of that port or process (`ss -tnp`), and did it send?",
     ),
     Rule::void(
         0.0,

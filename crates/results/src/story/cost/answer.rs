@@ -23,6 +23,9 @@ const LONGEST_NAME: usize = 60;
 /// The same in the answer.
 const LONGEST_BRIEF: usize = 22;
 
+/// The same before an interval that must not be cut.
+const LONGEST_BEFORE: usize = 15;
+
 /// Letters of a load in a sentence.
 const LONGEST_LEVEL: usize = 16;
 
@@ -96,7 +99,12 @@ fn compared_as(
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
     match comparison.outcome {
-        Outcome::NoCost => format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent()),
+        Outcome::NoCost => {
+            // The interval is the answer: what is before it is short enough for it.
+            let (name, who) =
+                (shortened(&benchmark.name, longest), shortened(&who, longest.min(LONGEST_BEFORE)));
+            format!("no significant slowdown of {name} by {who}{at}: {}", slow.percent())
+        }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
         }
@@ -115,14 +123,16 @@ fn compared_as(
 fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
         Outcome::CannotTell | Outcome::Faster => None,
-        Outcome::Cost if benchmark.resources.is_empty() => None,
         Outcome::Cost => waited_for_a_cpu(comparison).or_else(|| {
-            let (span, change) = most_taken(benchmark, comparison)?;
+            let (span, change) =
+                most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty())?;
             Some(format!("slowed most: {span}: {}", change.percent()))
         }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
+            let most = slowdown(comparison).ends().map(|ends| ends.1).filter(|most| *most > 0.0);
+            let most = most.map_or_else(String::new, |most| format!("up to {} is possible; ", percent(most)));
+            Some(format!("{most}minimum detectable slowdown: {} (80 % power)", percent(smallest)))
         }
     }
 }
@@ -133,10 +143,12 @@ fn waited_for_a_cpu(comparison: &Comparison) -> Option<String> {
     let waited = of(Resource::RunQueue)?;
     let added_ns: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
     let figure = difference(comparison, waited);
-    if !(figure.beyond_chance() && waited.difference.value > MOST_OF_IT * added_ns) {
+    let own = of(Resource::Cpu);
+    let least_ns = (MOST_OF_IT * added_ns).max(own.map_or(0.0, |own| own.difference.value));
+    if !(figure.beyond_chance() && added_ns > 0.0 && waited.difference.value > least_ns) {
         return None;
     }
-    let own = of(Resource::Cpu).map(|own| difference(comparison, own).amount(Resource::Cpu));
+    let own = own.map(|own| difference(comparison, own).amount(Resource::Cpu));
     let own = own.map_or_else(String::new, |own| format!(", own CPU time {own} more"));
     let delay = figure.amount(Resource::RunQueue);
     Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}"))

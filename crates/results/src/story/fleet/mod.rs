@@ -74,7 +74,10 @@ fn value(test: FleetTest, value: f64) -> String {
 }
 
 fn remarks(result: &FleetResult) -> Vec<String> {
-    let mut remarks: Vec<String> = result.outliers().skip(1).map(|e| sentence(result, e)).collect();
+    let resumed =
+        result.resumed_from.as_ref().map(|id| format!("goes on from {id}: what that run had is part of it"));
+    let others = result.outliers().skip(1).map(|e| sentence(result, e));
+    let mut remarks: Vec<String> = resumed.into_iter().chain(others).collect();
     if let Some(start) = result.start {
         remarks.push(format!(
             "senders started within {} of each other (median of {}; largest {}); {}",

@@ -36,6 +36,8 @@ const FAST_BYTES_PER_S: f64 = 250e6;
 
 /// A call takes as long as moving so much: 1.5 µs a call and 0.43 µs a KiB were seen with TCP over loopback (Linux 6.18).
 const SMALL_BYTES: u64 = 2048;
+/// From here on the call itself is a small part of the time.
+const LARGE_BYTES: u64 = 64 << 10;
 
 /// One thing that may have held it up.
 struct Reason {
@@ -106,7 +108,17 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         (small, said, format!("larger {calls}: -l 64k"))
     } else {
         let said = "no fault found: the CPU of this end is the limit".to_owned();
-        (Cause::Processor, said, format!("larger {calls} (-l 128k) or {otherwise} take less CPU time"))
+        let less = [
+            (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),
+            (!plan.zero_copy && !plan.discard).then(|| otherwise.to_owned()),
+        ];
+        let less: Vec<String> = less.into_iter().flatten().collect();
+        let remedy = match less[..] {
+            [] => "nothing here: a faster CPU".into(),
+            [_] => format!("less CPU time: {}", less[0]),
+            _ => format!("less CPU time: {}", less.join(" or ")),
+        };
+        (Cause::Processor, said, remedy)
     };
     let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
     let is_beside_others = waited_ns as f64 >= LEAST_SHARE * stream.duration_ns as f64;

@@ -3,7 +3,7 @@ use netfathom_model::record::{
     CallTimes, Cause, Explanation, TcpState, TransferEnd, TransferSample, TransferStream,
 };
 
-use super::{Host, explain, explain_all};
+use super::{Host, Reason, choose, explain, explain_all};
 
 mod between;
 mod far_apart;
@@ -188,6 +188,23 @@ fn who_runs_all_the_time_is_not_held_up() {
     let mut short = runs.clone();
     short.samples.truncate(10);
     assert_eq!(sender(&short), Cause::TooShort);
+}
+
+#[test]
+fn a_set_buffer_comes_before_small_writes_unless_it_takes_far_less() {
+    let reason = |cause, share| Reason {
+        cause,
+        share,
+        said: String::new(),
+        evidence: Vec::new(),
+        remedy: String::new(),
+    };
+    let chosen = |buffer, is_set| {
+        choose(vec![reason(Cause::SmallWrites, 0.9), reason(Cause::SendBuffer, buffer)], is_set).cause
+    };
+    assert_eq!(chosen(0.4, true), Cause::SendBuffer);
+    assert_eq!(chosen(0.11, true), Cause::SmallWrites);
+    assert_eq!(chosen(0.4, false), Cause::SmallWrites);
 }
 
 #[test]
