@@ -56,7 +56,7 @@ fn stack_sentence(report: &HostReport) -> String {
         (_, false) => return "netfathom stack cannot measure here: no tap works".into(),
     };
     if works(Topic::Places, &places::lab_name(Family::Ipv4)) {
-        format!("netfathom stack measures in a lab, with {tap}")
+        format!("netfathom stack measures in a lab (two network namespaces), with {tap}")
     } else {
         format!("netfathom stack --loopback measures here, with {tap}")
     }

@@ -48,7 +48,7 @@ fn tracing_remedy(error: &ProbeError, kind: Tracing) -> &'static str {
     match (error.source.is_denied(), may_trace(), kind) {
         (true, false, _) => "run as root, or grant CAP_BPF and CAP_PERFMON to the program",
         (true, true, Tracing::Fentry) => {
-            "use a kernel that allows it to root, as distributions' do; netfathom measures without it"
+            "use a kernel that allows it to root, as distributions' do; without it there is no --tap fentry, which shows more stages"
         }
         (true, true, _) => "lift what confines this process: kernel lockdown, a container or a sandbox",
         (false, _, _) => "use a kernel with CONFIG_BPF_SYSCALL, CONFIG_BPF_EVENTS and CONFIG_DEBUG_INFO_BTF",
