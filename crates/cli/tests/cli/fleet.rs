@@ -1,5 +1,6 @@
 //! Fleets of network namespaces: each a host with an agent, a NATS server at the switch between them.
 
+mod lost;
 mod manifest;
 mod ways;
 

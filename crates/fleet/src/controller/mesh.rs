@@ -30,7 +30,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let first = kept.pairs.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
         self.p.result.planned_pairs = planned as u32;
         for (number, pairs) in rounds.iter().enumerate() {
-            if !self.goes_on(crew) {
+            if !self.goes_on(crew).await {
                 break;
             }
             self.begins("round", number + 1, rounds.len());
@@ -57,7 +57,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(round, ended)));
             self.keep(crew)?;
         }
-        self.goes_on(crew);
+        self.goes_on(crew).await;
         Ok(())
     }
 }

@@ -122,10 +122,10 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     }
 
     /// Whether to go on: not once the user, or the end of the NATS server, has ended it.
-    fn goes_on(&mut self, crew: &Crew) -> bool {
+    async fn goes_on(&mut self, crew: &Crew) -> bool {
         if self.stop.load(Relaxed) {
             self.p.result.cut = Some("the run was ended early".into());
-        } else if let Some(why) = crew.link.cut() {
+        } else if let Some(why) = crew.link.ready().await {
             self.p.result.cut = Some(why);
         }
         self.p.result.cut.is_none()
