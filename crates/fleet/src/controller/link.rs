@@ -114,34 +114,40 @@ impl Link {
         Ok(Arc::new(Self { access, client, base, round, number, waiting, away_since, connects }))
     }
 
-    /// Everyone who answers; all of `expected`, where there are names, need not be waited for longer.
-    pub async fn call(&self, expected: &[String]) -> Result<Vec<Called>, FleetError> {
+    /// Everyone who answers, or all of `expected`, where there are names; and how many answers there was no room for.
+    pub async fn call(&self, expected: &[String]) -> Result<(Vec<Called>, usize), FleetError> {
         let lost = |why: String| FleetError::Lost { url: self.access.shown(), why };
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(|e| lost(e.to_string()))?;
         let hello = self.access.subject("hello");
         let called = self.client.publish_with_reply(hello, inbox, "".into()).await;
         called.map_err(|e| lost(e.to_string()))?;
-        let mut missing: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+        let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+        let mut missing = expected.clone();
         let mut all: BTreeMap<String, Called> = BTreeMap::new();
+        let mut left_out = 0;
         let until = Instant::now() + CALL_WITHIN;
-        while Instant::now() < until && all.len() < MOST_HOSTS as usize {
+        while Instant::now() < until {
             let quiet = if missing.is_empty() { QUIET } else { CALL_WITHIN };
             let Ok(Some(message)) = timeout(quiet.min(until - Instant::now()), answers.next()).await else {
                 break;
             };
-            let Some(called) = called_from(&message.payload) else { continue };
+            let called = called_from(&message.payload);
+            let meant = |called: &Called| expected.is_empty() || expected.contains(called.name.as_str());
+            let Some(called) = called.filter(meant) else { continue };
             missing.remove(called.name.as_str());
             if let Some(twin) = all.get_mut(&called.name) {
                 twin.member = Err("two agents have this name: give one of them another --name".into());
-                continue;
+            } else if all.len() < MOST_HOSTS as usize {
+                all.insert(called.name.clone(), called);
+            } else {
+                left_out += 1;
             }
-            all.insert(called.name.clone(), called);
             if missing.is_empty() && !expected.is_empty() {
                 break;
             }
         }
-        Ok(all.into_values().collect())
+        Ok((all.into_values().collect(), left_out))
     }
 
     /// Sets the agents free for others.
@@ -292,6 +298,7 @@ fn called_from(payload: &[u8]) -> Option<Called> {
             let (theirs, own) = (name.version, wire::VERSION);
             Err(format!("its agent speaks version {theirs}, not {own}: install the same netfathom"))
         }
+        Ok(facts) if facts.incarnation.len() > 64 => Err("its agent is none of netfathom's".into()),
         Ok(facts) => Ok(Member { facts: printable(facts), at: Instant::now(), clock: None }),
         Err(why) => Err(why),
     };
