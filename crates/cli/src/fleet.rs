@@ -114,13 +114,18 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
 }
 
 fn hosts(args: &HostsArgs) -> Result<ExitCode> {
-    let hosts = controller::hosts(&access(&args.who.access)?, &expected(&args.who)?)?;
+    let (hosts, left_out) = controller::hosts(&access(&args.who.access)?, &expected(&args.who)?)?;
     if args.json {
         output::print(&serde_json::to_string(&hosts)?)?;
     } else {
         output::page(&story::fleet::page_of(&hosts), true)?;
     }
-    let whole = hosts.iter().all(|host| host.missing.is_none());
+    if left_out > 0 {
+        output::aside(&format!(
+            "{left_out} more answers are left out: name the hosts that are meant with --hosts FILE"
+        ));
+    }
+    let whole = left_out == 0 && hosts.iter().all(|host| host.missing.is_none());
     Ok(if whole { ExitCode::SUCCESS } else { exit::PARTIAL.into() })
 }
 

@@ -23,6 +23,11 @@ pub enum FleetError {
     NoAgents { fleet: String, url: String },
     #[error("{0} of the hosts answer, and it takes two: {1}")]
     TooFew(usize, String),
+    #[error(
+        "more agents answer than a fleet has hosts, and {0} answers are left out: name the hosts that are meant with \
+         --hosts FILE"
+    )]
+    Crowd(usize),
     #[error("no host {0} in this fleet: netfathom fleet hosts lists those that answer")]
     NoHost(String),
     #[error("cannot start the runtime of the NATS client: {0}; free memory or raise the limit of threads")]

@@ -157,7 +157,7 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<Exi
     }
     let until = Instant::now() + Duration::from_nanos(args.wait);
     loop {
-        let hosts = controller::hosts(&state.access(), &state.hosts)?;
+        let (hosts, _) = controller::hosts(&state.access(), &state.hosts)?;
         let missing = hosts.iter().filter(|host| host.missing.is_some()).count();
         let all_came = missing + state.agents.len() <= state.hosts.len();
         if all_came || Instant::now() > until {

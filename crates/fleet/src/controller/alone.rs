@@ -24,7 +24,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let parts: Vec<&[String]> =
             names.chunks(plan.parallel.map_or(names.len(), |n| n as usize).max(1)).collect();
         for (number, part) in parts.iter().enumerate() {
-            if !self.goes_on(crew) {
+            if !self.goes_on(crew).await {
                 break;
             }
             self.begins("hosts", number + 1, parts.len());

@@ -30,6 +30,8 @@ const ORDER_NS: u64 = 10_000_000_000;
 const LOOK: Duration = Duration::from_millis(400);
 /// A server that was away for so long does not come back in time.
 const AWAY: Duration = Duration::from_secs(3);
+/// When it is back, agents have so long to come back too: several of their attempts.
+const BACK: Duration = Duration::from_millis(1500);
 
 /// An agent that takes part.
 #[derive(Clone, Debug)]
@@ -86,6 +88,8 @@ pub struct Link {
     number: AtomicU64,
     waiting: Arc<Waiting>,
     away_since: Mutex<Option<Instant>>,
+    /// How often it had connected when the round began: if it does anew, messages of this round are lost.
+    connects: AtomicU64,
 }
 
 /// What agents of every version say.
@@ -105,38 +109,45 @@ impl Link {
         tokio::spawn(hear(reports, Arc::clone(&waiting)));
         tokio::spawn(beat(client.clone(), access.subject("beat"), base.clone()));
         let (round, number) = (AtomicU64::new(0), AtomicU64::new(0));
-        let access = access.clone();
-        Ok(Arc::new(Self { access, client, base, round, number, waiting, away_since: Mutex::default() }))
+        let connects = AtomicU64::new(connects(&client));
+        let (access, away_since) = (access.clone(), Mutex::default());
+        Ok(Arc::new(Self { access, client, base, round, number, waiting, away_since, connects }))
     }
 
-    /// Everyone who answers; all of `expected`, where there are names, need not be waited for longer.
-    pub async fn call(&self, expected: &[String]) -> Result<Vec<Called>, FleetError> {
+    /// Everyone who answers, or all of `expected`, where there are names; and how many answers there was no room for.
+    pub async fn call(&self, expected: &[String]) -> Result<(Vec<Called>, usize), FleetError> {
         let lost = |why: String| FleetError::Lost { url: self.access.shown(), why };
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(|e| lost(e.to_string()))?;
         let hello = self.access.subject("hello");
         let called = self.client.publish_with_reply(hello, inbox, "".into()).await;
         called.map_err(|e| lost(e.to_string()))?;
-        let mut missing: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+        let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+        let mut missing = expected.clone();
         let mut all: BTreeMap<String, Called> = BTreeMap::new();
+        let mut left_out = 0;
         let until = Instant::now() + CALL_WITHIN;
-        while Instant::now() < until && all.len() < MOST_HOSTS as usize {
+        while Instant::now() < until {
             let quiet = if missing.is_empty() { QUIET } else { CALL_WITHIN };
             let Ok(Some(message)) = timeout(quiet.min(until - Instant::now()), answers.next()).await else {
                 break;
             };
-            let Some(called) = called_from(&message.payload) else { continue };
+            let called = called_from(&message.payload);
+            let meant = |called: &Called| expected.is_empty() || expected.contains(called.name.as_str());
+            let Some(called) = called.filter(meant) else { continue };
             missing.remove(called.name.as_str());
             if let Some(twin) = all.get_mut(&called.name) {
                 twin.member = Err("two agents have this name: give one of them another --name".into());
-                continue;
+            } else if all.len() < MOST_HOSTS as usize {
+                all.insert(called.name.clone(), called);
+            } else {
+                left_out += 1;
             }
-            all.insert(called.name.clone(), called);
             if missing.is_empty() && !expected.is_empty() {
                 break;
             }
         }
-        Ok(all.into_values().collect())
+        Ok((all.into_values().collect(), left_out))
     }
 
     /// Sets the agents free for others.
@@ -148,7 +159,22 @@ impl Link {
 
     /// From now on orders are of another round, which ends what is left of the one before.
     pub fn next_round(&self) {
+        self.connects.store(connects(&self.client), Relaxed);
         self.round.fetch_add(1, Relaxed);
+    }
+
+    /// Waits until the server is there, and the agents are if it was away; why nothing more can come.
+    pub async fn ready(&self) -> Option<String> {
+        while self.client.connection_state() != State::Connected {
+            if let Some(why) = self.cut() {
+                return Some(why);
+            }
+            sleep(BEAT).await;
+        }
+        if self.was_away().is_some() {
+            sleep(BACK).await;
+        }
+        None
     }
 
     pub async fn order(&self, to: &Member, task: Task) -> Result<Started, Miss> {
@@ -171,7 +197,7 @@ impl Link {
             Ok(Ok(message)) => {
                 wire::read::<Answer>(&message.payload, wire::MOST_ORDER_BYTES).map_err(Miss::Failed)
             }
-            Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => Err(gone()),
+            Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => Err(self.gone()),
             Ok(Err(error)) => Err(Miss::Failed(format!("the order could not be given: {error}"))),
             Err(_) => Err(self.silent(ANSWER_WITHIN)),
         };
@@ -209,12 +235,12 @@ impl Link {
 
     /// Whether an agent is there, and the same as before.
     async fn is_there(&self, member: &Member) -> Result<(), Miss> {
-        if let Some(why) = self.cut() {
+        if let Some(why) = self.cut().or_else(|| self.was_away()) {
             return Err(Miss::Failed(why));
         }
         let subject = self.access.subject(&format!("who.{}", member.facts.name));
         match timeout(ANSWER_WITHIN, self.client.request(subject, "".into())).await {
-            Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => Err(gone()),
+            Ok(Err(error)) if error.kind() == RequestErrorKind::NoResponders => Err(self.gone()),
             Ok(Ok(message)) => match wire::read::<Facts>(&message.payload, wire::MOST_ORDER_BYTES) {
                 Ok(facts) if facts.incarnation != member.facts.incarnation => {
                     Err(Miss::Gone("its agent was started anew while it took part".into()))
@@ -227,10 +253,22 @@ impl Link {
     }
 
     fn silent(&self, within: Duration) -> Miss {
-        match self.cut() {
-            Some(why) => Miss::Failed(why),
-            None => Miss::Gone(format!("its agent did not answer within {:.0} s", within.as_secs_f64())),
-        }
+        self.missing(format!("its agent did not answer within {:.0} s", within.as_secs_f64()))
+    }
+
+    fn gone(&self) -> Miss {
+        self.missing("its agent is gone".into())
+    }
+
+    /// Of an agent that cannot be heard: it is gone, unless the server was.
+    fn missing(&self, why: String) -> Miss {
+        self.cut().or_else(|| self.was_away()).map_or(Miss::Gone(why), Miss::Failed)
+    }
+
+    /// Why what belongs to this round may be lost.
+    fn was_away(&self) -> Option<String> {
+        let away = connects(&self.client) != self.connects.load(Relaxed);
+        away.then(|| format!("the NATS server {} was away meanwhile", self.access.shown()))
     }
 
     /// Why nothing more can come, if the server is away for long.
@@ -249,8 +287,8 @@ impl Link {
     }
 }
 
-fn gone() -> Miss {
-    Miss::Gone("its agent is gone".into())
+fn connects(client: &Client) -> u64 {
+    client.statistics().connects.load(Relaxed)
 }
 
 fn called_from(payload: &[u8]) -> Option<Called> {
@@ -260,6 +298,7 @@ fn called_from(payload: &[u8]) -> Option<Called> {
             let (theirs, own) = (name.version, wire::VERSION);
             Err(format!("its agent speaks version {theirs}, not {own}: install the same netfathom"))
         }
+        Ok(facts) if facts.incarnation.len() > 64 => Err("its agent is none of netfathom's".into()),
         Ok(facts) => Ok(Member { facts: printable(facts), at: Instant::now(), clock: None }),
         Err(why) => Err(why),
     };

@@ -22,7 +22,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let done = if kept.iter().all(|step| step.sustained) { kept.len() } else { usize::MAX };
         for (number, &rate_per_s) in plan.rates_per_s.iter().enumerate().skip(done) {
             let senders: Vec<String> = crew.members.keys().filter(|name| **name != to).cloned().collect();
-            if !self.goes_on(crew) || senders.is_empty() || !crew.members.contains_key(&to) {
+            if !self.goes_on(crew).await || senders.is_empty() || !crew.members.contains_key(&to) {
                 break;
             }
             self.begins("step", number + 1, plan.rates_per_s.len());
@@ -47,7 +47,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                 break;
             }
         }
-        self.goes_on(crew);
+        self.goes_on(crew).await;
         Ok(())
     }
 }

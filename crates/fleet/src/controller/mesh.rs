@@ -40,7 +40,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let planned = known.len() + rounds.iter().map(Vec::len).sum::<usize>();
         self.p.result.planned_pairs = planned as u32;
         for (number, pairs) in rounds.iter().enumerate() {
-            if !self.goes_on(crew) {
+            if !self.goes_on(crew).await {
                 break;
             }
             self.begins("round", number + 1, rounds.len());
@@ -67,7 +67,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(round, ended)));
             self.keep(crew)?;
         }
-        self.goes_on(crew);
+        self.goes_on(crew).await;
         Ok(())
     }
 }

@@ -35,14 +35,14 @@ pub(crate) fn drawn() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The hosts of a fleet, by name; those of `expected` that do not answer are missing.
-pub fn hosts(access: &Access, expected: &[String]) -> Result<Vec<FleetHost>, FleetError> {
+/// The hosts of a fleet, by name; those of `expected` that do not answer are missing. And how many answers are left out.
+pub fn hosts(access: &Access, expected: &[String]) -> Result<(Vec<FleetHost>, usize), FleetError> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut crew = Crew::call(access, expected).await?;
         crew.compare_clocks(&AtomicBool::new(false)).await;
         crew.link.release().await;
-        Ok(crew.hosts.into_values().collect())
+        Ok((crew.hosts.into_values().collect(), crew.left_out))
     })
 }
 
@@ -67,6 +67,9 @@ pub fn run(
             None => (nothing(plan), plan.hosts.clone()),
         };
         let mut crew = Crew::call(access, &expected).await?;
+        if crew.left_out > 0 {
+            return Err(FleetError::Crowd(crew.left_out).into());
+        }
         crew.remember(&kept.hosts);
         let needed = if plan.test.is_mesh() || plan.test == FleetTest::Load { 2 } else { 1 };
         if crew.members.len() < needed {
@@ -123,10 +126,10 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     }
 
     /// Whether to go on: not once the user, or the end of the NATS server, has ended it.
-    fn goes_on(&mut self, crew: &Crew) -> bool {
+    async fn goes_on(&mut self, crew: &Crew) -> bool {
         if self.stop.load(Relaxed) {
             self.p.result.cut = Some("the run was ended early".into());
-        } else if let Some(why) = crew.link.cut() {
+        } else if let Some(why) = crew.link.ready().await {
             self.p.result.cut = Some(why);
         }
         self.p.result.cut.is_none()
@@ -145,16 +148,18 @@ struct Crew {
     link: Arc<Link>,
     members: BTreeMap<String, Member>,
     hosts: BTreeMap<String, FleetHost>,
+    /// Answers that there was no room for.
+    left_out: usize,
 }
 
 impl Crew {
     async fn call(access: &Access, expected: &[String]) -> Result<Self, FleetError> {
         let link = Link::open(access).await?;
-        let mut all = link.call(expected).await?;
+        let (mut all, mut left_out) = link.call(expected).await?;
         if all.iter().any(|called| called.member.as_ref().is_ok_and(|member| member.facts.busy)) {
             // A controller that was killed: its agents find that out, and are free.
             tokio::time::sleep(LEASE).await;
-            all = link.call(expected).await?;
+            (all, left_out) = link.call(expected).await?;
         }
         let mut members = BTreeMap::new();
         let mut hosts: BTreeMap<String, FleetHost> = expected
@@ -162,9 +167,6 @@ impl Crew {
             .map(|name| (name.clone(), absent(name, "no agent of this name answers")))
             .collect();
         for called in all {
-            if !expected.is_empty() && !hosts.contains_key(&called.name) {
-                continue;
-            }
             let host = match called.member {
                 Ok(member) if member.facts.busy => {
                     absent(&called.name, "its agent takes part in the measurement of another controller")
@@ -184,7 +186,7 @@ impl Crew {
         if hosts.is_empty() {
             return Err(FleetError::NoAgents { fleet: access.fleet.clone(), url: access.shown() });
         }
-        Ok(Self { link, members, hosts })
+        Ok(Self { link, members, hosts, left_out })
     }
 
     /// What an earlier run knew of hosts that do not answer now.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use netfathom_model::record::FleetClock;
@@ -15,6 +15,8 @@ const LEAD: Duration = Duration::from_millis(450);
 const LEAD_OF_EACH: Duration = Duration::from_millis(5);
 /// After the time of a task, for what is under way and for the report.
 const AFTER: Duration = Duration::from_secs(8);
+/// So long in all, agents that do not compare their clocks are waited for.
+const IN_VAIN: Duration = Duration::from_secs(10);
 
 /// What one sender is to do with one receiver.
 pub struct Pairing {
@@ -46,15 +48,21 @@ impl Crew {
         let with = SocketAddr::new(first.facts.address, port);
         let others: Vec<_> = self.members.values().skip(1).cloned().collect();
         // A few at a time: exchanges that wait for each other have long round trips.
+        let mut in_vain = Duration::ZERO;
         for some in others.chunks(4) {
-            if stop.load(Relaxed) {
+            if stop.load(Relaxed) || in_vain > IN_VAIN {
                 return;
             }
+            let began = Instant::now();
             let compared = join_all(some.iter().map(|member| async {
                 let started = self.link.order(member, Task::Compare { with }).await?;
                 self.link.outcome(member, started, AFTER).await
             }));
-            for (member, outcome) in some.iter().zip(compared.await) {
+            let compared = compared.await;
+            if compared.iter().any(Result::is_err) {
+                in_vain += began.elapsed();
+            }
+            for (member, outcome) in some.iter().zip(compared) {
                 match outcome {
                     Ok(Outcome::Clock { offset_ns, bound_ns }) => {
                         self.set_clock(&member.facts.name, FleetClock { offset_ns, bound_ns });

@@ -1,0 +1,216 @@
+//! A client of the NATS server that speaks its protocol, and means no good.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_testkit::{Star, alone, needs_root};
+use serde_json::{Value, json};
+
+use super::{Fleet, PORT, has_nats};
+use crate::child::{Ended, end, until};
+
+const FAKES: usize = 10_000;
+/// What a fleet has at most.
+const MOST_HOSTS: usize = 4096;
+/// What a process may grow by, of the hundreds of megabytes that come.
+const MOST_GROWN_KB: u64 = 64 << 10;
+
+struct Client {
+    stream: TcpStream,
+    reader: BufReader<TcpStream>,
+}
+
+struct Message {
+    subject: String,
+    reply: Option<String>,
+    payload: Vec<u8>,
+}
+
+impl Client {
+    fn connect(fleet: &Fleet, subjects: &[&str]) -> Self {
+        let to = || TcpStream::connect((Star::hub_address(), PORT)).unwrap();
+        let stream = fleet.star.hub.run(to).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let reader = BufReader::new(stream.try_clone().unwrap());
+        let mut client = Self { stream, reader };
+        let mut said = String::from("CONNECT {\"verbose\":false}\r\n");
+        for (number, subject) in subjects.iter().enumerate() {
+            let _ = write!(said, "SUB netfathom.default.{subject} {number}\r\n");
+        }
+        client.say(said.as_bytes());
+        client
+    }
+
+    fn say(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    fn publish(&mut self, subject: &str, reply: &str, payload: &[u8]) {
+        let mut bytes = format!("PUB {subject} {reply} {}\r\n", payload.len()).into_bytes();
+        bytes.extend_from_slice(payload);
+        bytes.extend_from_slice(b"\r\n");
+        self.say(&bytes);
+    }
+
+    /// The next message, unless none comes until then.
+    fn next(&mut self, stop: &AtomicBool) -> Option<Message> {
+        let mut line = String::new();
+        while !stop.load(Relaxed) {
+            match self.reader.read_line(&mut line) {
+                Ok(0) => panic!("the server has closed the connection"),
+                Ok(_) => {}
+                Err(_) => continue,
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if words.first() == Some(&"PING") {
+                self.say(b"PONG\r\n");
+            } else if words.first() == Some(&"MSG") {
+                let mut payload = vec![0; words.last().unwrap().parse::<usize>().unwrap() + 2];
+                let mut at = 0;
+                while at < payload.len() {
+                    at += self.reader.read(&mut payload[at..]).unwrap_or(0);
+                }
+                payload.truncate(at - 2);
+                let reply = (words.len() == 5).then(|| words[3].to_owned());
+                return Some(Message { subject: words[1].to_owned(), reply, payload });
+            }
+            line.clear();
+        }
+        None
+    }
+
+    fn garbage(&mut self, subject: &str) {
+        let deep = "[".repeat(100_000);
+        let long = format!("{{\"session\":\"{}\"}}", "x".repeat(900_000));
+        for payload in ["", "{}", "\u{0}\u{1}", "{\"version\":1}", "null", &deep, &long] {
+            self.publish(subject, "netfathom.nowhere", payload.as_bytes());
+        }
+    }
+}
+
+/// The most memory that a process has had.
+fn most_kb(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find(|line| line.starts_with("VmHWM"))?.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// What comes of a command, and the most memory that it has had.
+fn watched(fleet: &Fleet, args: &str) -> (Ended, u64) {
+    let child = fleet.start_command(args);
+    let pid = child.id();
+    let most = thread::spawn(move || {
+        let mut most = 0;
+        // A process that has ended has none.
+        while let Some(now) = most_kb(pid) {
+            most = now.max(most);
+            thread::sleep(Duration::from_millis(2));
+        }
+        most
+    });
+    (end(child), most.join().unwrap())
+}
+
+/// Answers a call for hosts as 10,000 of them, which take no order, with garbage between.
+fn crowd(client: &mut Client, stop: &AtomicBool) {
+    while let Some(message) = client.next(stop) {
+        // A controller's: agents are called by garbage too.
+        let Some(reply) = message.reply.filter(|reply| reply.starts_with("_INBOX")) else { continue };
+        if !message.subject.ends_with(".hello") {
+            continue;
+        }
+        for fake in 0..FAKES {
+            let facts = json!({
+                "version": 1, "name": format!("fake{fake:05}"), "incarnation": "0", "labels": {}, "tool": "none",
+                "kernel": "none", "cpus": 1, "address": "10.78.0.254", "now_utc_ns": 0, "lacks": [], "busy": false,
+            });
+            client.publish(&reply, "netfathom.nowhere", facts.to_string().as_bytes());
+            if fake % 500 == 0 {
+                client.garbage(&reply);
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_fake_agents_are_left_out_and_harm_nobody() {
+    needs_root!();
+    if !has_nats("cli::fleet::hostile::ten_thousand_fake_agents_are_left_out_and_harm_nobody") {
+        return;
+    }
+    let _alone = alone();
+    let fleet = Fleet::start(2);
+    let names = fleet.names(2);
+    let (_, alone_kb) = watched(&fleet, "fleet hosts");
+    let agent_kb = || fleet.agents.iter().map(|agent| most_kb(agent.id()).unwrap()).max().unwrap();
+    let before_kb = agent_kb();
+    let mut client = Client::connect(&fleet, &["hello", "order.*"]);
+    for subject in ["hello", "who.c00", "order.c00", "beat"] {
+        client.garbage(&format!("netfathom.default.{subject}"));
+    }
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| crowd(&mut client, &stop));
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let (hosts, crowded_kb) = watched(&fleet, "fleet hosts --json");
+            let listed: Value = serde_json::from_str(&hosts.out).expect(&hosts.err);
+            assert_eq!((hosts.status, listed.as_array().unwrap().len()), (5, MOST_HOSTS), "{}", hosts.err);
+            assert!(hosts.err.contains("more answers are left out"), "{}", hosts.err);
+            let left_out: usize = hosts.err.split_whitespace().next().unwrap().parse().unwrap();
+            assert!(left_out >= FAKES - MOST_HOSTS, "{left_out}");
+            // Nothing is measured with whoever comes first; hosts that are named are found in the crowd.
+            let mesh = fleet.run("fleet mesh throughput --time 200ms");
+            assert!(mesh.status == 1 && mesh.err.contains("answers are left out"), "{}", mesh.err);
+            let mesh = fleet.run(&format!("fleet mesh throughput --time 200ms --hosts {names}"));
+            assert_eq!(mesh.status, 0, "{}\n{}", mesh.out, mesh.err);
+            let grown_kb = (crowded_kb - alone_kb, agent_kb() - before_kb);
+            eprintln!("grown: fleet hosts {} KB, an agent {} KB", grown_kb.0, grown_kb.1);
+            assert!(grown_kb.0 < MOST_GROWN_KB && grown_kb.1 < MOST_GROWN_KB, "{grown_kb:?}");
+        }));
+        stop.store(true, Relaxed);
+        done.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
+    });
+}
+
+#[test]
+fn an_order_that_is_sent_again_or_from_the_future_is_refused() {
+    needs_root!();
+    if !has_nats("cli::fleet::hostile::an_order_that_is_sent_again_or_from_the_future_is_refused") {
+        return;
+    }
+    let _alone = alone();
+    let fleet = Fleet::start(2);
+    let mut spy = Client::connect(&fleet, &["order.*"]);
+    assert_eq!(fleet.run("fleet mesh throughput --time 200ms").status, 0);
+    let mut client = Client::connect(&fleet, &["nowhere"]);
+    let (stop, orders) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while let Some(message) = spy.next(&stop) {
+                orders.lock().unwrap().push(message);
+            }
+        });
+        until("the last order", || (orders.lock().unwrap().len() >= 6).then_some(()));
+        stop.store(true, Relaxed);
+    });
+    let mut refusal = |subject: &str, order: &[u8]| {
+        client.publish(subject, "netfathom.default.nowhere", order);
+        let answer: Value =
+            serde_json::from_slice(&client.next(&AtomicBool::new(false)).unwrap().payload).unwrap();
+        answer["refused"]["why"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    for message in orders.into_inner().unwrap() {
+        let again = refusal(&message.subject, &message.payload);
+        assert!(again.contains("a session that is over"), "{again}");
+        // The same as another controller would give it, in an hour.
+        let mut order: Value = serde_json::from_slice(&message.payload).unwrap();
+        order["session"] = "another.1".into();
+        order["expires_utc_ns"] = (order["expires_utc_ns"].as_u64().unwrap() + 3_600_000_000_000).into();
+        let early = refusal(&message.subject, order.to_string().as_bytes());
+        assert!(early.contains("from the future"), "{early}");
+    }
+}

@@ -1,0 +1,130 @@
+//! What goes away in the middle of a mesh: agents, by chance, and the NATS server.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::record::{FleetResult, Measured};
+use netfathom_testkit::{alone, needs_root};
+
+use super::{Fleet, has_nats, name, result, serve};
+use crate::child::{end, only_run, record, until};
+
+/// Waits until a mesh that goes on has measured some pairs.
+fn measured(into: &std::path::Path, pairs: usize) {
+    std::fs::create_dir_all(into).unwrap();
+    let so_far = || record(into).and_then(|record| Some(FleetResult::of(&record.measurement)?.pairs.len()));
+    until("pairs", || so_far().filter(|&so_far| so_far >= pairs));
+}
+
+/// Processes in the network namespace of a host.
+fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
+    let inode = |path: &str| Some(std::fs::metadata(path).ok()?.ino());
+    let own = fleet.star.hosts[place].run(|| inode("/proc/thread-self/ns/net")).unwrap();
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| inode(&format!("/proc/{pid}/ns/net")) == own).collect()
+}
+
+/// Sockets of a host that wait for someone: of TCP in state LISTEN, of UDP all.
+fn waiting(fleet: &Fleet, place: usize) -> usize {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap();
+    let (tcp, udp) = fleet.star.hosts[place].run(|| (read("tcp"), read("udp"))).unwrap();
+    let listens = |line: &&str| line.split_whitespace().nth(3) == Some("0A");
+    tcp.lines().filter(listens).count() + udp.lines().skip(1).count()
+}
+
+/// Named network namespaces, and what netfathom has in the directory for temporary files.
+fn places() -> BTreeSet<std::path::PathBuf> {
+    let named = std::fs::read_dir("/run/netns").into_iter().flatten();
+    let temporary = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten();
+    let own = |path: &std::path::PathBuf| path.to_string_lossy().contains("netfathom");
+    let temporary = temporary.map(|e| e.unwrap().path()).filter(own);
+    named.map(|e| e.unwrap().path()).chain(temporary).collect()
+}
+
+#[test]
+fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
+    const HOSTS: u8 = 12;
+    needs_root!();
+    if !has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
+        return;
+    }
+    let _alone = alone();
+    let seed = std::fs::read("/proc/sys/kernel/random/uuid").unwrap();
+    let mut order: Vec<u8> = (0..HOSTS).collect();
+    order.sort_by_key(|place| (u32::from(seed[usize::from(*place)]), *place));
+    let mut chosen = order[..usize::from(HOSTS / 4)].to_vec();
+    chosen.sort_unstable();
+    eprintln!("seed {}: {chosen:?} are killed", String::from_utf8_lossy(&seed).trim());
+
+    let before = places();
+    let mut fleet = Fleet::start(HOSTS);
+    let (names, into) = (fleet.names(HOSTS), fleet.dir.path().join("killed"));
+    let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
+    let running = fleet.start_command(&args);
+    measured(&into, 2 * usize::from(HOSTS / 2));
+    for &place in &chosen {
+        fleet.agents[usize::from(place)].kill().unwrap();
+        fleet.agents[usize::from(place)].wait().unwrap();
+    }
+    let ended = end(running);
+    let result = result(&into);
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    let there = HOSTS - HOSTS / 4;
+    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {HOSTS}")), "{}", ended.out);
+    let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
+    let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
+    assert_eq!(missing, killed, "{}", ended.out);
+    let said = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in &killed {
+        assert!(said.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
+    }
+    // Whoever is there has all its pairs with the others.
+    let is_there = |name: &String| !killed.contains(name);
+    let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
+    assert_eq!(among, usize::from(there) * usize::from(there - 1), "{:#?}", result.pairs);
+
+    for place in 0..usize::from(HOSTS) {
+        let agent = fleet.agents[place].id();
+        let expected = if chosen.contains(&(place as u8)) { vec![] } else { vec![agent] };
+        assert_eq!(processes(&fleet, place), expected, "{}", name(place as u8));
+        until("an agent without tasks", || (waiting(&fleet, place) == 0).then_some(()));
+    }
+    drop(fleet);
+    assert_eq!(places(), before);
+}
+
+#[test]
+fn a_run_outlives_a_server_that_is_started_anew() {
+    needs_root!();
+    if !has_nats("cli::fleet::lost::a_run_outlives_a_server_that_is_started_anew") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(4);
+    let (into, whole) = (fleet.dir.path().join("cut"), fleet.dir.path().join("whole"));
+    let running = fleet.start_command(&format!("fleet mesh throughput --time 1s --out {}", into.display()));
+    measured(&into, 2);
+    // Receivers of the round that has begun.
+    let busy = |fleet: &Fleet| (0..4).map(|place| waiting(fleet, place)).sum::<usize>() > 0;
+    until("the next round", || busy(&fleet).then_some(()));
+    fleet.server.kill().unwrap();
+    fleet.server.wait().unwrap();
+    thread::sleep(Duration::from_millis(1500));
+    fleet.server = serve(&fleet.star);
+    let ended = end(running);
+    let result = result(&into);
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    let measured = result.measured().count();
+    assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{}", ended.out);
+    let said = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("the NATS server nats://10.78.0.254:4222 was away"), "{}", ended.out);
+    assert!(result.hosts.iter().all(|host| host.missing.is_none()), "{:#?}", result.hosts);
+    // All but what was under way.
+    assert!(result.pairs.len() == 12 && (8..12).contains(&measured), "{measured}: {:#?}", result.pairs);
+
+    let run = only_run(&into);
+    let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), whole.display()));
+    assert_eq!((ended.status, super::result(&whole).measured().count()), (0, 12), "{}", ended.out);
+}
