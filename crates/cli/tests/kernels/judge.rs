@@ -114,7 +114,7 @@ fn stages(seen: &Seen) -> Vec<String> {
     }
     let names = ["stack-quick", "stack-both", "stack-ipv6", "stack-loopback"];
     let was_run = |name: &&str| runs().iter().any(|run| run.name == **name);
-    let of_bpf = names.iter().copied().filter(|name| was_run(&name)).map(|name| (name, "bpf"));
+    let of_bpf = names.iter().copied().filter(|name| was_run(name)).map(|name| (name, "bpf"));
     for (name, tap) in of_bpf.chain(has_functions.then_some(("stack-fentry", "fentry"))) {
         let result = seen.result(name);
         if result["tap"] != tap {
