@@ -39,7 +39,7 @@ fn made(at: &Path) -> Result<PathBuf, String> {
 
 fn succeeded(command: &mut Command, what: &str) -> Result<(), String> {
     let output = command.output().map_err(|e| format!("{what} ({e})"))?;
-    let told = String::from_utf8_lossy(&output.stderr);
-    let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     if output.status.success() { Ok(()) } else { Err(format!("{what} ({last})")) }
 }

@@ -232,7 +232,7 @@ fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) 
     format!("round {} of {}, {}: {words}{left}", round + 1, rounds, ["A", "B"][side])
 }
 
-/// How the same is told once more.
+/// The command that compares the same runs again.
 pub fn again(taken: &RoundsTaken) -> String {
     let quoted = |name: &str| shlex::try_quote(name).map_or_else(|_| name.into(), Into::<String>::into);
     let pairs = taken.pairs.iter().map(|(a, b)| format!(" \\\n  {} {}", quoted(&a.name), quoted(&b.name)));

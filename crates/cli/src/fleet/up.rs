@@ -92,6 +92,10 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
         output::complain(&anyhow::anyhow!("--fleet has 1 to 64 letters, digits, `-` and `_`"));
         return Ok(exit::USAGE.into());
     }
+    if args.via == Via::None && args.command.is_some() {
+        output::complain(&anyhow::anyhow!("--via none runs no command on hosts: leave --command out"));
+        return Ok(exit::USAGE.into());
+    }
     let hosts = list::read_hosts(&args.hosts)?;
     if State::read(&args.fleet)?.is_some() {
         bail!(

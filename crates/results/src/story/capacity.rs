@@ -40,8 +40,7 @@ impl Story for CapacityResult {
         let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
             return "no rate was sustained".into();
         };
-        let rate =
-            range(row).unwrap_or_else(|| number::bare_rate_interval(most.mean_per_s, most.half_width_per_s));
+        let rate = sustained(row, &most);
         let with = counted(row.workers, &format!("{} worker", row.engine.name()));
         let most = format!("Sends {rate} {tcp}messages/s with {with}");
         match (row.blocking_per_s, row.engine.passes_stack()) {
@@ -139,6 +138,15 @@ fn bounded(b: &Bounded) -> String {
     number::rate_interval(b.mean_per_s, b.half_width_per_s)
 }
 
+fn bare(b: &Bounded) -> String {
+    number::bare_rate_interval(b.mean_per_s, b.half_width_per_s)
+}
+
+/// What a row sustains, in the answer and in the table; of two searches both.
+fn sustained(row: &CapacityRow, b: &Bounded) -> String {
+    range(row).unwrap_or_else(|| bare(b))
+}
+
 /// From the least to the most that two searches found: too few for an interval.
 fn range(row: &CapacityRow) -> Option<String> {
     let found: Vec<f64> = row.searches.iter().filter_map(|search| search.sustained_per_s).collect();
@@ -162,13 +170,11 @@ fn rows(page: &mut Page, result: &CapacityResult) {
         ("on\nschedule", Align::Right),
         ("sent\nunpaced", Align::Right),
     ]);
-    let cell = |b: &Option<Bounded>| {
-        b.map_or_else(|| "-".into(), |b| number::bare_rate_interval(b.mean_per_s, b.half_width_per_s))
-    };
+    let cell = |b: &Option<Bounded>| b.map_or_else(|| "-".into(), |b| bare(&b));
     for row in &result.rows {
         table.row(&[
             short_name(row),
-            range(row).unwrap_or_else(|| cell(&row.sustained_per_s)),
+            row.sustained_per_s.map_or_else(|| "-".into(), |b| sustained(row, &b)),
             cell(&row.blocking_per_s),
             cell(&row.capacity_per_s),
             // No search stands behind a burst: what matters is how far off the others are.

@@ -16,6 +16,14 @@ fn a_report_complains_of_nothing_and_asks_for_nothing() {
 }
 
 #[test]
+fn where_no_script_runs_the_main_tables_are_text() {
+    let html = render(&hostile()).unwrap();
+    let text = html.split_once("<noscript>").unwrap().1.split_once("</noscript>").unwrap().0;
+    let rows = ["stage", "total", "share"];
+    assert!(rows.iter().all(|row| text.contains(row)) && !text.contains("<img"), "{text}");
+}
+
+#[test]
 fn a_foreign_script_is_refused_by_the_policy() {
     let Some(mut shown) = show("policy", &fixture()) else { return };
     shown.page.eval(

@@ -63,6 +63,10 @@ impl Parcel {
         Ok(Self { logs: directory.into(), key, ca, program, path, url: url.into(), fleet: fleet.into() })
     }
 
+    fn input(&self) -> [&Vec<u8>; 3] {
+        [&self.key, &self.ca, &self.program]
+    }
+
     /// Runs in the shell of a host. dd reads no byte too many, which head may. What came is counted, as a connection may have
     /// been cut, and removed where it is not whole. Where the agent ends with its shell, that waits
     /// for SIGUSR1, or for the SIGTERM of `scancel`, and clears up. The agent itself ignores SIGUSR1, which comes to both.
@@ -96,39 +100,48 @@ pub fn start_all(
     keep: impl Fn(&str, Option<Agent>) -> Result<()> + Sync,
 ) -> Vec<(String, String)> {
     let keep = |host: &str, agent| keep(host, agent).map_err(|e| e.to_string());
-    let start = |host: &String| -> Result<(), String> {
+    failed(each(hosts, |host| {
         let name = as_name(list::name_of(host));
         let script = parcel.script(&name, launcher.stays()).map_err(|e| e.to_string())?;
-        let input = [&parcel.key, &parcel.ca, &parcel.program];
-        if !launcher.stays() {
-            let output = ended(launcher, begun(launcher, host, &script, &input, Stdio::piped())?)?;
-            let agent = parsed(host, &output).ok_or_else(|| {
-                format!(
-                    "its answer is not where its agent lies: {}",
-                    output.lines().last().unwrap_or_default()
-                )
-            })?;
-            return keep(host, Some(agent));
+        if launcher.stays() {
+            return start_staying(launcher, host, &script, parcel, &parcel.logs.join(name + ".log"), &keep);
         }
-        // A file, as a pipe without a reader would end it at its next word.
-        let log = parcel.logs.join(format!("{name}.log"));
-        let file = File::create(&log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
-        let mut child = begun(launcher, host, &script, &input, file.into())?;
-        let process = Process::of(child.id());
-        let begun = Agent { host: host.clone(), directory: String::new(), pid: 0, launcher: Some(process) };
-        keep(host, Some(begun))?;
-        let output = child.stdout.take().ok_or("no way from its output")?;
-        if let Some(agent) = first_line(host, output) {
-            return keep(host, Some(Agent { launcher: Some(process), ..agent }));
-        }
-        process.end("-USR1").map_err(|e| e.to_string())?;
-        let _ = child.wait();
-        keep(host, None)?;
-        let text = std::fs::read(&log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        Err(format!("{} failed: {}", launcher.program(), text.lines().last().unwrap_or("no output")))
-    };
-    failed(each(hosts, start))
+        let output = ended(launcher, begun(launcher, host, &script, &parcel.input(), Stdio::piped())?)?;
+        let last = || {
+            format!("its answer is not where its agent lies: {}", output.lines().last().unwrap_or_default())
+        };
+        keep(host, Some(parsed(host, &output).ok_or_else(last)?))
+    }))
+}
+
+/// The launcher is kept before its agent is known, and what it writes in a file: a pipe without a reader would end it at
+/// its next word.
+fn start_staying(
+    launcher: &Launcher,
+    host: &str,
+    script: &str,
+    parcel: &Parcel,
+    log: &Path,
+    keep: &impl Fn(&str, Option<Agent>) -> Result<(), String>,
+) -> Result<(), String> {
+    let file = File::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
+    let mut child = begun(launcher, host, script, &parcel.input(), file.into())?;
+    let process = Process::of(child.id());
+    keep(host, Some(Agent { host: host.into(), directory: String::new(), pid: 0, launcher: Some(process) }))?;
+    let output = child.stdout.take().ok_or("no way from its output")?;
+    if let Some(agent) = first_line(host, output) {
+        return keep(host, Some(Agent { launcher: Some(process), ..agent }));
+    }
+    process.end("-USR1").map_err(|e| e.to_string())?;
+    let _ = child.wait();
+    keep(host, None)?;
+    Err(why(launcher, &std::fs::read(log).unwrap_or_default()))
+}
+
+/// The last line that a launcher wrote.
+fn why(launcher: &Launcher, errors: &[u8]) -> String {
+    let errors = String::from_utf8_lossy(errors);
+    format!("{} failed: {}", launcher.program(), errors.lines().last().unwrap_or("no output"))
 }
 
 /// Where the agent lies, by a launcher that stays.
@@ -214,8 +227,7 @@ fn ended(launcher: &Launcher, child: Child) -> Result<String, String> {
     if done.status.success() {
         return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    Err(format!("{} failed: {}", launcher.program(), said.lines().last().unwrap_or("no output")))
+    Err(why(launcher, &done.stderr))
 }
 
 /// What comes from a host goes into a command of a shell later: it is what we asked for, or nothing.

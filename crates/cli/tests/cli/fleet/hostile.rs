@@ -38,11 +38,11 @@ impl Client {
         stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let reader = BufReader::new(stream.try_clone().unwrap());
         let mut client = Self { stream, reader };
-        let mut said = String::from("CONNECT {\"verbose\":false}\r\n");
+        let mut hello = String::from("CONNECT {\"verbose\":false}\r\n");
         for (number, subject) in subjects.iter().enumerate() {
-            let _ = write!(said, "SUB netfathom.default.{subject} {number}\r\n");
+            let _ = write!(hello, "SUB netfathom.default.{subject} {number}\r\n");
         }
-        client.say(said.as_bytes());
+        client.say(hello.as_bytes());
         client
     }
 

@@ -5,18 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, has_nats, name, result, serve};
-use crate::child::{end, only_run, record, until};
-
-/// Waits until a mesh that goes on has measured some pairs.
-fn measured(into: &std::path::Path, pairs: usize) {
-    std::fs::create_dir_all(into).unwrap();
-    let so_far = || record(into).and_then(|record| Some(FleetResult::of(&record.measurement)?.pairs.len()));
-    until("pairs", || so_far().filter(|&so_far| so_far >= pairs));
-}
+use super::{Fleet, has_nats, name, result, serve, until_measured};
+use crate::child::{end, only_run, until};
 
 /// Processes in the network namespace of a host.
 fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
@@ -60,10 +52,11 @@ fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
 
     let before = places();
     let mut fleet = Fleet::start(HOSTS);
-    let (names, into) = (fleet.names(HOSTS), fleet.dir.path().join("killed"));
+    // One of the list has no agent at all.
+    let (names, into) = (fleet.names(HOSTS + 1), fleet.dir.path().join("killed"));
     let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
     let running = fleet.start_command(&args);
-    measured(&into, 2 * usize::from(HOSTS / 2));
+    until_measured(&into, 2 * usize::from(HOSTS / 2));
     for &place in &chosen {
         fleet.agents[usize::from(place)].kill().unwrap();
         fleet.agents[usize::from(place)].wait().unwrap();
@@ -72,14 +65,15 @@ fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
     let result = result(&into);
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     let there = HOSTS - HOSTS / 4;
-    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {HOSTS}")), "{}", ended.out);
+    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", HOSTS + 1)), "{}", ended.out);
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
-    assert_eq!(missing, killed, "{}", ended.out);
-    let said = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(missing, [killed.clone(), vec![name(HOSTS)]].concat(), "{}", ended.out);
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for name in &killed {
-        assert!(said.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
+        assert!(text.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
     }
+    assert!(text.contains(&format!("{} (no agent", name(HOSTS))), "{}", ended.out);
     // Whoever is there has all its pairs with the others.
     let is_there = |name: &String| !killed.contains(name);
     let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
@@ -105,7 +99,7 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     let mut fleet = Fleet::start(4);
     let (into, whole) = (fleet.dir.path().join("cut"), fleet.dir.path().join("whole"));
     let running = fleet.start_command(&format!("fleet mesh throughput --time 1s --out {}", into.display()));
-    measured(&into, 2);
+    until_measured(&into, 2);
     // Receivers of the round that has begun.
     let busy = |fleet: &Fleet| (0..4).map(|place| waiting(fleet, place)).sum::<usize>() > 0;
     until("the next round", || busy(&fleet).then_some(()));
@@ -118,8 +112,8 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     let measured = result.measured().count();
     assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{}", ended.out);
-    let said = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("the NATS server nats://10.78.0.254:4222 was away"), "{}", ended.out);
+    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the NATS server nats://10.78.0.254:4222 was away"), "{}", ended.out);
     assert!(result.hosts.iter().all(|host| host.missing.is_none()), "{:#?}", result.hosts);
     // All but what was under way.
     assert!(result.pairs.len() == 12 && (8..12).contains(&measured), "{measured}: {:#?}", result.pairs);

@@ -183,7 +183,7 @@ pub fn passage(passage: Passage) -> &'static str {
 pub fn gates(gates: &Gates) -> Vec<(String, String)> {
     let told = |gate: &Gate| {
         let unclear = (gate.passage == Passage::CannotTell)
-            .then_some("more --rounds, or a quieter machine, would decide it");
+            .then_some("more --rounds, or a quieter machine, may decide it");
         let why = gate.why.as_deref().or(unclear).map_or_else(String::new, |why| format!(": {why}"));
         (gate.threshold.clone(), format!("{}{why}", passage(gate.passage)))
     };

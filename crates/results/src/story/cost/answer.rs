@@ -118,15 +118,14 @@ fn compared_as(
     }
 }
 
-/// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the verdict says what it could
-/// detect.
+/// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the
+/// verdict has what it could detect.
 fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
         Outcome::CannotTell | Outcome::Faster => None,
         Outcome::Cost => waited_for_a_cpu(comparison).or_else(|| {
-            let (span, change) =
-                most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty())?;
-            Some(format!("slowed most: {span}: {}", change.percent()))
+            let most = most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty());
+            most.map(|(span, change)| format!("slowed most: {span}: {}", change.percent()))
         }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;

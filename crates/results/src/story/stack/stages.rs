@@ -52,7 +52,7 @@ fn build(summary: &PathSummary, most: f64) -> Table {
     row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
     // As few as that describe the lucky moments of a busy CPU.
     if let Some(undisturbed) = summary.undisturbed.as_ref().filter(|u| u.total.stand()) {
-        // The answer's mean: that of the trials, of which each may have another number of them.
+        // The answer's mean, over the means of trials: they differ in how many undisturbed messages they have.
         let times = Distribution { mean_ns: undisturbed.overall.mean_ns, ..undisturbed.total.times.clone() };
         row(&mut table, "undisturbed", &times, None, most);
     }

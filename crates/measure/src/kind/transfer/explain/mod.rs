@@ -115,7 +115,6 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         let less: Vec<String> = less.into_iter().flatten().collect();
         let remedy = match less[..] {
             [] => "nothing here: a faster CPU".into(),
-            [_] => format!("less CPU time: {}", less[0]),
             _ => format!("less CPU time: {}", less.join(" or ")),
         };
         (Cause::Processor, said, remedy)
