@@ -66,6 +66,8 @@ fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     let there = HOSTS - HOSTS / 4;
     assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", HOSTS + 1)), "{}", ended.out);
+    let report = std::fs::read_to_string(only_run(&into).join("report.html")).unwrap();
+    assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", HOSTS + 1)));
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
     assert_eq!(missing, [killed.clone(), vec![name(HOSTS)]].concat(), "{}", ended.out);

@@ -113,7 +113,7 @@ struct Page<'a> {
 struct Verdict {
     /// Of the style sheet.
     tone: String,
-    label: &'static str,
+    label: String,
     trust: &'static str,
     state: Vec<String>,
     answer: String,
@@ -208,7 +208,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
         started: printable(&record.started_utc),
         verdicts: vec![Verdict {
             tone: level.name().to_lowercase(),
-            label: level.name(),
+            label: story::story(&record.measurement).partial().unwrap_or_else(|| level.name().into()),
             trust: words::trust(level),
             state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
             answer: printable(&story::answer(&record.measurement, record.verdict.level)),
@@ -227,7 +227,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
         let (style, label) = story::compare::label(comparison);
         Verdict {
             tone: style.tone().into(),
-            label,
+            label: label.into(),
             trust: "",
             state: Vec::new(),
             answer: printable(&story::compare::answer(comparison)),
@@ -240,7 +240,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
     let what = comparisons.first().map_or("", |first| first.0.measurement);
     let below = story::compare::below(comparisons);
     let page = Page {
-        title: format!("{} · {what} · compare", verdicts.first().map_or("", |first| first.label)),
+        title: format!("{} · {what} · compare", verdicts.first().map_or("", |first| &*first.label)),
         command: format!("compare · {what}"),
         heading: "B against A",
         verdicts,

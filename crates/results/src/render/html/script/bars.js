@@ -33,18 +33,18 @@ function scaledBar({ name, about, value, ends, band, is_chance, text, color }, s
     el('span', { class: is_chance ? 'value untold' : 'value' }, text));
 }
 
-function rulerOf(scale, tick) {
+function rulerOf(scale, tick, kind = 'rulerrow named') {
   const axis = el('div', { class: 'ruler', 'aria-hidden': 'true' });
   let last = -Infinity;
   for (const v of scale.ticks) {
     // A tick at the very edge would reach out of the page, and two close ones into each other.
     if (scale.at(v) > 96 || (v !== scale.start && scale.at(v) < 3) || scale.at(v) - last < 6) continue;
     last = scale.at(v);
-    const mark = el('span', {}, tick(v));
+    const mark = el('span', { class: last < 3 ? 'edge' : null }, tick(v));
     mark.style.left = last + '%';
     axis.append(mark);
   }
-  return el('div', { class: 'rulerrow named' }, axis);
+  return el('div', { class: kind }, axis);
 }
 
 function spanned(node, left, width) {

@@ -6,9 +6,9 @@ function blockWaterfall({ about, unit, steps, note: text }) {
   const ends = steps.flatMap((step) => step.ends || []).filter(isNumber);
   const low = smallest(ends, 0);
   const high = largest(ends, low + 1);
-  const scale = { low, high, at: (v) => (v - low) / (high - low) * 100 };
+  const scale = { start: 0, at: (v) => (v - low) / (high - low) * 100, ticks: evenly(low, high) };
   return el('div', { class: 'waterfall', role: 'group', 'aria-label': about },
-    el('ol', {}, steps.map((step) => STEPS[step.step](step, scale))), waterfallRuler(scale, AXES[unit].tick),
+    el('ol', {}, steps.map((step) => STEPS[step.step](step, scale))), rulerOf(scale, AXES[unit].tick, 'rulerrow'),
     note(text));
 }
 
@@ -26,16 +26,4 @@ function waterfallBar(step, scale) {
   bar.style.setProperty('--c', 'var(--' + step.color + ')');
   return el('li', { class: step.fill }, waterfallName(step), el('span', { class: 'track' }, bar),
     el('span', { class: 'mean' }, step.text, step.aside && el('small', {}, step.aside)), el('span', { class: 'share' }, step.share));
-}
-
-function waterfallRuler({ low, high, at }, tick) {
-  const axis = el('div', { class: 'ruler', 'aria-hidden': 'true' });
-  const step = niceStep((high - low) / 4);
-  // A tick at the very edge would reach out of the page.
-  for (let v = Math.ceil(low / step) * step; at(v) <= 94; v += step) {
-    const mark = el('span', {}, tick(v));
-    mark.style.left = at(v) + '%';
-    axis.append(mark);
-  }
-  return el('div', { class: 'rulerrow' }, axis);
 }
