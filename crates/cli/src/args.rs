@@ -117,7 +117,7 @@ pub enum Command {
     /// How long the kernel takes to send and receive a message, stage by stage
     // So that --trials -1 is told as a bad number, not as an option that there is not.
     #[command(allow_negative_numbers = true)]
-    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", stack::EXAMPLES))]
+    #[command(after_help = format!("{}\n\n{}\n\n{EXIT_STATUS}", stack::EXAMPLES, stack::stages()))]
     Stack(Box<StackArgs>),
     /// The load generator alone, or its sink on another host
     #[command(subcommand)]
@@ -132,6 +132,7 @@ pub enum Command {
     Reverse(Box<ReverseArgs>),
     /// Stack time from captures and message logs, offline
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", join::EXAMPLES))]
+    #[command(mut_arg("setup", |setup| setup.hide(true)))]
     Join(Box<JoinArgs>),
     /// Repeats an experiment of the papers, its table beside the original
     #[command(allow_negative_numbers = true)]
@@ -147,9 +148,11 @@ pub enum Command {
     /// How much a program slows other work on this machine
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
+    #[command(mut_arg("setup", |setup| setup.hide(true)))]
     Cost(Box<CostArgs>),
     /// Where the messages that come to a running application spend their time, stage by stage
-    #[command(after_help = format!("{}\n\n{EXIT_STATUS}", watch::EXAMPLES))]
+    #[command(after_help = format!("{}\n\n{}\n\n{EXIT_STATUS}", watch::EXAMPLES, watch::stages()))]
+    #[command(mut_arg("setup", |setup| setup.hide(true)))]
     Watch(WatchArgs),
     /// Many hosts, one measurement: which host is slow, and what load one sustains from all others
     #[command(subcommand)]

@@ -115,17 +115,12 @@ impl Run<'_> {
         Err(error.into())
     }
 
-    /// Where the rest of the page is, and how many findings are in it.
-    fn more(&self, record: &Record) -> String {
-        let findings = match record.findings.len() {
-            0 => String::new(),
-            1 => " (1 finding)".into(),
-            n => format!(" ({n} findings)"),
-        };
+    /// Where the rest of the page is.
+    fn more(&self) -> String {
         let out = self.output.out.display().to_string();
         let elsewhere =
             if out == "runs" { String::new() } else { format!(" --out {}", output::harmless(&out)) };
-        format!("more{findings}: netfathom report last{elsewhere} --format txt, or -v")
+        format!("more: netfathom report last{elsewhere} --format txt, or -v")
     }
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
@@ -136,7 +131,7 @@ impl Run<'_> {
             output::page(&story::of(record), self.output.verbose)?;
             output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
             if !self.output.verbose {
-                output::print(&self.more(record))?;
+                output::print(&self.more())?;
             }
         }
         Ok(status(record))

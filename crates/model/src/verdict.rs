@@ -67,8 +67,12 @@ impl Reason {
         about.join(", ")
     }
 
-    /// What stands before its text in a verdict of that level, such as `load VOID: `.
+    /// What stands before its text in a verdict of that level, such as `rx VOID: `.
     pub fn label(&self, level: Level) -> String {
+        if self.level > level {
+            // An answer does not rest on every part.
+            return format!("{} {}, which the answer does not use: ", self.scope(), self.level.name());
+        }
         let label = format!("{} {}", self.scope(), if self.level == level { "" } else { self.level.name() });
         if label == " " { label.trim().into() } else { format!("{}: ", label.trim()) }
     }
@@ -156,7 +160,9 @@ mod tests {
         assert_eq!(verdict.clone().answered_by(&[Part::Tx]).level, Level::Degraded);
         assert_eq!(verdict.clone().answered_by(&[]).level, Level::Void);
         assert_eq!(verdict.clone().of_everything().level, Level::Void);
-        assert_eq!(verdict.reasons[1].label(Level::Degraded), "load, rx VOID: ");
+        assert_eq!(verdict.reasons[1].label(Level::Void), "load, rx: ");
+        let unused = "load, rx VOID, which the answer does not use: ";
+        assert_eq!(verdict.reasons[1].label(Level::Degraded), unused);
         verdict.lower_only(&[Part::Tx], Level::Degraded, "late");
         assert_eq!((verdict.reasons.len(), verdict.shown().count()), (3, 2));
         verdict.lower(Level::Void, "late");

@@ -6,8 +6,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use clap::Args as ClapArgs;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::SlowBound;
+use netfathom_model::record::WatchStage;
 
 use super::stack::DIRECTIONS;
+use super::words::meanings;
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -32,6 +34,13 @@ On a terminal it shows the run while it goes on; q ends it.
 
 It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";
+
+pub fn stages() -> String {
+    let of = |direction| WatchStage::of(direction).iter().map(|stage| (stage.name(), stage.meaning()));
+    [("Stages, sending", Direction::Tx), ("Stages, receiving", Direction::Rx)]
+        .map(|(heading, direction)| meanings(heading, of(direction)))
+        .join("\n\n")
+}
 
 /// The first word.
 #[derive(Clone, Debug)]

@@ -15,3 +15,9 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
         found.map(|&(_, value, _)| value).ok_or("no such word")
     })
 }
+
+/// Names and what they mean, under a heading.
+pub fn meanings<'a>(heading: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let rows = rows.map(|(name, meaning)| format!("\n  {name:<11}{meaning}"));
+    format!("{heading}:{}", rows.collect::<String>())
+}

@@ -41,6 +41,8 @@ impl Difference {
 /// What differs from run to run by its nature, and what is compared elsewhere.
 const OF_ITS_NATURE: [&str; 3] = ["clock_read_ns", "realtime_ahead_ns", "settings"];
 const NOT_RECORDED: &str = "not recorded";
+/// Such as an option of a plan without a value.
+const NOT_SET: &str = "not set";
 
 /// What differs in any of the pairs, each once; what differs in most of them first.
 pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> Vec<Difference> {
@@ -121,7 +123,7 @@ fn flatten(place: String, value: &Value, all: &mut BTreeMap<String, String>) {
                 flatten(below(role(item).unwrap_or_default()), &without_role(item), all);
             }
         }
-        Value::Null => drop(all.insert(place, NOT_RECORDED.into())),
+        Value::Null => drop(all.insert(place, NOT_SET.into())),
         Value::String(text) => drop(all.insert(place, text.clone())),
         other => drop(all.insert(place, other.to_string())),
     }

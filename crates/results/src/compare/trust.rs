@@ -119,21 +119,31 @@ fn lacks(run: &Run) -> impl Iterator<Item = String> {
         State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
     let partly = !quantities(run, false).is_empty();
-    let void = run.record.verdict.shown().filter(|r| partly && r.level == Level::Void);
-    let void = void
-        .map(|r| format!("VOID ({}), and only the rest is compared: {}", r.scope(), r.text))
-        .collect::<Vec<_>>();
-    let degraded =
-        (run.record.verdict.level == Level::Degraded).then(|| format!("DEGRADED: {}", reasons(run)));
-    state.into_iter().chain(void).chain(degraded)
+    let verdict = &run.record.verdict;
+    let void = verdict.shown().find(|r| partly && r.level == Level::Void);
+    let trust = match (void, verdict.level) {
+        (Some(void), level) => {
+            let (scope, more) = (void.scope(), more(run));
+            Some(format!("{}, its {scope} VOID and not compared: {}{more}", level.name(), void.text))
+        }
+        (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
+        (None, _) => None,
+    };
+    state.into_iter().chain(trust)
 }
 
 fn reasons(run: &Run) -> String {
     let all = &run.record.verdict.reasons;
     let first =
         all.iter().find(|r| r.level == Level::Degraded).map_or("no reason is recorded", |r| r.text.as_str());
-    let more = all.len().saturating_sub(1);
-    if more == 0 { first.to_owned() } else { format!("{first} (and {more} more)") }
+    format!("{first}{}", more(run))
+}
+
+fn more(run: &Run) -> String {
+    match run.record.verdict.reasons.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    }
 }
 
 fn copied(a: &Run, b: &Run) -> Option<String> {

@@ -141,10 +141,9 @@ fn detectable(inconclusive: &[&Compared]) -> String {
         return format!("minimum detectable: {} {}", one.name, smallest(one));
     }
     seen.retain(|q| q.change.scale == Scale::Ratio);
-    seen.sort_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0)));
-    match (seen.first(), seen.last()) {
-        (Some(least), Some(most)) => format!("minimum detectable: {} to {}", smallest(least), smallest(most)),
-        _ => "the table has the minimum detectable effect (MDE) of each".into(),
+    match seen.iter().min_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0))) {
+        Some(least) => format!("minimum detectable: {} {}, others more", least.name, smallest(least)),
+        None => "the table has the minimum detectable effect (MDE) of each".into(),
     }
 }
 

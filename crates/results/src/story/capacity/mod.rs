@@ -1,0 +1,194 @@
+//! `netfathom capacity`: what was tried, what was sustained, and what the paper would infer.
+
+mod rates;
+mod searches;
+
+use netfathom_model::plan::CapacityPlan;
+use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
+use netfathom_model::units::format_duration;
+use netfathom_model::verdict::{Level, Verdict};
+
+use super::{
+    Body, Story, contention, counted, number,
+    place::{Site, ends as place},
+    processors,
+};
+use crate::page::Page;
+
+impl Story for CapacityResult {
+    fn body(&self) -> Body<'_> {
+        let mut page = Page::default();
+        rates::rows(&mut page, self);
+        inferred(&mut page, self);
+        rates::empty(&mut page, self);
+        searches::draw(&mut page, self);
+        contention::draw(&mut page, self.rows.iter().flat_map(|row| &row.contention));
+        Body {
+            title: "Sending capacity of this host",
+            done: finished(self),
+            page,
+            remarks: remarks(self),
+            plan: plan(&self.plan),
+            left_out: &self.left_out,
+        }
+    }
+
+    /// Such as `Sends 301k ± 9k messages/s with 1 send worker, 157k/s to a sleeping receiver`.
+    fn answer(&self) -> String {
+        if self.rows.is_empty() {
+            return "no engine was searched, so there is no answer yet".into();
+        }
+        let tcp = if self.plan.transport.is_usual() { "" } else { "TCP " };
+        let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
+            return "no rate was sustained".into();
+        };
+        let rate = sustained(row, &most);
+        let with = counted(row.workers, &format!("{} worker", row.engine.name()));
+        let most = format!("Sends {rate} {tcp}messages/s with {with}");
+        match (row.blocking_per_s, row.engine.passes_stack()) {
+            (Some(asleep), _) => {
+                format!("{most}, {} to a sleeping receiver", number::rate(asleep.mean_per_s))
+            }
+            (None, true) => format!("{most} to a polling receiver"),
+            (None, false) => format!("{most}, past the stack"),
+        }
+    }
+
+    fn is_of_values(&self) -> bool {
+        best(self, |row| row.sustained_per_s).is_some()
+    }
+
+    fn site(&self) -> Site {
+        Site::At(self.plan.place)
+    }
+
+    fn verdicts(&self) -> Vec<&Verdict> {
+        self.rows.iter().map(|row| &row.verdict).collect()
+    }
+}
+
+fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
+    let engines: Vec<&str> = plan.engines.iter().map(|e| e.name()).collect();
+    let workers: Vec<String> = plan.workers.iter().map(u32::to_string).collect();
+    vec![
+        ("place", place(plan.place)),
+        ("engines", engines.join(", ")),
+        ("workers", workers.join(", ")),
+        ("each rate held for", format_duration(plan.hold_ns)),
+        ("searches", plan.trials.to_string()),
+        ("size", format!("{} bytes over {}", plan.size_bytes, plan.transport.title())),
+        ("CPUs", processors(&plan.cpus)),
+        ("seed", plan.seed.to_string()),
+    ]
+}
+
+fn finished(result: &CapacityResult) -> String {
+    let wanted = result.plan.engines.len() * result.plan.workers.len();
+    format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
+}
+
+/// What the answer is of, and what narrows it: the schedule, bursts, the paper's inference.
+fn remarks(result: &CapacityResult) -> Vec<String> {
+    let plan = &result.plan;
+    let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
+        best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
+    };
+    let sustained = best(result, |r| r.sustained_per_s);
+    let on_schedule =
+        part("on schedule (99 % leave within a tenth of an interval of their time)", |r| r.capacity_per_s);
+    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
+    let how = format!(
+        "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
+        plan.size_bytes,
+        place(plan.place),
+        counted(plan.trials, "search") + " for the highest rate"
+    );
+    let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
+    [
+        Some(how).filter(|_| !result.rows.is_empty()),
+        on_schedule.or_else(|| sustained.map(|_| "no rate was on schedule".into())),
+        waits.into_iter().next(),
+        sustained.and_then(|(row, _)| asleep(result, row)),
+        inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What another engine sustains with the receiver that most programs have; engines past the stack have none.
+fn asleep(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
+    let (with, blocking) = best(result, |r| r.blocking_per_s).filter(|_| row.blocking_per_s.is_none())?;
+    Some(format!("a sleeping receiver sustains {} ({})", bounded(&blocking), name(with)))
+}
+
+fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
+    let known = result.rows.iter().filter_map(|r| of(r).map(|b| (r, b)));
+    known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s))
+}
+
+fn name(row: &CapacityRow) -> String {
+    format!("{}, {}", row.engine.name(), counted(row.workers, "worker"))
+}
+
+fn short_name(row: &CapacityRow) -> String {
+    format!("{} ×{}", row.engine.name(), row.workers)
+}
+
+fn bounded(b: &Bounded) -> String {
+    number::rate_interval(b.mean_per_s, b.half_width_per_s)
+}
+
+fn bare(b: &Bounded) -> String {
+    number::bare_rate_interval(b.mean_per_s, b.half_width_per_s)
+}
+
+/// What a row sustains, in the answer and in the table; of two searches both.
+fn sustained(row: &CapacityRow, b: &Bounded) -> String {
+    range(row).unwrap_or_else(|| bare(b))
+}
+
+/// From the least to the most that two searches found: too few for an interval.
+fn range(row: &CapacityRow) -> Option<String> {
+    let found: Vec<f64> = row.searches.iter().filter_map(|search| search.sustained_per_s).collect();
+    let [a, b] = found[..] else { return None };
+    let [low, high] = [a.min(b), a.max(b)].map(|rate| number::bare_rate_interval(rate, None));
+    (low != high).then(|| format!("{low} to {high}"))
+}
+
+/// What the paper would say of this machine.
+fn inferred(page: &mut Page, result: &CapacityResult) {
+    page.heading("Inferred from the stack time (Borodin 2014)");
+    let Some(i) = &result.inferred else {
+        page.text("n/a: the stack time could not be taken; what was left out stands below");
+        return;
+    };
+    for line in inference(i) {
+        page.text(&line);
+    }
+    for row in &result.rows {
+        if let Some(of) = row.of_inferred {
+            page.bullet(&format!(
+                "{}: sustained {} times that",
+                name(row),
+                number::ratio(of.value, Some(of.half_width))
+            ));
+        }
+    }
+    for reason in &i.verdict.reasons {
+        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    }
+}
+
+fn inference(i: &Inferred) -> [String; 2] {
+    [
+        format!(
+            "mean time to send at peak {}, {}, {} tap, taken at {}",
+            number::interval(i.peak.mean_ns, i.peak.between_trials_ns),
+            counted(i.peak.trials, "trial"),
+            i.tap.name(),
+            number::rate(i.at_per_s)
+        ),
+        format!("1 / mean = {}: the theoretical load capability", number::rate(i.theoretical_per_s)),
+    ]
+}
