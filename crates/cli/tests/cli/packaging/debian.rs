@@ -96,10 +96,10 @@ fn lintian_finds_nothing_wrong() {
     let dir = out();
     let mut lintian = Command::new("lintian");
     lintian.args(["--display-info", "--fail-on", "error,warning,info", "--allow-root"]);
-    // Only the tests leave it unpressed.
+    // Only the tests leave it unpressed. Literals of Rust have no end, so that two of them read as one word.
     lintian.args([
         "--suppress-tags",
-        "uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball",
+        "uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball,spelling-error-in-binary",
     ]);
     let told = end_within(start(lintian.arg(package(dir.path()))), LINTIAN);
     assert_eq!((told.status, told.out.as_str()), (0, ""), "{}", told.err);
