@@ -115,7 +115,7 @@ pub enum Command {
     #[command(after_help = format!("{HOST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Host(HostArgs),
     /// How long the kernel takes to send and receive a message, stage by stage
-    // So that --trials -1 is told as a bad number, not as an option that there is not.
+    // So that --trials -1 is refused as a bad number, not as an unknown option.
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{}\n\n{EXIT_STATUS}", stack::EXAMPLES, stack::stages()))]
     Stack(Box<StackArgs>),
@@ -244,7 +244,7 @@ pub struct HostArgs {
 
 fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let most = u64::MAX >> (u64::BITS - 8 * size_of::<T>() as u32);
-    // Beyond that a number such as 1.5M could not be told from its neighbor.
+    // Beyond that a number such as 1.5M is not exact.
     let exact = |n: &f64| n.fract() == 0.0 && *n < 2_f64.powi(53);
     let multiple = || parse_number(text).ok().filter(exact).map(|n| n as u64);
     let number = text.parse().ok().or_else(multiple).and_then(|n: u64| T::try_from(n).ok());

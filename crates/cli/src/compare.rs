@@ -241,7 +241,7 @@ fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What is beyond a threshold is told before what could not be compared.
+/// What is beyond a threshold comes before what could not be compared.
 fn status(args: &CompareArgs, all: &[(Comparison, Gates)]) -> ExitCode {
     if all.iter().any(|(_, gates)| gates.fail(args.strict)) {
         exit::BEYOND.into()

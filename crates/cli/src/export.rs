@@ -26,14 +26,14 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
     let run = export::StoredRun { record, samples };
     let extent = Extent { what: args.what.unwrap_or(What::Trials), all: args.all };
-    let untold = match to_file {
+    let not_shown = match to_file {
         Some(file) => {
             target::spare_run(&path, file)?;
             target::to_file(file, |out| export::write(out, &run, format, extent))?
         }
         None => target::to_standard_output(|out| export::write(out, &run, format, extent))?,
     };
-    for sentence in untold {
+    for sentence in not_shown {
         output::complain(&anyhow!("left out: {sentence}"));
     }
     Ok(ExitCode::SUCCESS)

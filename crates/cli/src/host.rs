@@ -11,7 +11,7 @@ use crate::args::HostArgs;
 use crate::output;
 
 pub fn run(args: &HostArgs) -> Result<ExitCode> {
-    // What could not be tried would be told as missing.
+    // What could not be tried would be shown as missing.
     limits::check()?;
     let report = host::probe();
     if args.json {

@@ -99,6 +99,6 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
         sink_events::tell(&event, args.json);
     };
     sink::serve(&plan, &mut tell, &stop)?;
-    // Who asked for so many loads wants to know that one did not come through.
+    // A load that did not come through fails a sink that was to serve a number of them.
     Ok(if lost && args.loads.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
 }

@@ -19,7 +19,7 @@ const QUICK_SIZES: usize = 4;
 
 /// How long a trial of the short form takes at most.
 const QUICK_MOST_NS: u64 = 500_000_000;
-/// Messages of which the 99th percentile is not one of the longest few.
+/// Enough messages for a 99th percentile that is not one of the longest few.
 const FOR_TAIL: u64 = 1000;
 /// What a trial with a rate may take, as a multiple of the time in which its messages are to leave.
 const SPARE: f64 = 1.5;
@@ -92,7 +92,7 @@ fn leaving_ns(plan: &MessagePlan) -> f64 {
     plan.rate_per_s.filter(|&rate| rate >= 1.0).map_or(0.0, |rate| plan.messages as f64 / rate * 1e9)
 }
 
-/// About: a trial ends with its messages, whose time nobody knows yet.
+/// About: a trial ends with its messages, and their time is not known yet.
 fn expected(plan: &MessagePlan) -> Duration {
     let cells = plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * 2;
     let leaving_ns = match plan.path {

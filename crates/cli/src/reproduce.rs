@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn the_nearest_name_comes_first() {
-        let said = unknown("borodin-revers").to_string();
-        assert!(said.contains("choose one of: borodin-reverse, "), "{said}");
-        assert!(catalogue().all(|e| said.contains(e.name)), "{said}");
+        let message = unknown("borodin-revers").to_string();
+        assert!(message.contains("choose one of: borodin-reverse, "), "{message}");
+        assert!(catalogue().all(|e| message.contains(e.name)), "{message}");
     }
 }

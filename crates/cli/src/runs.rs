@@ -67,9 +67,9 @@ fn notes(out: &Path, all: &Catalogue, wanted: &[&RunEntry], shown: usize) -> Vec
         notes.push(format!("{} more, older: --limit 0 lists all {}", wanted.len() - shown, wanted.len()));
     }
     let unread = all.entries.iter().filter(|e| e.head.is_none()).count();
-    let told = wanted.iter().filter(|e| e.head.is_none()).count();
-    if unread > told {
-        notes.push(format!("{} without a readable record cannot be matched", unread - told));
+    let found = wanted.iter().filter(|e| e.head.is_none()).count();
+    if unread > found {
+        notes.push(format!("{} without a readable record cannot be matched", unread - found));
     }
     if all.strangers > 0 {
         let more = if all.strangers > all.stranger_names.len() { ", …" } else { "" };

@@ -57,7 +57,7 @@ fn own_files(directory: &Path) -> Vec<PathBuf> {
 pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
     put(output::spared(io::stdout()), write).map_err(|error| match error {
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
-            // What is still in it nobody takes any more.
+            // What is still in it is not read any more.
             anyhow!("standard output was closed before everything was written")
         }
         ExportError::Io(why) => anyhow!("cannot write to standard output: {why}{}", remedy(&why)),
@@ -101,9 +101,9 @@ fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written
 
 fn put(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
     let mut out = BufWriter::new(out);
-    let untold = write(&mut out)?;
+    let not_shown = write(&mut out)?;
     out.flush()?;
-    Ok(untold)
+    Ok(not_shown)
 }
 
 fn remedy(why: &io::Error) -> &'static str {

@@ -24,7 +24,7 @@ use site::Site;
 const FAREWELL: Duration = Duration::from_millis(200);
 
 pub fn run(args: &ViewArgs) -> Result<ExitCode> {
-    // Where there is nothing to show, that is said here and not in the browser.
+    // An empty directory is an error here, not a page in the browser.
     store::catalogue(&args.out)?;
     let listener = http::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)), "--port")?;
     let address = format!("http://{}/", listener.local_addr()?);
@@ -35,7 +35,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode> {
         .context("cannot start the server")?;
     let site = Arc::new(Site::new(args.out.clone()));
     let ended = runtime.block_on(async {
-        // Before anybody is told the address, and may think of the end.
+        // Before the address is printed: a user who sees it may press Ctrl-C.
         let listen = |kind| signal(kind).context("cannot listen for signals");
         let mut ends = [listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?];
         tell(args, &address)?;

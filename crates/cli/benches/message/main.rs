@@ -2,7 +2,7 @@
 //! as ratios. Prints a table in Markdown; words behind `--` choose the rows that have
 //! them in their names.
 //!
-//! The measurement is `netfathom message` itself, whose layers take turns in an order that each round
+//! The measurement is `netfathom message` itself: its layers are interleaved in an order that each round
 //! shuffles anew; what is printed is made of its record alone: the ratio within each round, the
 //! median over the rounds with the interval of the sign test. sockperf, libzmq and nng have rows of their own, in which
 //! they and the library take turns as whole programs.

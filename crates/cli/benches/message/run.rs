@@ -28,7 +28,7 @@ pub fn message(test: MessageTest, options: &[&str]) -> Result<MessageResult, Fai
         .args(options)
         .stderr(Stdio::inherit())
         .output()?;
-    // A run whose verdict is VOID has its record all the same, and says so.
+    // A VOID run has a record, too.
     let record: Record = serde_json::from_slice(&output.stdout)?;
     for reason in &record.verdict.reasons {
         eprintln!("{}: {}: {}", test.name(), reason.level.name(), reason.text);
@@ -39,7 +39,7 @@ pub fn message(test: MessageTest, options: &[&str]) -> Result<MessageResult, Fai
     }
 }
 
-/// Ours as a multiple of theirs, figure by figure: whole programs, of which now one and now the other comes first.
+/// Ours as a multiple of theirs, figure by figure: whole programs, interleaved.
 pub fn take_turns(
     rounds: u32,
     ours: impl Fn() -> Result<Vec<f64>, Failure>,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
 
-/// Programs, each of which reads what the one before it writes.
+/// A pipeline: each program reads what the one before it writes.
 pub type Pipeline = Vec<Vec<String>>;
 
 /// A pair of programs, or of pipelines.

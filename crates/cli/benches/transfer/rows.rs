@@ -20,7 +20,7 @@ pub fn all() -> Vec<Row> {
 }
 
 /// One stream. The receivers of the others read as much at a time as their senders write; ours
-/// once as much as it reads unless told, and once the same.
+/// once as much as it reads by default, and once the same.
 fn single(kib: u64) -> Row {
     let bytes = kib << 10;
     let send = format!("-ts -l {bytes} --time 9s");

@@ -43,7 +43,7 @@ pub fn rate(contender: &Contender, place: &Place, row: &Row) -> Result<f64, Fail
     let (cpus, counted) = (spread(1)?, row.counted);
     let [reads, sends] = [cpus.reader, cpus.senders[0]].map(|cpu| row.pinned.then_some(cpu));
     let receiver = start(&contender.receiver, place.reader(), reads, &place.host, port)?;
-    until(|| listens(place.reader(), port), "nobody listens")?;
+    until(|| listens(place.reader(), port), "no listener")?;
     let before = place.came(counted)?;
     let sender = start(&contender.sender, place.sender(), sends, &place.host, port)?;
     until(|| Ok(place.came(counted)? >= before + BEGUN_BYTES), "nothing comes")?;
@@ -76,7 +76,7 @@ fn listens(namespace: &Namespace, port: u16) -> Result<bool, Failure> {
     Ok(sockets.lines().any(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&sign))))
 }
 
-/// Starts a pipeline on a host, on one of its processors where it is told which.
+/// Starts a pipeline on a host, on one of its CPUs where one is given.
 fn start(
     line: &Pipeline,
     namespace: &Namespace,

@@ -20,15 +20,15 @@ pub struct Kernel {
     by: By,
 }
 
-/// What a guest left: the status of its netfathom, its record, and what it said.
+/// What a guest left: the status of its netfathom, its record, and its messages.
 pub struct Left {
     pub status: ExitStatus,
     pub record: Vec<u8>,
-    pub said: Vec<u8>,
+    pub message: Vec<u8>,
 }
 
 impl Kernel {
-    /// `IMAGE`, whose modules are found by its name, or `IMAGE,MODULES`.
+    /// `IMAGE`, with modules found by its name, or `IMAGE,MODULES`.
     pub fn of(text: &str, emulate: bool) -> Result<Self> {
         let machine = Machine::ALL.into_iter().find(|machine| machine.is_own());
         let machine = machine.context("--kernel: guests are of x86-64 and arm64 only")?;
@@ -89,11 +89,15 @@ impl Kernel {
         let file =
             |name: &str| fs::read(folder.join("out").join(name)).with_context(|| format!("no file {name}"));
         let code: i32 = String::from_utf8_lossy(&file("status")?).trim().parse().context("no exit status")?;
-        Ok(Left { status: ExitStatus::from_raw(code << 8), record: file("record")?, said: file("errors")? })
+        Ok(Left {
+            status: ExitStatus::from_raw(code << 8),
+            record: file("record")?,
+            message: file("errors")?,
+        })
     }
 }
 
-/// What can be said without times: that both ran, and what one kernel lacks of what the other has.
+/// An answer without times: both ran, and what one kernel lacks of what the other has.
 pub fn without_times(a: &Record, b: &Record) -> String {
     let mut text = "emulated: times are the emulator's, so none are compared\n".to_owned();
     for (side, record) in [("A", a), ("B", b)] {

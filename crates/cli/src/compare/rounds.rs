@@ -27,7 +27,7 @@ use crate::args::CompareArgs;
 use crate::{exit, invocation, output, stop};
 
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
-/// So much of what a run that failed has said is told.
+/// How much of the output of a failed run is shown.
 const MOST_SAID: usize = 2000;
 
 /// What was taken until the end, or until it was ended.
@@ -140,8 +140,8 @@ fn rounds(
             tell(args, &progress(rounds, round, side, &sides[side], &left));
             let run = || current.run(&sides[side], &changes[side], args);
             match journal.around(&changes[side], |before| current.prepare(before), run) {
-                Ok((run, said)) => {
-                    wrote[side] = said;
+                Ok((run, message)) => {
+                    wrote[side] = message;
                     tell(args, &format!("  {} {}", run.name, verdict(&run.record)));
                     pair[side] = Some(run);
                 }
@@ -295,11 +295,11 @@ impl Current {
     }
 
     fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
-        let (run, said) = self.make(words, change, args)?;
+        let (run, message) = self.make(words, change, args)?;
         if let Some(stack) = StackResult::of(&run.record.measurement) {
             self.profile.get_or_init(|| stack.plan.profile.to_string());
         }
-        Ok((run, said))
+        Ok((run, message))
     }
 
     fn make(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
@@ -309,10 +309,10 @@ impl Current {
         if let Some(kernel) = &change.kernel {
             return Ok((self.boot(kernel, words, &args.out)?, String::new()));
         }
-        let (said, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
-        let mut command = command(words, change, &args.out, (wrote.1, said.1))?;
+        let (message, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
+        let mut command = command(words, change, &args.out, (wrote.1, message.1))?;
         command.envs(self.profile.get().map(|profile| (invocation::PROFILE, profile)));
-        let readers = [wrote.0, said.0].map(|mut pipe| {
+        let readers = [wrote.0, message.0].map(|mut pipe| {
             thread::spawn(move || {
                 let mut all = Vec::new();
                 pipe.read_to_end(&mut all).map(|_| all)
@@ -326,14 +326,14 @@ impl Current {
         }
         let status = ward.wait().context("cannot wait for netfathom");
         self.set(None);
-        let [wrote, said] = readers.map(|reader| {
+        let [wrote, message] = readers.map(|reader| {
             reader.join().map_err(|_| anyhow!("a reader ended"))?.context("cannot read what netfathom writes")
         });
-        let said = said?;
-        Ok((record(status?, &wrote?, &said, &args.out)?, of_setup(&said)))
+        let message = message?;
+        Ok((record(status?, &wrote?, &message, &args.out)?, of_setup(&message)))
     }
 
-    /// A run in a guest, whose record is kept here.
+    /// A run in a guest; its record is kept here.
     fn boot(&self, kernel: &Kernel, words: &[String], out: &Path) -> Result<Run> {
         let folder = tempfile::tempdir().context("no folder for the guest")?;
         let mut guest = kernel.boot(words, self.profile.get().map(String::as_str), folder.path())?;
@@ -344,7 +344,7 @@ impl Current {
         self.set(None);
         ended?;
         let left = kernel.left(folder.path())?;
-        let run = record(left.status, &left.record, &left.said, out)?;
+        let run = record(left.status, &left.record, &left.message, out)?;
         RunDir::create(out, &run.record.id)?.write_record(&run.record)?;
         Ok(run)
     }
@@ -370,19 +370,19 @@ fn command(
 }
 
 /// What the commands of `--setup` wrote, each line once: both hosts of a lab say the same.
-fn of_setup(said: &[u8]) -> String {
-    let said = String::from_utf8_lossy(said);
-    let mut lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
+fn of_setup(message: &[u8]) -> String {
+    let message = String::from_utf8_lossy(message);
+    let mut lines: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
     lines.dedup();
     output::harmless(&lines.join("; ")).chars().take(MOST_SAID).collect()
 }
 
-fn record(status: ExitStatus, wrote: &[u8], said: &[u8], out: &Path) -> Result<Run> {
+fn record(status: ExitStatus, wrote: &[u8], message: &[u8], out: &Path) -> Result<Run> {
     let void = i32::from(exit::VOID);
     if !matches!(status.code(), Some(code) if code == 0 || code == void) {
-        let said = String::from_utf8_lossy(said);
-        let from = said.char_indices().rev().nth(MOST_SAID).map_or(0, |(place, _)| place);
-        bail!("{status}: {}", said[from..].trim());
+        let message = String::from_utf8_lossy(message);
+        let from = message.char_indices().rev().nth(MOST_SAID).map_or(0, |(place, _)| place);
+        bail!("{status}: {}", message[from..].trim());
     }
     let record: Record = serde_json::from_slice(wrote).context("the run has left no record")?;
     Ok(Run { name: out.join(&record.id).display().to_string(), record })

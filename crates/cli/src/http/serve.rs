@@ -16,14 +16,14 @@ use tokio::task::AbortHandle;
 use super::Site;
 use super::answer::answer;
 
-/// A browser needs six. Beyond so many the oldest is cut, so that those who do nothing with theirs keep nobody out.
+/// A browser needs six. Beyond these the oldest is closed, so that idle connections keep no client out.
 const MOST_CONNECTIONS: usize = 64;
 /// What a request's line and headers may take to come, and to be.
 const HEADER_TIME: Duration = Duration::from_secs(10);
 const MOST_HEADER_BYTES: usize = 16 * 1024;
 /// What one request may take in all, drawing and slow readers included.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
-/// How long nobody is let in where the system has no descriptors left.
+/// Pause before the next accept where the system has no descriptors left.
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Serves until `end`.

@@ -29,15 +29,15 @@ impl<'a> After<'a> {
 fn taken_as_examples(text: &str) -> Vec<(&str, String)> {
     let mut examples: Vec<(&str, String)> = Vec::new();
     for line in text.lines() {
-        let told = line.trim();
+        let shown = line.trim();
         match examples.last_mut() {
             Some((_, what)) if line.starts_with("   ") => {
                 if !what.is_empty() {
                     what.push(' ');
                 }
-                what.push_str(told);
+                what.push_str(shown);
             }
-            _ => examples.push((told, String::new())),
+            _ => examples.push((shown, String::new())),
         }
     }
     examples

@@ -31,16 +31,16 @@ pub fn name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The commands of a command that users are told of.
+/// The subcommands of a command that are not hidden.
 pub fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|below| !below.is_hide_set())
 }
 
 /// The page of a command of `root`, with a date in its foot.
 pub fn render(root: &Command, command: &Command, date: &str) -> io::Result<Vec<u8>> {
-    let told = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let shown = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let usual = root.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let mut after = After::of(&told);
+    let mut after = After::of(&shown);
     let above =
         top(root, command).and_then(Command::get_after_help).map(ToString::to_string).unwrap_or_default();
     if after.examples.is_empty() {

@@ -1,4 +1,4 @@
-//! How marks are told, as text or as lines of JSON.
+//! Marks as text or as lines of JSON.
 
 use netfathom_mark::listen::Mark;
 use netfathom_model::print;

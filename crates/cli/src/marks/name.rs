@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-/// Processes that are told where a name fits several.
+/// Processes that are listed where a name fits several.
 const TOLD: usize = 10;
-/// Characters of a command line that are told.
+/// Characters of a command line that are shown.
 const TOLD_CHARS: usize = 50;
 
 /// The number of a process from what the user wrote: a number, or a name that one process has,
@@ -29,14 +29,14 @@ pub fn process(whom: &str) -> Result<u32> {
              that it was started as; look it up with ps, and write its number"
         ),
         _ => {
-            let told: Vec<String> =
+            let shown: Vec<String> =
                 found.iter().take(TOLD).map(|&pid| format!("  {pid} {}", called(pid))).collect();
-            let more = found.len() - told.len();
+            let more = found.len() - shown.len();
             let more = if more == 0 { String::new() } else { format!("\n  and {more} more") };
             bail!(
                 "cannot listen to `{whom}`: {} processes have this name; write the number of one:\n{}{more}",
                 found.len(),
-                told.join("\n")
+                shown.join("\n")
             )
         }
     }

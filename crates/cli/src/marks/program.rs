@@ -46,8 +46,8 @@ impl Program {
                 self.child.try_wait().with_context(|| format!("cannot wait for `{}`", self.name))?;
         }
         if self.status.is_none() && ask {
-            let (since, told) = *self.asked.get_or_insert((Instant::now(), false));
-            if !told && since.elapsed() > OF_ITSELF {
+            let (since, shown) = *self.asked.get_or_insert((Instant::now(), false));
+            if !shown && since.elapsed() > OF_ITSELF {
                 self.asked = Some((since, true));
                 // It may have ended just now.
                 let _ = child::interrupt(&mut self.child);

@@ -6,7 +6,7 @@ use netfathom_mark::listen::Mark;
 
 /// Names that have a row of their own: who puts numbers into names has no end of them.
 const MOST_NAMES: usize = 1000;
-/// Threads whose last mark is kept. If there are more, their spans begin anew.
+/// Threads with their last mark kept. If there are more, their spans begin anew.
 const MOST_THREADS: usize = 100_000;
 
 /// When a mark was, beside others. Negative where a mark is older than the one that came before.
@@ -107,12 +107,12 @@ mod tests {
     #[test]
     fn spans_are_those_of_a_thread() {
         let mut seen = Seen::default();
-        let told: Vec<_> = [("a", 100, 1), ("a", 130, 2), ("b", 150, 1), ("b", 140, 2), ("b", 120, 2)]
+        let shown: Vec<_> = [("a", 100, 1), ("a", 130, 2), ("b", 150, 1), ("b", 140, 2), ("b", 120, 2)]
             .into_iter()
             .map(|(name, at_ns, thread)| seen.add(&mark(name, at_ns, thread)))
             .map(|times| (times.since_first_ns, times.span_ns))
             .collect();
-        assert_eq!(told, [(0, None), (30, None), (50, Some(50)), (40, Some(10)), (20, Some(-20))]);
+        assert_eq!(shown, [(0, None), (30, None), (50, Some(50)), (40, Some(10)), (20, Some(-20))]);
         let rows: Vec<_> = seen.rows().collect();
         let first = Row { count: 2, ..Row::default() };
         let second = Row { count: 3, spans: 3, sum_ns: 40, least_ns: Some(-20), most_ns: Some(50) };

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use netfathom_results::page::steers;
 
 /// Without the characters that a terminal would obey, or that deceive its reader: a name, or what another program
-/// said, may hold them. Lines and columns stay.
+/// wrote, may hold them. Lines and columns stay.
 pub fn harmless(text: &str) -> String {
     text.chars().map(|c| if steers(c) && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
@@ -17,7 +17,7 @@ pub fn spared<'a>(out: impl Write + IsTerminal + Send + 'a) -> Box<dyn Write + S
 
 struct Harmless<W> {
     out: W,
-    /// Of a line whose end did not come yet: a character may be cut in two there.
+    /// A line without its end so far: a character may be cut in two there.
     begun: Vec<u8>,
 }
 
@@ -57,6 +57,6 @@ mod tests {
             whole.push(String::from_utf8(out.out).unwrap());
         }
         let expected = "a\u{fffd}[2J µ\u{fffd}\u{fffd}\nb\u{fffd}31m\u{fffd}\tend";
-        assert!(whole.iter().all(|told| told == expected), "{whole:?}");
+        assert!(whole.iter().all(|shown| shown == expected), "{whole:?}");
     }
 }

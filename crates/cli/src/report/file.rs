@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
 
-/// Refuses a run directory whose record is a link out of it: what is written beside it would then not be its report.
+/// Refuses a run directory with a record that is a link out of it: a report written there would be of another run.
 pub fn stays_inside(run: &Path) -> Result<()> {
     let record = run.join(store::RECORD_FILE);
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|kind| kind.is_symlink());

@@ -31,7 +31,7 @@ pub struct Classic<'a> {
 impl Classic<'_> {
     fn say(&self, line: impl Display) {
         // In one piece, for both ends may write to one terminal; and not by eprintln, which panics
-        // where nobody can be told.
+        // where there is no reader.
         let _ = io::stderr().write_all(self.line(line).as_bytes());
     }
 
@@ -153,7 +153,7 @@ impl Classic<'_> {
         self.packets(result);
         self.cost(result);
         self.found(progressed);
-        // That nobody confirms a datagram is no news.
+        // A datagram without a confirmation is the usual case.
         if result.end != TransferEnd::Unconfirmed {
             progressed.verdict.reasons.iter().for_each(|reason| self.tell(&reason.text));
         }

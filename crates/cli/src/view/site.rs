@@ -69,7 +69,7 @@ impl http::Site for Site {
         let out = self.out.clone();
         let work = tokio::task::spawn_blocking(move || {
             let content = make(&out, wanted);
-            // Kept until the work is done, also where nobody waits for it any more.
+            // Kept until the work is done, also where its client is gone.
             drop(turn);
             content
         });

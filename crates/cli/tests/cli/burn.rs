@@ -77,7 +77,7 @@ fn rates_are_written_as_people_write_them() {
         ("burn --calls 5/s", "100 up to"),
         ("burn --memory 5M", "such as 100k/s"),
     ] {
-        let said = refused(&mut netfathom(args), 2);
-        assert!(said.contains(why), "{args}: {said}");
+        let message = refused(&mut netfathom(args), 2);
+        assert!(message.contains(why), "{args}: {message}");
     }
 }

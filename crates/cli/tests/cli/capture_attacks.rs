@@ -5,7 +5,7 @@ use netfathom_testkit::needs_root;
 use crate::child::{netfathom, only_run, out, run, shell};
 
 /// Samples are of no tap but those that time message by message; what was asked for and cannot
-/// be must be said, not left out.
+/// be must be named, not left out.
 #[test]
 fn samples_of_the_pcap_tap_are_there_or_refused() {
     needs_root!();
@@ -14,12 +14,12 @@ fn samples_of_the_pcap_tap_are_there_or_refused() {
         let args = "stack tx --tap pcap --trials 1 --controls 0 --witnesses 0 --profile constant:1k/100ms";
         let ended = run(netfathom(args).arg(wanted).arg("--out").arg(dir.path()));
         let there = ended.status != 2 && only_run(dir.path()).join("samples.parquet").exists();
-        let said = ended.err.contains("--samples") || ended.err.contains("--export");
-        assert!(there || said, "{wanted}: exit status {}, and not a word: {}", ended.status, ended.err);
+        let reply = ended.err.contains("--samples") || ended.err.contains("--export");
+        assert!(there || reply, "{wanted}: exit status {}, and not a word: {}", ended.status, ended.err);
     }
 }
 
-/// A FIFO that nobody reads: the request to end must be heard while it is opened.
+/// A FIFO without a reader: the request to end must be heard while it is opened.
 #[test]
 fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
     let dir = out();

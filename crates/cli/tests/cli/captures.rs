@@ -53,11 +53,11 @@ fn a_sink_writes_down_what_it_received() {
 #[test]
 fn a_log_that_cannot_be_is_refused() {
     let dir = out();
-    let said = refused(netfathom("load sink --receive xdp --log x").current_dir(dir.path()), 2);
-    assert!(said.contains("--receive"), "{said}");
+    let reply = refused(netfathom("load sink --receive xdp --log x").current_dir(dir.path()), 2);
+    assert!(reply.contains("--receive"), "{reply}");
     let args = "load send --loopback --profile constant:1k/100ms --log nowhere/sent.nflog";
-    let said = refused(netfathom(args).current_dir(dir.path()), 1);
-    assert!(said.contains("nowhere/sent.nflog") && said.contains("No such file"), "{said}");
+    let reply = refused(netfathom(args).current_dir(dir.path()), 1);
+    assert!(reply.contains("nowhere/sent.nflog") && reply.contains("No such file"), "{reply}");
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn a_capture_of_samples_opens_in_wireshark() {
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(&capture).args(["-T", "fields", "-E", "separator=|"]);
     tshark.args(["-e", "udp.length", "-e", "udp.checksum.status", "-e", "frame.comment"]);
-    let Ok(told) = tshark.args(["-o", "udp.check_checksum:TRUE"]).output() else {
+    let Ok(shown) = tshark.args(["-o", "udp.check_checksum:TRUE"]).output() else {
         return skipped("samples as a capture", "tshark is not installed");
     };
-    let text = String::from_utf8(told.stdout).unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 200, "100 messages, out and in: {}", String::from_utf8_lossy(&told.stderr));
+    assert_eq!(lines.len(), 200, "100 messages, out and in: {}", String::from_utf8_lossy(&shown.stderr));
     assert!(lines.iter().all(|line| line.starts_with("72|1|trial 1, message ")), "{}", lines[0]);
     let ways = ["way out: ", "way in: "].map(|way| lines.iter().filter(|l| l.contains(way)).count());
     assert_eq!(ways, [100, 100]);
@@ -102,6 +102,6 @@ fn a_capture_needs_privilege_and_says_so() {
         return skipped("the pcap tap without privilege", "needs root, to drop it");
     }
     let dir = out();
-    let said = refused(unprivileged("stack --loopback --tap pcap --out").arg(dir.path()), 1);
-    assert!(said.contains("pcap tap") && said.contains("CAP_NET_RAW"), "{said}");
+    let reply = refused(unprivileged("stack --loopback --tap pcap --out").arg(dir.path()), 1);
+    assert!(reply.contains("pcap tap") && reply.contains("CAP_NET_RAW"), "{reply}");
 }

@@ -149,7 +149,7 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A directory for runs, which nobody may write to as well.
+/// A directory for runs, writable for the user nobody, too.
 pub fn out() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();

@@ -31,7 +31,7 @@ fn changed(to: &Path, from: &str, change: impl FnOnce(&mut Record)) -> PathBuf {
     to.to_owned()
 }
 
-/// All times of a stack run, so many times as long.
+/// All times of a stack run, multiplied.
 fn slower(factor: f64) -> impl FnOnce(&mut Record) {
     move |record| {
         let Measurement::Stack(stack) = &mut record.measurement else { panic!() };
@@ -53,16 +53,16 @@ fn a_planted_difference_is_found_and_fails_the_threshold() {
     let slow = changed(&dir.path().join("slow.json"), "stack", slower(3.0));
     let before = fixture("stack");
     let gate = "--fail-if tx.mean>5%";
-    let told = compare(&[&before, &slow], gate);
-    assert_eq!(told.status, 4, "{}{}", told.out, told.err);
-    assert!(told.out.contains("worse") && told.out.contains("tx.mean>5%: FAIL"), "{}", told.out);
+    let found = compare(&[&before, &slow], gate);
+    assert_eq!(found.status, 4, "{}{}", found.out, found.err);
+    assert!(found.out.contains("worse") && found.out.contains("tx.mean>5%: FAIL"), "{}", found.out);
     // The other way it is better, which no threshold above is about.
-    let told = compare(&[&slow, &before], gate);
-    assert_eq!(told.status, 0, "{}", told.out);
-    assert!(told.out.contains("better"), "{}", told.out);
-    let told = compare(&[&before, &same], gate);
-    assert_eq!(told.status, 0, "{}", told.out);
-    assert!(told.out.contains("not significant"), "{}", told.out);
+    let found = compare(&[&slow, &before], gate);
+    assert_eq!(found.status, 0, "{}", found.out);
+    assert!(found.out.contains("better"), "{}", found.out);
+    let found = compare(&[&before, &same], gate);
+    assert_eq!(found.status, 0, "{}", found.out);
+    assert!(found.out.contains("not significant"), "{}", found.out);
     // Three trials do not tell a thousandth: strict does not let that pass.
     assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 4);
 }
@@ -72,8 +72,8 @@ fn several_runs_are_each_compared_with_the_first() {
     let dir = out();
     let b = changed(&dir.path().join("b.json"), "stack", slower(3.0));
     let c = changed(&dir.path().join("c.json"), "stack", slower(0.3));
-    let told = compare(&[&fixture("stack"), &b, &c], "--json");
-    let value: Value = serde_json::from_str(&told.out).unwrap();
+    let found = compare(&[&fixture("stack"), &b, &c], "--json");
+    let value: Value = serde_json::from_str(&found.out).unwrap();
     let outcomes: Vec<&str> = value["comparisons"]
         .as_array()
         .unwrap()
@@ -93,8 +93,8 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     let a = changed(&dir.path().join("a.json"), "stack", |_| {});
     let b = changed(&dir.path().join("b.json"), "stack", slower(2.0));
     let page = dir.path().join("page.html");
-    let told = compare(&[&a, &b], &format!("--format html --output {}", page.display()));
-    assert_eq!(told.status, 0, "{}", told.err);
+    let found = compare(&[&a, &b], &format!("--format html --output {}", page.display()));
+    assert_eq!(found.status, 0, "{}", found.err);
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
     assert!(compare(&[&a, &b], "--format html --output -").out.starts_with("<!doctype html>"));
     let markdown = compare(&[&a, &b], "--format md").out;
@@ -118,48 +118,48 @@ fn what_cannot_be_compared() {
         .unwrap();
     let b = changed(&at("b.json"), "stack", slower(2.0));
     let a = fixture("stack");
-    let mut said: Vec<String> = Vec::new();
+    let mut reply: Vec<String> = Vec::new();
     for other in ["missing.json", "truncated.json", "foreign.json", "future.json"] {
-        said.push(refused(netfathom("compare").arg(&a).arg(at(other)), 1));
+        reply.push(refused(netfathom("compare").arg(&a).arg(at(other)), 1));
     }
-    said.push(refused(netfathom("compare").arg(&a).arg(&a), 1));
+    reply.push(refused(netfathom("compare").arg(&a).arg(&a), 1));
     for wrong in ["--fail-if nonsense", "--fail-if tx.mean>=5%", "--fail-if tx.mean<5%", "--format html"] {
-        said.push(refused(netfathom("compare").arg(&a).arg(&b).args(wrong.split(' ')), 2));
+        reply.push(refused(netfathom("compare").arg(&a).arg(&b).args(wrong.split(' ')), 2));
     }
     // These are known for wrong only when the quantities are, and then the tables are shown all the same.
     for late in ["--fail-if tx.maen>5%", "--fail-if tx.mean>5"] {
         let ended = compare(&[&a, &b], late);
         assert!(ended.status == 2 && ended.out.contains("Main quantities"), "{}", ended.out);
-        said.push(ended.err);
+        reply.push(ended.err);
     }
-    said.push(refused(&mut netfathom("compare"), 2));
-    said.push(refused(netfathom("compare").arg(&a), 2));
-    said.push(refused(netfathom("compare --pairs").args([&a, &b, &b]), 2));
-    said.push(refused(netfathom("compare --run").args(["report x", "--", "stack"]), 2));
-    let said = said.concat().replace(dir.path().to_str().unwrap(), "DIR");
-    let said = said.replace(a.to_str().unwrap(), "STACK");
-    insta::assert_snapshot!(said);
-    // Of another measurement and VOID: told on standard output, as a result.
+    reply.push(refused(&mut netfathom("compare"), 2));
+    reply.push(refused(netfathom("compare").arg(&a), 2));
+    reply.push(refused(netfathom("compare --pairs").args([&a, &b, &b]), 2));
+    reply.push(refused(netfathom("compare --run").args(["report x", "--", "stack"]), 2));
+    let reply = reply.concat().replace(dir.path().to_str().unwrap(), "DIR");
+    let reply = reply.replace(a.to_str().unwrap(), "STACK");
+    insta::assert_snapshot!(reply);
+    // Of another measurement and VOID: on standard output, as a result.
     let void = changed(&at("void.json"), "stack", |record| {
         slower(2.0)(record);
         record.verdict.lower(netfathom_model::verdict::Level::Void, "a gap");
     });
     for other in [fixture("load"), void] {
-        let told = compare(&[&a, &other], "--fail-if tx.mean>5%");
-        assert_eq!(told.status, 3, "{}", told.err);
-        assert!(told.out.contains("NOT COMPARED"), "{}", told.out);
+        let found = compare(&[&a, &other], "--fail-if tx.mean>5%");
+        assert_eq!(found.status, 3, "{}", found.err);
+        assert!(found.out.contains("NOT COMPARED"), "{}", found.out);
     }
 }
 
 #[test]
 fn both_are_taken_by_turns_and_kept() {
     let dir = out();
-    let told = run(netfathom("compare --rounds 3 --json --out")
+    let found = run(netfathom("compare --rounds 3 --json --out")
         .arg(dir.path())
         .args(["--run", SHORT, "--"])
         .args(SHORT.split_whitespace()));
-    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
-    let value: Value = serde_json::from_str(&told.out).unwrap();
+    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    let value: Value = serde_json::from_str(&found.out).unwrap();
     let one = &value["comparisons"][0];
     assert_eq!(one["design"], "pairs");
     for side in ["a", "b"] {
@@ -172,24 +172,25 @@ fn both_are_taken_by_turns_and_kept() {
         }
     }
     // A B, B A, A B.
-    let sides: Vec<&str> = told.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[14..15]).collect();
-    assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", told.err);
-    let again = told.err.split("netfathom ").last().unwrap().replace('\\', "");
+    let sides: Vec<&str> =
+        found.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[14..15]).collect();
+    assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", found.err);
+    let again = found.err.split("netfathom ").last().unwrap().replace('\\', "");
     let repeated = run(netfathom(&again).arg("--json"));
-    assert_eq!(repeated.out, told.out, "{}", repeated.err);
+    assert_eq!(repeated.out, found.out, "{}", repeated.err);
 }
 
 #[test]
 fn a_run_that_fails_is_told_with_what_it_said() {
     let dir = out();
-    let told = run(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
+    let found = run(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
         "--run",
         SHORT,
         "--",
         "message pingpong --loopback --sizes none",
     ]));
-    assert_eq!(told.status, 1, "{}", told.out);
-    assert!(told.err.contains("round 1, B: the run failed") && told.err.contains("none"), "{}", told.err);
+    assert_eq!(found.status, 1, "{}", found.out);
+    assert!(found.err.contains("round 1, B: the run failed") && found.err.contains("none"), "{}", found.err);
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     signal("INT", &child);
-    let told = end(child);
-    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
-    assert!(told.out.contains("Main quantities"), "{}", told.out);
+    let found = end(child);
+    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    assert!(found.out.contains("Main quantities"), "{}", found.out);
 }

@@ -80,9 +80,9 @@ impl Short {
 
     /// Refused with this status, and no run is left.
     fn refused(&self, command: &mut Command, status: i32) -> String {
-        let said = refused(command, status);
+        let message = refused(command, status);
         assert_eq!(runs(&self.runs()).len(), 0, "a run was left");
-        said
+        message
     }
 }
 

@@ -99,8 +99,8 @@ fn an_export_never_replaces_a_file_of_the_run() {
         let file = dir.path().join(file);
         let before = fs::read(&file).unwrap();
         for named in [at.clone(), at.join("record.json")] {
-            let said = refused(netfathom("export --to csv").arg(named).arg("-o").arg(&file), 1);
-            assert!(said.contains("is a file of the run itself; choose another file"), "{said}");
+            let message = refused(netfathom("export --to csv").arg(named).arg("-o").arg(&file), 1);
+            assert!(message.contains("is a file of the run itself; choose another file"), "{message}");
         }
         assert!(fs::read(&file).unwrap() == before);
     }
@@ -108,8 +108,8 @@ fn an_export_never_replaces_a_file_of_the_run() {
     let other = dir.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::copy(at.join("record.json"), other.join("record.json")).unwrap();
-    let said = refused(netfathom("export --to csv").arg(&at).arg("-o").arg(other.join("record.json")), 1);
-    assert!(said.contains("is a file of a run; choose another file"), "{said}");
+    let message = refused(netfathom("export --to csv").arg(&at).arg("-o").arg(other.join("record.json")), 1);
+    assert!(message.contains("is a file of a run; choose another file"), "{message}");
 }
 
 #[test]
@@ -134,17 +134,17 @@ fn what_cannot_be_written_is_told() {
         command.arg(file).arg(fixture("stack"));
         refused(&mut command, 1)
     };
-    let said = [to("/dev/full"), to("/nonexistent/x.csv"), to(dir.path().to_str().unwrap())].concat();
+    let message = [to("/dev/full"), to("/nonexistent/x.csv"), to(dir.path().to_str().unwrap())].concat();
     let closed = format!(
         "\"$0\" export {} --to csv --what series | head -c 10 >/dev/null",
         fixture("stack").display()
     );
-    let said = said + &run(&mut shell(&closed)).err;
+    let message = message + &run(&mut shell(&closed)).err;
     let full = format!("\"$0\" export {} --to csv >/dev/full", fixture("stack").display());
     let ended = run(&mut shell(&full));
     assert_eq!(ended.status, 1);
-    let said = said + &ended.err;
-    insta::assert_snapshot!(said.replace(dir.path().to_str().unwrap(), "DIR"));
+    let message = message + &ended.err;
+    insta::assert_snapshot!(message.replace(dir.path().to_str().unwrap(), "DIR"));
 }
 
 #[test]
@@ -156,15 +156,15 @@ fn a_directory_that_may_not_be_written_to() {
     }
     let mut command = unprivileged("export - --to csv -o");
     command.arg(dir.path().join("x.csv")).stdin(File::open(fixture("stack")).unwrap());
-    let said = refused(&mut command, 1);
-    assert!(said.contains("Permission denied") && said.contains("choose another place"), "{said}");
+    let message = refused(&mut command, 1);
+    assert!(message.contains("Permission denied") && message.contains("choose another place"), "{message}");
     assert_eq!(files(dir.path()), [""; 0]);
 }
 
 #[test]
 fn what_does_not_go_together() {
     let (_dir, at) = sampled();
-    let said = [
+    let message = [
         refused(netfathom("export --to hdr --what series").arg(&at), 2),
         refused(netfathom("export --to csv --what everything").arg(&at), 2),
         refused(netfathom("export --to csv --all").arg(&at), 2),
@@ -177,6 +177,6 @@ fn what_does_not_go_together() {
         ),
         refused(netfathom("export --to csv --what samples").arg(fixture("stack")), 1),
     ];
-    let said = said.concat().replace(fixture("x").parent().unwrap().to_str().unwrap(), "FIXTURES");
-    insta::assert_snapshot!(said);
+    let message = message.concat().replace(fixture("x").parent().unwrap().to_str().unwrap(), "FIXTURES");
+    insta::assert_snapshot!(message);
 }

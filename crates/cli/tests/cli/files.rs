@@ -16,11 +16,11 @@ fn directories_that_cannot_be_written() {
     fs::write(dir.path().join("file"), "").unwrap();
     fs::create_dir(dir.path().join("locked")).unwrap();
     fs::set_permissions(dir.path().join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
-    let said: String = ["file", "file/below", "locked/below"]
+    let message: String = ["file", "file/below", "locked/below"]
         .map(|to| refused(unprivileged(LOOPBACK).arg("--out").arg(dir.path().join(to)), 1))
         .concat();
-    let said = said.replace(at, "DIR");
-    insta::assert_snapshot!(said);
+    let message = message.replace(at, "DIR");
+    insta::assert_snapshot!(message);
 }
 
 #[test]
@@ -32,8 +32,11 @@ fn names_as_people_choose_them() {
         assert!(only_run(&to).join("report.html").exists(), "{name}");
     }
     let long = "x".repeat(300);
-    let said = refused(netfathom(LOOPBACK).arg("--out").arg(dir.path().join(&long)), 1);
-    assert!(said.contains("File name too long") && said.contains("choose another directory"), "{said}");
+    let message = refused(netfathom(LOOPBACK).arg("--out").arg(dir.path().join(&long)), 1);
+    assert!(
+        message.contains("File name too long") && message.contains("choose another directory"),
+        "{message}"
+    );
 }
 
 /// Runs on a tmpfs of that many KiB, which goes with its mount namespace; copies to `to`
@@ -75,20 +78,20 @@ fn a_disk_that_is_full() {
         names.filter(|name| name != "head.json").collect::<Vec<_>>()
     };
     // Room for the record, none for the report.
-    let Some(said) = on_small_disk(240, dir.path()) else { return };
+    let Some(message) = on_small_disk(240, dir.path()) else { return };
     assert_eq!(left(&dir), ["record.json"]);
     // Room for the record before the first trial, none for that after it.
     let dir = out();
     let nothing = on_small_disk(44, dir.path()).unwrap();
     assert_eq!(left(&dir), ["record.json"]);
-    let said = said + &nothing;
-    insta::assert_snapshot!(said);
+    let message = message + &nothing;
+    insta::assert_snapshot!(message);
 }
 
 #[test]
 fn files_that_may_not_grow() {
     let dir = out();
     let script = format!("ulimit -f 16; exec \"$0\" {LOOPBACK} --trials 1 --out {}", dir.path().display());
-    let said = refused(&mut shell(&script), 1);
-    assert!(said.contains("File too large") && said.contains("ulimit -f"), "{said}");
+    let message = refused(&mut shell(&script), 1);
+    assert!(message.contains("File too large") && message.contains("ulimit -f"), "{message}");
 }

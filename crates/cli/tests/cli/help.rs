@@ -95,7 +95,7 @@ fn the_first_page_has_every_exit_status() {
     assert!(first.contains(&4), "{first:?}");
 }
 
-/// A capture of nothing costs nothing, which teaches nobody anything.
+/// A capture of nothing costs nothing and teaches nothing.
 #[test]
 fn the_first_example_of_cost_captures_what_its_benchmark_sends() {
     let help = page("cost --help", "100");

@@ -23,13 +23,13 @@ use crate::refusals::refused;
 
 mod apart;
 mod resolution;
-mod told;
+mod shown;
 
 const AHEAD_NS: i64 = 1_763_000_000_000_000_000;
 const MESSAGES: u64 = 5000;
 const FLOW: u32 = 77;
 
-/// Messages of which each takes 3 us out and 40 us in, and every hundredth is not captured.
+/// Each message takes 3 us out and 40 us in, and every hundredth is not captured.
 struct Files {
     dir: TempDir,
 }
@@ -192,9 +192,9 @@ fn a_clock_that_is_not_the_captures_makes_it_void() {
     files.write("unstated.csv", text.as_bytes());
     let (ended, record) = files.join("a.pcap unstated.csv");
     assert_eq!((ended.status, record.verdict.level), (3, Level::Void));
-    let said = &record.findings[0];
-    assert!(said.cause.contains("unstated.csv does not state its clock"), "{said:?}");
-    assert!(said.remedy.contains("--clock fitted"), "{said:?}");
+    let reply = &record.findings[0];
+    assert!(reply.cause.contains("unstated.csv does not state its clock"), "{reply:?}");
+    assert!(reply.remedy.contains("--clock fitted"), "{reply:?}");
 }
 
 #[test]
@@ -242,8 +242,8 @@ fn what_cannot_be_understood_is_refused() {
         ("a.pcap a.log --port 65536", "--port"),
         ("a.pcap a.log --clock guessed", "--clock"),
     ] {
-        let said = refused(netfathom(&format!("join -v {args}")).current_dir(files.dir.path()), 2);
-        assert!(said.contains(named), "{args}: `{named}` is not in {said}");
+        let reply = refused(netfathom(&format!("join -v {args}")).current_dir(files.dir.path()), 2);
+        assert!(reply.contains(named), "{args}: `{named}` is not in {reply}");
     }
 }
 
@@ -264,10 +264,10 @@ impl Tcpdump {
         };
         let mut child = host.run(start).unwrap().expect("tcpdump");
         let mut stderr = child.stderr.take().unwrap();
-        let (mut said, mut byte) = (Vec::new(), [0]);
-        while !String::from_utf8_lossy(&said).contains("listening on") {
-            assert!(stderr.read(&mut byte).unwrap() > 0, "{}", String::from_utf8_lossy(&said));
-            said.push(byte[0]);
+        let (mut reply, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&reply).contains("listening on") {
+            assert!(stderr.read(&mut byte).unwrap() > 0, "{}", String::from_utf8_lossy(&reply));
+            reply.push(byte[0]);
         }
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self(child)

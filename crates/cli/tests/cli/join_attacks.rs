@@ -80,8 +80,8 @@ fn a_fitted_way_in_is_above_its_own_shortest_or_not_called_so() {
     let (ended, record) = join(&dir, "a.pcap a.log --clock fitted");
     let spans = &result(&record).spans;
     let way_in = spans.iter().map(|s| s.times.min_ns).max().unwrap();
-    let said = ended.out.matches("above the shortest").count();
-    assert!(way_in == 0 || said < 2, "{way_in} ns at least, and yet: {}", ended.out);
+    let reply = ended.out.matches("above the shortest").count();
+    assert!(way_in == 0 || reply < 2, "{way_in} ns at least, and yet: {}", ended.out);
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn a_file_that_is_named_twice_is_refused_or_told() {
         let kept = out();
         let ended =
             run(netfathom(&format!("join {args}")).current_dir(dir.path()).arg("--out").arg(kept.path()));
-        let told = ended.status == 2 || record(kept.path()).unwrap().verdict.level != Level::Valid;
-        assert!(told, "{args}: {}", ended.out);
+        let shown = ended.status == 2 || record(kept.path()).unwrap().verdict.level != Level::Valid;
+        assert!(shown, "{args}: {}", ended.out);
     }
 }
 
-/// A FIFO that nobody writes to: the request to end must be heard while it is opened.
+/// A FIFO without a writer: the request to end must be heard while it is opened.
 #[test]
 fn a_fifo_without_a_writer_is_left_at_once() {
     let dir = files(Columns { intended: false, sent: true, received: false }, 0);

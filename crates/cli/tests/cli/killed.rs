@@ -94,7 +94,7 @@ fn a_killed_run_leaves_a_partial_record_and_the_next_one_sweeps() {
     let ours = std::process::id();
     let file = |name: String| run_dir.join(name);
     let half = [file(format!("record.json.{pid}.tmp")), file(format!("report.html.{pid}.tmp"))];
-    // Of a process that lives, and of nobody that we know.
+    // Of a living process, and of none that we know.
     let alive = [file(format!("record.json.{ours}.tmp")), file(format!("notes.{pid}.tmp"))];
     half.iter().chain(&alive).for_each(|f| fs::write(f, "{").unwrap());
     run(netfathom(LOOPBACK).args(["--trials", "1", "--out"]).arg(dir.path())).measured();

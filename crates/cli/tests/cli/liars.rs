@@ -32,7 +32,7 @@ impl Lies {
         Self { seen: 0, tally, answer: None }
     }
 
-    fn told(field: &str, value: u64) -> Self {
+    fn shown(field: &str, value: u64) -> Self {
         let mut lies = Self::none();
         lies.tally[field] = value.into();
         lies
@@ -96,16 +96,16 @@ fn is_named(ended: &Ended, peer: &str, what: &str) {
 #[test]
 fn a_sink_that_counts_what_cannot_be_is_named() {
     for (lies, what) in [
-        (Lies::told("delivered", MOST), "18446744073709551615 messages delivered of 200"),
-        (Lies::told("delivered", 201), "201 messages delivered of 200"),
-        (Lies::told("duplicates", MOST), "duplicates"),
-        (Lies::told("reordered", 1 << 54), "messages reordered"),
-        (Lies::told("foreign", 1 << 54), "foreign messages"),
-        (Lies::told("garbage", 1 << 54), "datagrams that are no messages"),
-        (Lies::told("socket_drops", MOST), "dropped at the socket"),
-        (Lies::told("cpu_ns", MOST), "ns of CPU time"),
-        (Lies::told("device_packets", MOST), "packets at the device"),
-        (Lies::told("udp_in", 1 << 63), "datagrams delivered by UDP"),
+        (Lies::shown("delivered", MOST), "18446744073709551615 messages delivered of 200"),
+        (Lies::shown("delivered", 201), "201 messages delivered of 200"),
+        (Lies::shown("duplicates", MOST), "duplicates"),
+        (Lies::shown("reordered", 1 << 54), "messages reordered"),
+        (Lies::shown("foreign", 1 << 54), "foreign messages"),
+        (Lies::shown("garbage", 1 << 54), "datagrams that are no messages"),
+        (Lies::shown("socket_drops", MOST), "dropped at the socket"),
+        (Lies::shown("cpu_ns", MOST), "ns of CPU time"),
+        (Lies::shown("device_packets", MOST), "packets at the device"),
+        (Lies::shown("udp_in", 1 << 63), "datagrams delivered by UDP"),
         (Lies { seen: MOST, ..Lies::none() }, "18446744073709551615 messages delivered of 200"),
     ] {
         let (to, dir) = (lying_sink(lies), out());
@@ -116,7 +116,7 @@ fn a_sink_that_counts_what_cannot_be_is_named() {
 
 #[test]
 fn every_command_that_asks_a_sink_finds_a_lie_out() {
-    let (to, dir) = (lying_sink(Lies::told("delivered", MOST)), out());
+    let (to, dir) = (lying_sink(Lies::shown("delivered", MOST)), out());
     let quick = "--quiet --profile constant:1k/200ms --trials 1";
     let mut commands = vec![format!("capacity --engine send --to {to} --quiet")];
     if privileged("cli::liars::every_command_that_asks_a_sink_finds_a_lie_out") {
@@ -167,7 +167,7 @@ fn sender_says(
             udp.send_to(&payload, to).unwrap();
         }
         let _ = say(format!("{end}\n"));
-        // Until the sink has hung up, or has told what came.
+        // Until the sink has hung up, or has reported what came.
         while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.contains("tally"))) {}
     }
     Some(())
@@ -195,7 +195,7 @@ fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
     if !privileged("cli::liars::who_measures_the_way_in_of_a_liar_goes_on_without_it") {
         return;
     }
-    // A free port: it is told by nobody here, as the table comes at the end.
+    // A free port, chosen here: the sink prints its own only in the table at the end.
     let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let dirs = [out(), out()];
     let way_in = format!("stack rx --listen {at} --profile constant:1k/200ms --trials 1 --quiet --out");
@@ -216,10 +216,10 @@ fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
     end_of(reader).measured();
     let record = record(dirs[0].path()).unwrap();
     assert_eq!(crate::child::result(&record).trials[0].accounting.gap(), 0);
-    let told = record.findings.iter().find(|f| f.seen == "3 trials were begun and thrown away").unwrap();
+    let shown = record.findings.iter().find(|f| f.seen == "3 trials were begun and thrown away").unwrap();
     let last =
         "message 0 was due at 1125899906842624 ns and sent at 9223372036854775808 ns by its own account";
-    assert!(told.evidence.contains(last), "{told:?}");
+    assert!(shown.evidence.contains(last), "{shown:?}");
 }
 
 #[test]
@@ -244,9 +244,9 @@ fn a_sink_takes_load_from_where_it_was_told_to() {
     let sink = hosts.far.run(|| Sink::at(&format!("{}:0", PUBLIC[1]), "")).unwrap();
     let refused = send(&sink);
     assert_eq!(refused.status, 1, "{}", refused.err);
-    let said =
+    let reply =
         format!("the sink at {} refuses: your address {} is not in a private", sink.address, PUBLIC[0]);
-    assert!(refused.err.contains(&said), "{}", refused.err);
+    assert!(refused.err.contains(&reply), "{}", refused.err);
     assert!(refused.err.contains(&format!("--allow {}/32", PUBLIC[0])), "{}", refused.err);
     assert_eq!(sink.end().status, 0);
     let allow = format!("--allow {}/32", PUBLIC[0]);

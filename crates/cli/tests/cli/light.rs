@@ -22,8 +22,8 @@ fn sizes_are_kept_and_each_run_has_its_times() {
     let found = figures(&ended.out);
     assert_eq!(found["sizes"], SMALL);
     let phases = found["phases"].as_array().unwrap();
-    let told = phases.iter().map(|p| format!("{}={}", p["phase"].as_str().unwrap(), p["size"]));
-    assert_eq!(told.collect::<Vec<_>>().join(","), SMALL);
+    let shown = phases.iter().map(|p| format!("{}={}", p["phase"].as_str().unwrap(), p["size"]));
+    assert_eq!(shown.collect::<Vec<_>>().join(","), SMALL);
     for phase in phases {
         let times: Vec<u64> =
             phase["times_ns"].as_array().unwrap().iter().map(|t| t.as_u64().unwrap()).collect();
@@ -59,11 +59,11 @@ fn what_cannot_be_is_wrong_usage() {
         ("light --target 1ns", "1ms to 10s"),
         ("light --runs 0", "1 to 100000"),
     ] {
-        let said = refused(&mut netfathom(args), 2);
-        assert!(said.contains(why), "{args}: {said}");
+        let message = refused(&mut netfathom(args), 2);
+        assert!(message.contains(why), "{args}: {message}");
     }
-    let said = refused(netfathom("light --sizes cpu=1").env("TMPDIR", "/is/not/there"), 1);
-    assert!(said.contains("TMPDIR"), "{said}");
+    let message = refused(netfathom("light --sizes cpu=1").env("TMPDIR", "/is/not/there"), 1);
+    assert!(message.contains("TMPDIR"), "{message}");
 }
 
 #[test]

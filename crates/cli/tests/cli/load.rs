@@ -29,12 +29,12 @@ fn measured(args: &str, out: &Path) -> (Ended, Record) {
     (ended, record(out).unwrap())
 }
 
-/// Each is wrong usage, and what is said names what is meant.
+/// Each is wrong usage, and the message names what is meant.
 fn all_refused(cases: &[(&str, &str)]) {
     for (args, named) in cases {
         let dir = out();
-        let said = refused(netfathom(args).current_dir(dir.path()), 2);
-        assert!(said.contains(named), "{args}: `{named}` is not in {said}");
+        let message = refused(netfathom(args).current_dir(dir.path()), 2);
+        assert!(message.contains(named), "{args}: `{named}` is not in {message}");
         let kept = dir.path().join("runs");
         assert!(!kept.is_dir() || runs(&kept).is_empty(), "{args}: a run was left");
     }
@@ -106,13 +106,13 @@ fn tables_that_are_none() {
         fs::write(dir.path().join(name), bytes).unwrap();
     }
     fs::create_dir(dir.path().join("directory")).unwrap();
-    let told = tables.map(|t| (t.0, t.2));
-    for (name, named) in told.into_iter().chain([("directory", "directory"), ("none", "No such file")]) {
+    let shown = tables.map(|t| (t.0, t.2));
+    for (name, named) in shown.into_iter().chain([("directory", "directory"), ("none", "No such file")]) {
         let path = dir.path().join(name);
-        let said =
+        let message =
             refused(&mut netfathom(&format!("load send --loopback --profile csv:{}", path.display())), 2);
         let named = if named == "cannot" { name } else { named };
-        assert!(said.contains(name) && said.contains(named), "{name}: {said}");
+        assert!(message.contains(name) && message.contains(named), "{name}: {message}");
     }
 }
 
@@ -141,8 +141,8 @@ fn every_message_of_a_load_is_accounted_for() {
         let dir = out();
         let (ended, record) =
             measured(&format!("load send --profile constant:2k/100ms --json {case}"), dir.path());
-        let told: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-        assert_eq!(told["id"], record.id.as_str(), "{case}");
+        let shown: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        assert_eq!(shown["id"], record.id.as_str(), "{case}");
         let trial = result(&record).trials.pop().unwrap();
         assert_eq!(trial.load.planned, 200, "{case}");
         assert_eq!((trial.accounting.gap(), delivered(&trial.accounting)), (0, 200), "{case}: {trial:?}");

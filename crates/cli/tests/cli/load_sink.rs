@@ -35,10 +35,10 @@ impl Sink {
     pub fn at(listen: &str, args: &str) -> Self {
         let mut child = start(&mut netfathom(&format!("load sink --listen {listen} --json {args}")));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (told, events) = channel();
+        let (shown, events) = channel();
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                let _ = told.send(serde_json::from_str(&line).unwrap());
+                let _ = shown.send(serde_json::from_str(&line).unwrap());
             }
         });
         let mut sink = Self { child: Some(child), events, address: ([0, 0, 0, 0], 0).into() };
@@ -55,7 +55,7 @@ impl Sink {
         }
     }
 
-    /// Its own end, after as many loads as it was told.
+    /// Its own end, after --loads of them.
     pub fn wait(mut self) -> Ended {
         end_within(self.child.take().unwrap(), NOTICES)
     }
@@ -116,9 +116,9 @@ fn both_tell_the_same() {
         let (mut sink, dir) = (Sink::start("--loads 1"), out());
         run(&mut send(&sink, args, dir.path())).measured();
         let trial = result(&record(dir.path()).unwrap()).trials.remove(0);
-        let told = sink.next("ended");
-        assert_eq!(told["sent"]["accepted"], trial.load.sent, "{told}");
-        assert_eq!(told["read"]["delivered"], delivered(&trial.accounting), "{told}");
+        let shown = sink.next("ended");
+        assert_eq!(shown["sent"]["accepted"], trial.load.sent, "{shown}");
+        assert_eq!(shown["read"]["delivered"], delivered(&trial.accounting), "{shown}");
         assert_eq!((trial.accounting.gap(), trial.load.sent), (0, trial.load.planned), "{args}");
         assert_eq!(end(sink.child.take().unwrap()).status, 0);
     }
@@ -279,7 +279,7 @@ fn a_sink_that_is_not_there_or_cannot_be() {
 #[test]
 fn the_way_in_from_another_process() {
     netfathom_testkit::needs_root!();
-    // A free port: it is told by nobody here, as the table comes at the end.
+    // A free port, chosen here: the sink prints its own only in the table at the end.
     let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dirs = [out(), out()];
     let way_in = format!("stack rx --listen 127.0.0.1:{port} --profile constant:1k/200ms --trials 1 --quiet");

@@ -128,11 +128,11 @@ fn a_process_that_runs_is_told_by_number_and_name_until_ctrl_c_or_its_end() {
     let process = marked.running();
     for whom in [process.id().to_string(), marked.name.clone()] {
         let mut watching = start(netfathom("marks").arg(&whom));
-        let mut told = BufReader::new(watching.stdout.take().unwrap());
+        let mut shown = BufReader::new(watching.stdout.take().unwrap());
         let mut line = String::new();
         while !line.contains("zebra") {
             line.clear();
-            assert_ne!(told.read_line(&mut line).unwrap(), 0, "{whom}");
+            assert_ne!(shown.read_line(&mut line).unwrap(), 0, "{whom}");
         }
         // Two are too many.
         let second = run(netfathom("marks").arg(&whom));
@@ -140,7 +140,7 @@ fn a_process_that_runs_is_told_by_number_and_name_until_ctrl_c_or_its_end() {
         let taken = format!("process {} listens to it already", watching.id());
         assert!(second.err.contains(&taken), "{}", second.err);
         signal("INT", &watching);
-        let rest: Vec<String> = told.lines().map(Result::unwrap).collect();
+        let rest: Vec<String> = shown.lines().map(Result::unwrap).collect();
         assert_eq!(end(watching).status, 0);
         assert!(rest.iter().any(|line| line.contains("mean span")), "{rest:?}");
     }
@@ -158,10 +158,10 @@ fn whoever_has_seen_enough_ends_the_program() {
     let ended = run(&mut shell(&script));
     assert_eq!(ended.out.lines().count(), 2);
     let mut watching = start(netfathom("marks --").arg(marked.path()).arg("on"));
-    let mut told = BufReader::new(watching.stdout.take().unwrap());
-    told.read_line(&mut String::new()).unwrap();
+    let mut shown = BufReader::new(watching.stdout.take().unwrap());
+    shown.read_line(&mut String::new()).unwrap();
     signal("TERM", &watching);
-    let rest: Vec<String> = told.lines().map(Result::unwrap).collect();
+    let rest: Vec<String> = shown.lines().map(Result::unwrap).collect();
     assert_eq!(end(watching).status, 0);
     assert!(rest.last().unwrap().ends_with("ended with signal 2"), "{rest:?}");
 }
@@ -175,10 +175,10 @@ fn whom_it_cannot_listen_to() {
         assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{args}");
         ended.err
     };
-    let told = refused(&format!("marks {}", marked.name));
-    assert!(told.contains("2 processes have this name; write the number of one"), "{told}");
+    let shown = refused(&format!("marks {}", marked.name));
+    assert!(shown.contains("2 processes have this name; write the number of one"), "{shown}");
     for process in &two {
-        assert!(told.contains(&format!("  {} {} on", process.id(), marked.path().display())), "{told}");
+        assert!(shown.contains(&format!("  {} {} on", process.id(), marked.path().display())), "{shown}");
     }
     two.into_iter().for_each(killed);
     assert!(refused(&format!("marks {}", marked.name)).contains("no process has this name"));

@@ -38,7 +38,7 @@ fn nobody_measures_over_loopback_and_is_told_what_is_missing() {
     let result = messages(&record);
     assert_eq!((record.state, result.cells.len()), (State::Complete, 2));
     assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
-    // System calls are counted by a program, for which it takes privilege: said, not zero.
+    // System calls are counted by a program, which requires privilege: n/a, not zero.
     assert!(ended.out.contains("n/a"), "{}", ended.out);
     let mut kernel = unprivileged(&SHORT.replace("--cpus same", "--cpus same --placement UK"));
     kernel.arg("--out").arg(dir.path());

@@ -76,8 +76,8 @@ fn a_reader_that_has_had_enough_is_no_error() {
     };
     for tail in ["head -1 >/dev/null", "true"] {
         let ended = run_of(tail);
-        let told = ended.err.lines().collect::<Vec<_>>();
-        assert!(told == ["0"] || told == ["3"], "{tail}: {told:?}");
+        let shown = ended.err.lines().collect::<Vec<_>>();
+        assert!(shown == ["0"] || shown == ["3"], "{tail}: {shown:?}");
     }
 }
 
@@ -98,12 +98,12 @@ fn a_full_standard_output_is_told_and_the_run_is_kept() {
 fn help_that_cannot_be_written_is_an_error_and_help_that_nobody_reads_is_none() {
     for args in ["--help", "--version", "-h", "help load", "load send --help", "completions bash", "host"] {
         let full = run(&mut shell(&format!("exec \"$0\" {args} >/dev/full")));
-        let said = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
-        assert_eq!((full.status, full.err.as_str()), (1, said), "{args}");
+        let message = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
+        assert_eq!((full.status, full.err.as_str()), (1, message), "{args}");
         let unread = run(&mut shell(&format!("{{ sleep 0.1; \"$0\" {args}; echo $? >&3; }} 3>&2 | true")));
         assert_eq!(unread.err, "0\n", "{args}");
     }
-    // Wrong usage is still that, whether or not it can be said.
+    // Wrong usage has its exit status, whether or not the message can be written.
     assert_eq!(run(&mut shell("exec \"$0\" --nonsense 2>/dev/full")).status, 2);
 }
 

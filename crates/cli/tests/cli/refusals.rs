@@ -7,7 +7,7 @@ use netfathom_testkit::privileged;
 
 use crate::child::{LAB, LOOPBACK, netfathom, out, run, runs, shell, unprivileged};
 
-/// Refused with this status and nothing on standard output; returns what was said.
+/// Refused with this status and nothing on standard output; returns the message.
 pub fn refused(command: &mut Command, status: i32) -> String {
     let ended = run(command);
     assert_eq!((ended.status, ended.out.as_str()), (status, ""), "{command:?}: {}", ended.err);
@@ -18,9 +18,9 @@ pub fn refused(command: &mut Command, status: i32) -> String {
 fn wrong(args: &str) -> String {
     // Where it is not refused it must not measure for minutes, nor into the source tree.
     let dir = out();
-    let said = refused(netfathom(args).current_dir(dir.path()), 2);
+    let reply = refused(netfathom(args).current_dir(dir.path()), 2);
     assert!(!dir.path().join("runs").is_dir() || runs(&dir.path().join("runs")).is_empty(), "a run was left");
-    format!("$ netfathom {args}\n{said}\n")
+    format!("$ netfathom {args}\n{reply}\n")
 }
 
 fn all_wrong(args: &[&str]) -> String {
@@ -29,7 +29,7 @@ fn all_wrong(args: &[&str]) -> String {
 
 #[test]
 fn numbers_out_of_range() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "stack --trials 0",
         "stack --trials 1001",
         "stack --trials -1",
@@ -46,24 +46,24 @@ fn numbers_out_of_range() {
         "stack --insert-delay up:1us",
         "stack --loopback --insert-delay rx:20us",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn options_of_programs_that_watch_others() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "stack rx --pid 4242",
         "capacity -i eth0",
         "load send --comm=nginx",
         // Not of watchers: what clap finds near is kept.
         "stack --trails 3",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn targets_that_cannot_be_watched() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "watch",
         "watch rx",
         "watch --port 0",
@@ -73,12 +73,12 @@ fn targets_that_cannot_be_watched() {
         "watch --flow 10.0.0.1:80",
         "watch --flow 10.0.0.1:80:[::1]:80",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn profiles_that_cannot_be() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "stack --profile ramp",
         "stack --profile wave:1k/1s",
         "stack --profile ramp:1k/1s",
@@ -96,12 +96,12 @@ fn profiles_that_cannot_be() {
         "stack --profile steps:/1s",
         "stack --profile steps:1k,,2k/1s",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn sizes_that_cannot_be() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "stack --lab --size 31",
         "stack --lab --size 1473",
         "stack --lab --ipv6 --size 1453",
@@ -109,14 +109,14 @@ fn sizes_that_cannot_be() {
         "stack --size -1",
         "stack --size 99999999999999999999",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
     let loopback = wrong("stack --loopback --size 65536");
     assert!(loopback.contains("beyond the MTU of the loopback"), "{loopback}");
 }
 
 #[test]
 fn words_that_are_none() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "staack",
         "stack sideways",
         "stack --lab --loopback",
@@ -128,12 +128,12 @@ fn words_that_are_none() {
         "report",
         "report x --format pdf",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn messages_that_cannot_be() {
-    let said = all_wrong(&[
+    let reply = all_wrong(&[
         "message",
         "message sideways",
         "message oneway --layers three",
@@ -154,16 +154,16 @@ fn messages_that_cannot_be() {
         "message oneway --least 3s --most 1s",
         "message oneway --lab --loopback",
     ]);
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(reply);
 }
 
 #[test]
 fn processors_that_are_not_there() {
-    let said = wrong(&format!("{LOOPBACK} --trials 1 --cpu 0,8191"));
-    let (before, after) = said.split_once("may use [").unwrap();
+    let reply = wrong(&format!("{LOOPBACK} --trials 1 --cpu 0,8191"));
+    let (before, after) = reply.split_once("may use [").unwrap();
     let (_, after) = after.split_once(']').unwrap();
-    let said = format!("{before}may use [..]{after}");
-    insta::assert_snapshot!(said);
+    let reply = format!("{before}may use [..]{after}");
+    insta::assert_snapshot!(reply);
     wrong(&format!("{LOOPBACK} --trials 1 --cpu 18446744073709551615,0"));
 }
 
@@ -173,9 +173,9 @@ fn a_port_in_use() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let mut command = netfathom(LOOPBACK);
-    let said = refused(command.args(["--port", &port, "--out"]).arg(dir.path()), 1);
-    let said = said.replace(&port, "PORT");
-    insta::assert_snapshot!(said);
+    let reply = refused(command.args(["--port", &port, "--out"]).arg(dir.path()), 1);
+    let reply = reply.replace(&port, "PORT");
+    insta::assert_snapshot!(reply);
     assert!(runs(dir.path()).is_empty(), "a run was left");
 }
 
@@ -184,8 +184,8 @@ fn a_tap_or_a_lab_without_privilege() {
     let dir = out();
     let refused = |args: &str| refused(unprivileged(args).arg("--out").arg(dir.path()), 1);
     let bpf = refused("stack --loopback --tap bpf --profile constant:1k/100ms --trials 1");
-    let said = bpf + &refused(&LAB.replace("bpf", "auto"));
-    insta::assert_snapshot!(said);
+    let reply = bpf + &refused(&LAB.replace("bpf", "auto"));
+    insta::assert_snapshot!(reply);
     assert!(runs(dir.path()).is_empty(), "a run was left");
 }
 

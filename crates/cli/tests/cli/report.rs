@@ -34,9 +34,9 @@ fn what_is_no_record() {
     fs::create_dir_all(at("runs/a-run")).unwrap();
     fs::write(at("runs/a-run/record.json"), &whole).unwrap();
     let names = files.iter().map(|f| f.0).chain(["missing", "empty", "runs"]);
-    let said: String = names.map(|n| refused(netfathom("report").arg(at(n)), 1)).collect();
-    let said = said.replace(dir.path().to_str().unwrap(), "DIR");
-    insta::assert_snapshot!(said);
+    let message: String = names.map(|n| refused(netfathom("report").arg(at(n)), 1)).collect();
+    let message = message.replace(dir.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!(message);
 }
 
 /// The record with another time that reading the clock takes.
@@ -51,8 +51,8 @@ fn standard_input_is_a_record_too() {
     let ended = run(netfathom("report - --format txt").stdin(File::open(fixture()).unwrap()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{}", ended.out);
-    let said = refused(&mut netfathom("report -"), 1);
-    assert!(said.contains("standard input"), "{said}");
+    let message = refused(&mut netfathom("report -"), 1);
+    assert!(message.contains("standard input"), "{message}");
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn a_report_never_replaces_its_record() {
     let dir = out();
     let record = dir.path().join("record.json");
     fs::copy(fixture(), &record).unwrap();
-    let said = refused(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1);
-    assert!(said.contains("choose another file"), "{said}");
+    let message = refused(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1);
+    assert!(message.contains("choose another file"), "{message}");
     assert!(fs::read(&record).unwrap() == fs::read(fixture()).unwrap());
 }
 
@@ -82,8 +82,8 @@ fn a_report_that_cannot_be_written() {
         command.arg(fixture()).args(["-o", to]);
         command
     };
-    let said = refused(&mut command("/nonexistent/x.html"), 1) + &refused(&mut command("/dev/full"), 1);
-    insta::assert_snapshot!(said);
+    let message = refused(&mut command("/nonexistent/x.html"), 1) + &refused(&mut command("/dev/full"), 1);
+    insta::assert_snapshot!(message);
     let script =
         format!("{{ \"$0\" report {} -o -; echo $? >&2; }} | head -1 >/dev/null", fixture().display());
     assert_eq!(run(&mut shell(&script)).err, "0\n");
@@ -138,8 +138,8 @@ fn a_report_of_standard_input_replaces_nothing() {
     let ended = run(&mut report());
     let name = ended.out.strip_prefix("report: ").unwrap().trim_end();
     fs::write(dir.path().join(name), "mine").unwrap();
-    let said = refused(&mut report(), 1);
-    assert!(said.contains("is there already; name a file with --output"), "{said}");
+    let message = refused(&mut report(), 1);
+    assert!(message.contains("is there already; name a file with --output"), "{message}");
     assert_eq!(fs::read_to_string(dir.path().join(name)).unwrap(), "mine");
 }
 
@@ -150,8 +150,11 @@ fn a_report_is_not_written_through_a_link() {
     let precious = dir.path().join("precious");
     fs::write(&precious, "mine").unwrap();
     symlink(&precious, run_dir.join("report.html")).unwrap();
-    let said = refused(netfathom("report").arg(&run_dir), 1);
-    assert!(said.contains("is a symbolic link to") && said.contains("nothing was written"), "{said}");
+    let message = refused(netfathom("report").arg(&run_dir), 1);
+    assert!(
+        message.contains("is a symbolic link to") && message.contains("nothing was written"),
+        "{message}"
+    );
     assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     fs::remove_file(run_dir.join("report.html")).unwrap();
     symlink(dir.path().join("new"), run_dir.join("report.html")).unwrap();
@@ -166,10 +169,10 @@ fn a_record_that_is_a_link_out_of_its_run_is_not_followed() {
     let elsewhere = dir.path().join("elsewhere.json");
     fs::rename(run_dir.join("record.json"), &elsewhere).unwrap();
     symlink(&elsewhere, run_dir.join("record.json")).unwrap();
-    let said = refused(netfathom("report").arg(&run_dir), 1);
+    let message = refused(netfathom("report").arg(&run_dir), 1);
     assert!(
-        said.contains("is a symbolic link out of its run") && said.contains("nothing was written"),
-        "{said}"
+        message.contains("is a symbolic link out of its run") && message.contains("nothing was written"),
+        "{message}"
     );
     assert!(!run_dir.join("report.html").exists() && !dir.path().join("report.html").exists());
     // A link within the run is its own business, and so is one to the run.
@@ -197,15 +200,15 @@ fn opening_is_done_by_the_browser_that_is_named() {
     let dir = out();
     let run_dir = a_run(dir.path());
     let browser = dir.path().join("browser");
-    let told = dir.path().join("told");
-    fs::write(&browser, format!("#!/bin/sh\necho \"$1 $2\" > {}\n", told.display())).unwrap();
+    let shown = dir.path().join("shown");
+    fs::write(&browser, format!("#!/bin/sh\necho \"$1 $2\" > {}\n", shown.display())).unwrap();
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).unwrap();
     let named = format!("{} --new:other", browser.display());
     let ended = run(netfathom("report --open").arg(&run_dir).env("BROWSER", named));
     let report = run_dir.join("report.html").canonicalize().unwrap();
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(!ended.out.contains("not opened"), "{}", ended.out);
-    assert_eq!(fs::read_to_string(told).unwrap(), format!("--new {}\n", report.display()));
+    assert_eq!(fs::read_to_string(shown).unwrap(), format!("--new {}\n", report.display()));
 }
 
 #[test]
@@ -235,7 +238,7 @@ fn without_a_browser_it_says_where_the_report_is() {
 #[test]
 fn only_a_file_can_be_opened() {
     for args in ["report --open --format md", "report --open -o -"] {
-        let said = refused(netfathom(args).arg(fixture()), 2);
-        assert!(said.contains("--open shows a file"), "{said}");
+        let message = refused(netfathom(args).arg(fixture()), 2);
+        assert!(message.contains("--open shows a file"), "{message}");
     }
 }

@@ -47,15 +47,18 @@ fn the_list_is_there_as_json_too() {
 
 #[test]
 fn an_unknown_name_is_wrong_usage_and_the_nearest_is_named_first() {
-    let said = refused(&mut netfathom("reproduce borodin-revers"), 2);
-    assert!(said.contains("no experiment `borodin-revers`; choose one of: borodin-reverse, "), "{said}");
-    assert!(NAMES.iter().all(|name| said.contains(name)), "{said}");
+    let message = refused(&mut netfathom("reproduce borodin-revers"), 2);
+    assert!(
+        message.contains("no experiment `borodin-revers`; choose one of: borodin-reverse, "),
+        "{message}"
+    );
+    assert!(NAMES.iter().all(|name| message.contains(name)), "{message}");
 }
 
 #[test]
 fn a_tap_without_a_use_is_wrong_usage() {
-    let said = refused(&mut netfathom("reproduce borodin-reverse --quick --tap timestamping"), 2);
-    assert!(said.contains("--tap timestamping") && said.contains("choose from auto, bpf"), "{said}");
+    let message = refused(&mut netfathom("reproduce borodin-reverse --quick --tap timestamping"), 2);
+    assert!(message.contains("--tap timestamping") && message.contains("choose from auto, bpf"), "{message}");
 }
 
 #[test]

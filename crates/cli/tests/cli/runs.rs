@@ -131,9 +131,9 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
         let drawn = run(netfathom(&format!("report {name} --format txt --out")).arg(dir.path()));
         assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {}", drawn.err);
     }
-    let told: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();
-    assert_eq!(told["run"]["head"]["verdict"], "DEGRADED");
-    assert!(told["answer"].as_str().is_some_and(|a| !a.is_empty()));
+    let output: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();
+    assert_eq!(output["run"]["head"]["verdict"], "DEGRADED");
+    assert!(output["answer"].as_str().is_some_and(|a| !a.is_empty()));
     assert!(in_runs(dir.path(), "show 20261004").err.contains("is damaged at line 1"));
     assert!(in_runs(dir.path(), "show nobody").err.contains("no run in"));
     assert!(in_runs(dir.path(), "show 202610").err.contains("is 6 runs"));

@@ -97,8 +97,8 @@ fn what_is_written_later_follows_no_link_either() {
         fs::write(&precious, "theirs").unwrap();
         symlink(&precious, &file).unwrap();
         let args = command.replace("FILE", &file.display().to_string());
-        let said = refused(netfathom(&args).arg(&directory), 1);
-        assert!(said.contains("symbolic link"), "{command}: {said}");
+        let reply = refused(netfathom(&args).arg(&directory), 1);
+        assert!(reply.contains("symbolic link"), "{command}: {reply}");
         assert_eq!(fs::read(&precious).unwrap(), b"theirs", "{command}");
         fs::remove_file(&file).unwrap();
     }

@@ -49,7 +49,7 @@ fn listens(child: &Child, port: u16) {
     });
 }
 
-/// A service on a terminal that lasts 3 s, and a connection to it; `None`, said once, where there
+/// A service on a terminal that lasts 3 s, and a connection to it; `None`, with one message, where there
 /// can be no terminal.
 fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
     if !shell("command -v script >/dev/null").status().unwrap().success() {

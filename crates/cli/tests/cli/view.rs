@@ -24,9 +24,9 @@ impl Viewed {
     pub fn start(out: &Path) -> Self {
         let mut child = start(netfathom("view --out").arg(out));
         let mut line = Vec::new();
-        let told = child.stdout.as_mut().unwrap();
+        let output = child.stdout.as_mut().unwrap();
         let mut byte = [0];
-        while line.last() != Some(&b'\n') && told.read(&mut byte).unwrap() == 1 {
+        while line.last() != Some(&b'\n') && output.read(&mut byte).unwrap() == 1 {
             line.push(byte[0]);
         }
         let line = String::from_utf8(line).unwrap();
@@ -101,10 +101,10 @@ fn a_port_that_is_taken_and_a_directory_that_is_not_there_are_named() {
     let dir = out();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let said = refused(netfathom(&format!("view --port {port} --out")).arg(dir.path()), 1);
-    assert!(said.contains("another program has that port; choose another with --port"), "{said}");
-    let said = refused(&mut netfathom("view --out /nonexistent/runs"), 1);
-    assert!(said.contains("there is no directory /nonexistent/runs"), "{said}");
+    let message = refused(netfathom(&format!("view --port {port} --out")).arg(dir.path()), 1);
+    assert!(message.contains("another program has that port; choose another with --port"), "{message}");
+    let message = refused(&mut netfathom("view --out /nonexistent/runs"), 1);
+    assert!(message.contains("there is no directory /nonexistent/runs"), "{message}");
 }
 
 #[test]

@@ -53,11 +53,11 @@ pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> V
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, some)| Reverse(*some));
-    let told = |((what, a, b), some)| {
+    let difference = |((what, a, b), some)| {
         let pairs = (some < all).then_some(InPairs { some, all });
         Difference { what, a, b, effect: None, pairs }
     };
-    counts.into_iter().map(told).collect()
+    counts.into_iter().map(difference).collect()
 }
 
 /// The build, the machine without its settings, and what was run before.
@@ -91,15 +91,15 @@ pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Differen
 
 /// What is not the same in both.
 pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
-    let told = |of: &BTreeMap<String, String>, what: &str| {
+    let value = |of: &BTreeMap<String, String>, what: &str| {
         of.get(what).cloned().unwrap_or_else(|| NOT_RECORDED.into())
     };
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     all.into_iter()
         .map(|what| Difference {
             what: what.clone(),
-            a: told(a, what),
-            b: told(b, what),
+            a: value(a, what),
+            b: value(b, what),
             effect: None,
             pairs: None,
         })

@@ -1,5 +1,5 @@
 //! Two runs, or pairs of runs, beside each other: what differs between them besides what is measured, and of each
-//! quantity whether it is better, worse, or whether that cannot be told.
+//! quantity whether it is better, worse, or inconclusive.
 
 mod differences;
 mod distributions;
@@ -99,7 +99,7 @@ pub struct Compared {
     /// The values of A: a trial each, or a run each of pairs.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
-    /// The mean of A; the geometric one where a ratio is told.
+    /// The mean of A; the geometric one where the change is a ratio.
     pub a_mean: f64,
     pub b_mean: f64,
     pub change: Change,
@@ -112,7 +112,7 @@ pub struct Compared {
     /// the unit.
     pub smallest: Option<f64>,
     pub outcome: Outcome,
-    /// Why it cannot be told, or why there is no ratio.
+    /// Why it is inconclusive, or why there is no ratio.
     pub note: Option<String>,
 }
 
@@ -280,7 +280,7 @@ fn is_same(a: &Record, b: &Record) -> bool {
 }
 
 impl Comparison {
-    /// What can be said of the main quantities together: how many are better, worse, not told, the same.
+    /// How many of the main quantities are better, worse, inconclusive, the same.
     pub fn counts(&self) -> [(Outcome, usize); 4] {
         [Outcome::Worse, Outcome::Better, Outcome::CannotTell, Outcome::Same].map(|outcome| {
             let those = self.quantities.iter().filter(|q| q.main && q.outcome == outcome);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::differences::Difference;
 
-/// Something of which at least one record has no value.
+/// A setting without a value in at least one record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct NotCompared {
     pub what: String,
@@ -100,7 +100,7 @@ type Values = (Option<String>, Option<String>);
 
 /// A difference by its bare name where all ends of the lab have it, or there is no lab; otherwise by where it is.
 fn differing(name: &str, places: &[Option<&str>], values: &[Values]) -> Vec<Difference> {
-    let told = |what: String, a: &str, b: &str| Difference {
+    let difference = |what: String, a: &str, b: &str| Difference {
         what,
         a: a.to_owned(),
         b: b.to_owned(),
@@ -114,18 +114,18 @@ fn differing(name: &str, places: &[Option<&str>], values: &[Values]) -> Vec<Diff
     let all: Vec<_> = places.iter().zip(values.iter().map(differ)).collect();
     let [(_, host), roles @ ..] = all.as_slice() else { return Vec::new() };
     match roles {
-        [] => host.iter().map(|(a, b)| told(name.to_owned(), a, b)).collect(),
+        [] => host.iter().map(|(a, b)| difference(name.to_owned(), a, b)).collect(),
         [(_, Some((a, b))), rest @ ..]
             if rest.iter().all(|(_, other)| other.as_ref() == Some(&(a.clone(), b.clone()))) =>
         {
-            vec![told(name.to_owned(), a, b)]
+            vec![difference(name.to_owned(), a, b)]
         }
         _ => {
             let places = std::iter::once((Some("host"), host))
                 .chain(roles.iter().map(|(role, values)| (**role, values)));
             let each = places.filter_map(|(place, values)| {
                 let (a, b) = values.as_ref()?;
-                Some(told(format!("{}: {name}", place?), a, b))
+                Some(difference(format!("{}: {name}", place?), a, b))
             });
             each.collect()
         }
@@ -137,7 +137,7 @@ fn not_recorded(a: &Settings, b: &Settings) -> Vec<NotCompared> {
     for (side, settings) in [("A", a), ("B", b)] {
         settings.not_recorded.iter().for_each(|(name, why)| all.entry(name).or_default().push((side, why)));
     }
-    let told = |(name, lacking): (&String, Vec<(&str, &String)>)| {
+    let lacking_one = |(name, lacking): (&String, Vec<(&str, &String)>)| {
         let sides: Vec<&str> = lacking.iter().map(|(side, _)| *side).collect();
         let why = lacking.first().map_or("", |(_, why)| why.as_str());
         let what = match name.trim_end_matches(": ") {
@@ -146,5 +146,5 @@ fn not_recorded(a: &Settings, b: &Settings) -> Vec<NotCompared> {
         };
         NotCompared { what, why: format!("not recorded in {} ({why})", sides.join(" and ")) }
     };
-    all.into_iter().map(told).collect()
+    all.into_iter().map(lacking_one).collect()
 }

@@ -127,7 +127,7 @@ fn limit(text: &str) -> Option<(Limit, f64)> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// The change is beyond it, and told apart from none.
+    /// The change is beyond it, and significant.
     Beyond,
     /// The 95 % interval of the change lies on the near side of it.
     Within,
@@ -153,7 +153,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Whether one fails; with `strict` also where it cannot be told.
+    /// Whether one fails; with `strict` also where it is inconclusive.
     pub fn fail(&self, strict: bool) -> bool {
         self.gates.iter().any(|gate| match gate.passage {
             Passage::Beyond => true,
@@ -212,8 +212,8 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
     quantity.chance_alone.is_none().then(|| quantity.note.clone()).flatten()
 }
 
-/// The likelihood by chance of each quantity, corrected for these alone: who adds a threshold changes nothing of what is
-/// said of the runs.
+/// The likelihood by chance of each quantity, corrected for these alone: a threshold that is added leaves the
+/// outcomes of the comparison as they are.
 fn corrected<'a>(compared: &[&'a Compared]) -> BTreeMap<&'a str, f64> {
     let alone: BTreeMap<&str, f64> = compared
         .iter()

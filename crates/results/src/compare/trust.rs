@@ -28,7 +28,7 @@ pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, 
     withheld
 }
 
-/// The pairs that count, and what must be said of the others.
+/// The pairs that count, and remarks on the others.
 pub(super) struct Trusted<'a> {
     pub pairs: Vec<(&'a Run, &'a Run)>,
     pub obstacles: Vec<String>,
@@ -95,12 +95,12 @@ fn unusable(run: &Run, design: Design) -> Option<String> {
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
 fn cautions(pairs: &[(&Run, &Run)]) -> Vec<String> {
-    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut cautions: Vec<(String, Vec<&str>)> = Vec::new();
     for run in pairs.iter().flat_map(|&(a, b)| [a, b]) {
         for text in lacks(run) {
-            match told.iter_mut().find(|(known, _)| *known == text) {
+            match cautions.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) => names.push(&run.name),
-                None => told.push((text, vec![&run.name])),
+                None => cautions.push((text, vec![&run.name])),
             }
         }
     }
@@ -109,7 +109,7 @@ fn cautions(pairs: &[(&Run, &Run)]) -> Vec<String> {
         [first, second] => format!("{first} and {second} are"),
         many => format!("{} runs are", many.len()),
     };
-    told.into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
+    cautions.into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
 }
 
 fn lacks(run: &Run) -> impl Iterator<Item = String> {

@@ -13,7 +13,7 @@ pub struct Interval {
     pub end_ns: u64,
     /// Bytes that went in it.
     pub bytes: u64,
-    /// Segments that were sent again in it; `None` where nobody looked.
+    /// Segments that were sent again in it; `None` where they were not counted.
     pub retransmits: Option<u64>,
     pub rtt_us: Option<u32>,
     /// Congestion window at its end, in segments.

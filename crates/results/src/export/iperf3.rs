@@ -119,7 +119,7 @@ fn intervals(result: &TransferResult) -> Vec<Value> {
 
 /// The members that every span of time has.
 fn span(result: &TransferResult, interval: &Interval) -> Value {
-    let mut told = json!({
+    let mut object = json!({
         "start": interval.start_ns as f64 / 1e9,
         "end": interval.end_ns as f64 / 1e9,
         "seconds": interval.seconds(),
@@ -129,21 +129,22 @@ fn span(result: &TransferResult, interval: &Interval) -> Value {
         "sender": result.plan.role == Role::Transmit,
     });
     if result.plan.protocol == Protocol::Tcp && result.plan.role == Role::Transmit {
-        told["retransmits"] = interval.retransmits.into();
+        object["retransmits"] = interval.retransmits.into();
     }
-    told
+    object
 }
 
 fn of_stream(result: &TransferResult, place: usize, interval: &Interval) -> Value {
-    let mut told = span(result, interval);
-    told["socket"] = (FIRST_SOCKET + place).into();
+    let mut object = span(result, interval);
+    object["socket"] = (FIRST_SOCKET + place).into();
     if result.plan.protocol == Protocol::Tcp && result.plan.role == Role::Transmit {
         let mss = result.streams[place].tcp.map(|tcp| tcp.mss_bytes);
-        told["snd_cwnd"] = interval.cwnd.zip(mss).map(|(cwnd, mss)| u64::from(cwnd) * u64::from(mss)).into();
-        told["rtt"] = interval.rtt_us.into();
-        told["rttvar"] = result.streams[place].tcp.map(|tcp| tcp.rttvar_us).into();
+        object["snd_cwnd"] =
+            interval.cwnd.zip(mss).map(|(cwnd, mss)| u64::from(cwnd) * u64::from(mss)).into();
+        object["rtt"] = interval.rtt_us.into();
+        object["rttvar"] = result.streams[place].tcp.map(|tcp| tcp.rttvar_us).into();
     }
-    told
+    object
 }
 
 fn whole(stream: &TransferStream) -> Interval {
@@ -161,7 +162,7 @@ fn end(result: &TransferResult) -> Value {
     let all = together(result.streams.iter().map(whole));
     let mine = span(result, &all);
     let mut end = Map::new();
-    let each = result.streams.iter().enumerate().map(|(place, stream)| end_of_stream(result, place, stream));
+    let each = result.streams.iter().enumerate().map(|(place, stream)| name_stream(result, place, stream));
     end.insert("streams".into(), each.collect());
     if result.plan.protocol == Protocol::Udp {
         end.insert("sum".into(), datagrams(result, mine.clone()));
@@ -175,12 +176,12 @@ fn end(result: &TransferResult) -> Value {
     end.insert("sum_received".into(), received);
     end.insert("cpu_utilization_percent".into(), processors(result));
     if let Some(congestion) = &result.congestion {
-        let whose = if result.plan.role == Role::Transmit {
+        let name = if result.plan.role == Role::Transmit {
             "sender_tcp_congestion"
         } else {
             "receiver_tcp_congestion"
         };
-        end.insert(whose.into(), congestion.as_str().into());
+        end.insert(name.into(), congestion.as_str().into());
     }
     Value::Object(end)
 }
@@ -211,7 +212,7 @@ fn closed_ns(stream: &TransferStream) -> Option<u64> {
     Some(stream.began_ns + stream.closed_ns?)
 }
 
-fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
+fn name_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
     let mut mine = span(result, &whole(stream));
     mine["socket"] = (FIRST_SOCKET + place).into();
     if result.plan.protocol == Protocol::Udp {
@@ -234,17 +235,17 @@ fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream)
     }
 }
 
-/// Datagrams, of which this end knows only its own: what was lost is null, never 0.
-fn datagrams(result: &TransferResult, told: Value) -> Value {
-    counted(told, result.streams.iter().map(|stream| stream.udp.map(|udp| udp.datagrams)).sum())
+/// Datagrams. This end knows only its own: what was lost is null, never 0.
+fn datagrams(result: &TransferResult, object: Value) -> Value {
+    counted(object, result.streams.iter().map(|stream| stream.udp.map(|udp| udp.datagrams)).sum())
 }
 
-fn counted(mut told: Value, datagrams: Option<u64>) -> Value {
-    told["packets"] = datagrams.into();
+fn counted(mut object: Value, datagrams: Option<u64>) -> Value {
+    object["packets"] = datagrams.into();
     for unknown in ["jitter_ms", "lost_packets", "lost_percent"] {
-        told[unknown] = Value::Null;
+        object[unknown] = Value::Null;
     }
-    told
+    object
 }
 
 /// Of this host's threads; the other host's are not known.

@@ -1,7 +1,7 @@
 //! Results in formats that other programs read.
 //!
 //! Everything comes from the record, and from `samples.parquet` where single messages are wanted. What a format
-//! cannot hold is left out and said, never bent to fit.
+//! cannot hold is left out and named, never bent to fit.
 
 mod csv;
 mod error;
@@ -60,7 +60,7 @@ impl Format {
         !matches!(self, Self::Parquet | Self::Perfetto | Self::Pcapng)
     }
 
-    /// Whether it is a table, of which there are several.
+    /// Whether it is a table: a run has several.
     pub fn is_table(self) -> bool {
         matches!(self, Self::Parquet | Self::Csv)
     }

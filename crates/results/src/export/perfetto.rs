@@ -21,7 +21,7 @@ use slices::Drawn;
 use super::ExportError;
 use crate::quantity::trial_prefix;
 
-/// Of the packets: one writer, whose tracks are its own.
+/// Of the packets: one writer with its own tracks.
 const SEQUENCE: u32 = 1;
 /// The track of the run; those of lanes follow.
 const RUN_TRACK: u64 = 1;
@@ -164,7 +164,7 @@ fn slice(track: u64, name: String, begin: u64, end: u64, notes: Vec<DebugAnnotat
     [event(begin, proto::SLICE_BEGIN, Some(name), notes), event(end, proto::SLICE_END, None, Vec::new())]
 }
 
-/// What is told of a message beside its stages.
+/// A message's annotations, in addition to its stages.
 fn notes(sample: &Sample) -> Vec<DebugAnnotation> {
     let note = |name: &str, value: i64| DebugAnnotation { name: name.into(), int_value: Some(value) };
     let mut notes = vec![note("trial_index", sample.trial.into()), note("sequence", sample.sequence as i64)];

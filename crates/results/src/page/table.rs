@@ -153,12 +153,12 @@ impl Table {
         self.push(cells, None, true);
     }
 
-    /// Adds a row whose text runs on across the columns after the first.
+    /// Adds a row with one text across the columns after the first.
     pub fn row_across(&mut self, first: &str, text: &str) {
         self.push([first], Some(text), false);
     }
 
-    /// Adds a row whose last column is a text that is wrapped under itself.
+    /// Adds a row with a text in the last column, wrapped under itself.
     pub fn row_open<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>, text: &str) {
         self.push(cells, Some(text), false);
     }

@@ -8,7 +8,7 @@ use super::plan::plan_with;
 use super::{Quantity, word};
 
 impl Figures for CapacityResult {
-    /// What each engine reaches with so many workers, a value a search: in time, and kept up; and what was inferred.
+    /// The rates of each engine and number of workers, a value a search: on schedule, and sustained; and the inferred rate.
     fn quantities(&self) -> Vec<Quantity> {
         let mut all: Vec<Quantity> = self.rows.iter().flat_map(of_row).collect();
         all.push(Quantity::rate(

@@ -27,7 +27,7 @@ pub struct Point {
     pub max: Option<f64>,
 }
 
-/// Without names, of which there would be more than of numbers.
+/// Without names: there would be more of them than of numbers.
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         (self.start_ns, self.end_ns, self.n, self.value, self.min, self.max).serialize(to)

@@ -87,7 +87,7 @@ fn echoes(prefix: &str, when: &str, trials: &[&LoadTrial]) -> Vec<Quantity> {
     all
 }
 
-/// `None` where nobody told what arrived.
+/// `None` where the receiver did not report what arrived.
 fn lost(trial: &LoadTrial) -> Option<f64> {
     let known = trial.accounting.sent > 0 && trial.accounting.count(&Fate::Untold) == 0;
     let delivered = trial.accounting.count(&Fate::Delivered);

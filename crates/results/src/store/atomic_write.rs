@@ -38,11 +38,11 @@ pub fn write_whole_in<T, E: From<io::Error>>(
     let mut new = New::beside(directory, name)?;
     // Not every file system has locks; the process id alone does there.
     let _ = new.file.try_lock();
-    let told = write(&mut new.file)?;
+    let written = write(&mut new.file)?;
     new.file.sync_all()?;
     new.take_place_of(name)?;
     directory.sync()?;
-    Ok(told)
+    Ok(written)
 }
 
 /// A file that is written. Its name goes with it, unless it takes the place of another.

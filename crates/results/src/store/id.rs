@@ -71,8 +71,8 @@ mod tests {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_230_840_700);
         assert_eq!(name(started, "stack", 0x1a_2b3c), "20261121T031400Z-stack-001a2b3c");
         assert_eq!(rfc3339(started), "2026-11-21T03:14:00Z");
-        let told = started_of("20261121T031400Z-stack-1a2b3c").expect("a time");
-        assert_eq!(in_seconds(told), "2026-11-21T03:14:00Z");
+        let started = started_of("20261121T031400Z-stack-1a2b3c").expect("a time");
+        assert_eq!(in_seconds(started), "2026-11-21T03:14:00Z");
     }
 
     #[test]

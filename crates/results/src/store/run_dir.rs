@@ -56,7 +56,7 @@ impl RunDir {
         &self.directory
     }
 
-    /// Removes its record, and itself if nothing else is in it: nobody can learn from a run without a result.
+    /// Removes its record, and itself if nothing else is in it: a run without a result is of no use.
     pub fn discard(&self) {
         let _ = self.directory.remove(RECORD_FILE);
         let _ = self.directory.remove(HEAD_FILE);
@@ -76,7 +76,7 @@ impl RunDir {
         let json = Written::of(record).json().map_err(unwritable)?;
         // JSON turns numbers that are not finite into null, silently; only reading shows it.
         serde_json::from_slice::<Record>(&json).map_err(unwritable)?;
-        // What nobody would read is not written.
+        // What has no reader is not written.
         if let Some(excess) = bounds::excess(&json) {
             return Err(WriteError::Unwritable { path: self.path().to_owned(), why: excess });
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use netfathom_sys::directory::Directory;
 
-/// Removes unfinished files from the run directories of `out` whose writer is gone, and
+/// Removes unfinished files without a living writer from the run directories of `out`, and
 /// returns them. Files of live processes stay, and so does everything that is not ours. A link of another user is not
 /// followed, to `out` itself neither.
 ///

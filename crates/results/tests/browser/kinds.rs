@@ -27,7 +27,7 @@ fn stays_quiet(name: &str, record: &Record) {
     }
 }
 
-/// Nothing is said, asked for, run, or wider than the page, whatever is opened.
+/// No console message, request, script error or part wider than the page, whatever is opened.
 pub fn quiet(name: &str, shown: &mut Shown) {
     open_all(shown);
     assert_eq!(shown.page.eval("window.pwned === undefined"), json!(true), "{name}");

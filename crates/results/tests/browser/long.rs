@@ -36,8 +36,8 @@ fn a_long_curve_keeps_its_peak_and_shows_every_value_when_zoomed() {
     let drawn = "netfathom.charts['time-tx'].plot.data";
     assert!(shown.page.eval(&format!("{drawn}[0].length")).as_u64() < Some(5_000), "not binned");
     assert_eq!(shown.page.eval(&format!("Math.max(...{drawn}[1])")).as_f64(), Some(1e6), "the peak is lost");
-    let told = "document.querySelector('#chart-time-tx figcaption').innerText";
-    assert!(shown.page.eval(told).as_str().unwrap().contains("lowest and highest of 300 values"));
+    let output = "document.querySelector('#chart-time-tx figcaption').innerText";
+    assert!(shown.page.eval(output).as_str().unwrap().contains("lowest and highest of 300 values"));
 
     shown.page.eval("netfathom.charts['time-tx'].plot.setScale('x', { min: 123.4, max: 123.5 })");
     shown.page.settle();
@@ -45,7 +45,7 @@ fn a_long_curve_keeps_its_peak_and_shows_every_value_when_zoomed() {
     assert_eq!(xs, json!(100), "a window a millisecond");
     let peak = shown.page.eval(&format!("(({{ 0: xs, 1: ys }}) => xs[ys.indexOf(1e6)])({drawn})"));
     assert!((peak.as_f64().unwrap() - 123.4565).abs() < 1e-9, "{peak}");
-    assert!(!shown.page.eval(told).as_str().unwrap().contains("lowest and highest"));
+    assert!(!shown.page.eval(output).as_str().unwrap().contains("lowest and highest"));
 
     shown.page.eval("document.querySelector('#chart-time-tx .reset').click()");
     shown.page.settle();
@@ -61,11 +61,11 @@ fn the_table_of_a_long_curve_says_what_it_leaves_out() {
     shown.page.eval("document.querySelector('#chart-time-tx details').open = true");
     shown.page.wait_for("document.querySelector('#chart-time-tx table')");
     assert_eq!(shown.page.eval("document.querySelectorAll('#chart-time-tx tbody tr').length"), json!(1_000));
-    let said = shown.page.eval("document.querySelector('#chart-time-tx .cut').innerText");
-    assert!(said.as_str().unwrap().contains("299,000 more rows are left out here"), "{said}");
+    let message = shown.page.eval("document.querySelector('#chart-time-tx .cut').innerText");
+    assert!(message.as_str().unwrap().contains("299,000 more rows are left out here"), "{message}");
 }
 
-/// The entries of a list in a record, so many times over.
+/// The entries of a list in a record, repeated.
 fn repeated(record: &Record, list: &str, times: usize) -> Record {
     let mut value = serde_json::to_value(record).unwrap();
     let all = value.pointer_mut(list).and_then(Value::as_array_mut).expect("a list");
@@ -94,8 +94,8 @@ fn hundreds_of_thousands_of_stages_are_shown_in_part_and_named() {
     let most =
         "[...document.querySelectorAll('main *')].reduce((top, n) => Math.max(top, n.children.length), 0)";
     assert!(shown.page.eval(most).as_u64() <= Some(2_001));
-    let said = shown.page.eval("[...document.querySelectorAll('.cut')].map((p) => p.innerText).join()");
-    assert!(said.as_str().unwrap().contains("are left out here"), "{said}");
+    let message = shown.page.eval("[...document.querySelectorAll('.cut')].map((p) => p.innerText).join()");
+    assert!(message.as_str().unwrap().contains("are left out here"), "{message}");
     assert_eq!(shown.page.complaints(), Vec::<String>::new());
 }
 
@@ -109,10 +109,10 @@ fn a_thousand_trials_are_shown_in_part_and_named() {
     let record = repeated(&record, "/measurement/trials", 1_100);
     let Some(mut shown) = show("many trials", &record) else { return };
     open_all(&mut shown);
-    let said =
+    let message =
         shown.page.eval("[...document.querySelectorAll('.cut, .note')].map((p) => p.textContent).join()");
-    let said = said.as_str().unwrap();
-    assert!(said.contains("100 more rows are left out here"), "{said}");
-    assert!(said.contains("Only the first 200 of 1,102 curves are drawn"), "{said}");
+    let message = message.as_str().unwrap();
+    assert!(message.contains("100 more rows are left out here"), "{message}");
+    assert!(message.contains("Only the first 200 of 1,102 curves are drawn"), "{message}");
     assert_eq!(shown.page.complaints(), Vec::<String>::new());
 }

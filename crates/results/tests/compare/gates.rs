@@ -33,7 +33,7 @@ fn a_change_is_beyond_within_or_untold() {
 
 #[test]
 fn nonsense_is_told_with_what_would_be_right() {
-    let said = |text: &str| text.parse::<Threshold>().unwrap_err().to_string();
+    let message = |text: &str| text.parse::<Threshold>().unwrap_err().to_string();
     for (text, why) in [
         ("", "neither > nor <"),
         ("tx.mean", "neither > nor <"),
@@ -48,8 +48,8 @@ fn nonsense_is_told_with_what_would_be_right() {
         ("tx.mean<5%", "nothing has changed"),
         ("tx.mean>-5%", "nothing has changed"),
     ] {
-        let said = said(text);
-        assert!(said.contains(why) && said.contains("'tx.mean>5%'"), "{text}: {said}");
+        let message = message(text);
+        assert!(message.contains(why) && message.contains("'tx.mean>5%'"), "{text}: {message}");
     }
 }
 
@@ -58,10 +58,10 @@ fn a_quantity_that_is_not_there_names_those_that_are_near() {
     let mut maker = Maker::new(8);
     let (a, b) = (maker.run(3, 1.0), maker.run(3, 1.0));
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
-    let said = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap_err().to_string();
-    assert!(said("tx.maen>5%").contains("did you mean tx.mean"), "{}", said("tx.maen>5%"));
-    assert!(said("tx.mean>5").contains("counted in time"), "{}", said("tx.mean>5"));
-    assert!(said("rate>5ms").contains("things a second"), "{}", said("rate>5ms"));
+    let message = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap_err().to_string();
+    assert!(message("tx.maen>5%").contains("did you mean tx.mean"), "{}", message("tx.maen>5%"));
+    assert!(message("tx.mean>5").contains("counted in time"), "{}", message("tx.mean>5"));
+    assert!(message("rate>5ms").contains("things a second"), "{}", message("rate>5ms"));
 }
 
 #[test]
@@ -116,10 +116,10 @@ fn a_threshold_of_what_runs_do_not_vouch_for_is_not_decided() {
     assert_ne!(gates.gates[1].passage, Passage::NotDecided);
 }
 
-/// All that is said of the runs, which no threshold may change.
+/// All outcomes of the comparison, which no threshold may change.
 #[test]
 fn thresholds_are_a_family_of_their_own() {
-    // Of the seeds, one whose change is significant alone and not with others.
+    // A seed with a change that is significant alone and not with others.
     let (comparison, alone) = (1..1000)
         .find_map(|seed| {
             let mut maker = Maker::new(seed);
@@ -130,16 +130,16 @@ fn thresholds_are_a_family_of_their_own() {
             (is_close && tx.outcome == Outcome::CannotTell).then(|| (comparison.clone(), tx.chance_alone))
         })
         .expect("one of a thousand");
-    let told = |texts: &[&str]| {
+    let shown = |texts: &[&str]| {
         let thresholds: Vec<Threshold> = texts.iter().map(|text| text.parse().unwrap()).collect();
         gates(&comparison, &thresholds).unwrap()
     };
-    let one = told(&["tx.mean>0.1%"]);
+    let one = shown(&["tx.mean>0.1%"]);
     assert_eq!((one.gates[0].passage, one.gates[0].chance), (Passage::Beyond, alone));
     // Two thresholds of one quantity ask one question.
-    let same = told(&["tx.mean>0.1%", "tx.mean>0.2%"]);
+    let same = shown(&["tx.mean>0.1%", "tx.mean>0.2%"]);
     assert!(same.gates.iter().all(|gate| gate.passage == Passage::Beyond) && same.quantities() == 1);
-    let two = told(&["tx.mean>0.1%", "rx.p99>50%"]);
+    let two = shown(&["tx.mean>0.1%", "rx.p99>50%"]);
     assert_eq!((two.gates[0].passage, two.quantities()), (Passage::CannotTell, 2), "{two:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What must not be compared, and what is said of it.
+//! What must not be compared, and the reasons given.
 
 use netfathom_model::environment::Settings;
 use netfathom_model::record::{Measurement, State};
@@ -37,9 +37,12 @@ fn other_work_is_named_with_why() {
     stack.plan.seed = 99;
     stack.plan.trials = 50;
     stack.plan.profile = "constant:1k/1s".parse().unwrap();
-    let said = refused(&a, &b);
-    assert!(said.contains("size_bytes differs (64 and 1000): messages of another size"), "{said}");
-    assert!(said.contains("profile") && !said.contains("seed") && !said.contains("trials differs"), "{said}");
+    let message = refused(&a, &b);
+    assert!(message.contains("size_bytes differs (64 and 1000): messages of another size"), "{message}");
+    assert!(
+        message.contains("profile") && !message.contains("seed") && !message.contains("trials differs"),
+        "{message}"
+    );
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     assert!(differing(&comparison).contains(&"trials"), "{:?}", differing(&comparison));
     assert!(!differing(&comparison).contains(&"seed"), "{:?}", differing(&comparison));
@@ -49,8 +52,8 @@ fn other_work_is_named_with_why() {
 fn another_measurement_is_nothing_to_compare_with() {
     let (a, _) = two();
     let b = Run { name: "other".into(), record: fixture("load") };
-    let said = apart(&a, &b, &Wishes::default()).unwrap().obstacles.join("\n");
-    assert!(said.contains("nothing in common"), "{said}");
+    let message = apart(&a, &b, &Wishes::default()).unwrap().obstacles.join("\n");
+    assert!(message.contains("nothing in common"), "{message}");
     assert!(apart(&a, &b, &FORCE).unwrap().is_refused(), "no force makes them the same");
 }
 
@@ -186,10 +189,10 @@ fn what_a_record_lacks_is_not_called_equal() {
     settings.namespaces.get_mut("sender").unwrap().remove("veth0.feature.tx-udp-segmentation");
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     assert!(comparison.differences.is_empty(), "{:?}", comparison.differences);
-    let told: Vec<String> =
+    let shown: Vec<String> =
         comparison.not_compared.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
     assert_eq!(
-        told,
+        shown,
         [
             "nftables.rules: not recorded in B (Operation not permitted)",
             "sender: veth0.feature: not recorded in B (no)"
@@ -240,16 +243,19 @@ fn of_pairs_a_difference_of_any_is_told_once() {
         stack.plan.trials = 50;
     }
     let comparison = pairs(&made, &Wishes::default()).unwrap();
-    let told = |comparison: &Comparison, what: &str| {
+    let shown = |comparison: &Comparison, what: &str| {
         let of: Vec<_> = comparison.differences.iter().filter(|d| d.what == what).collect();
         (of.len(), of.first().and_then(|d| d.in_pairs()))
     };
-    assert_eq!(told(&comparison, "kernel"), (1, None));
+    assert_eq!(shown(&comparison, "kernel"), (1, None));
     for what in ["cpus", "trials"] {
-        assert_eq!(told(&comparison, what), (1, Some("in 2 of 4 pairs".into())), "{what}");
+        assert_eq!(shown(&comparison, what), (1, Some("in 2 of 4 pairs".into())), "{what}");
     }
     made[3].1.record.environment.cpus = 98;
-    assert_eq!(told(&pairs(&made, &Wishes::default()).unwrap(), "cpus"), (2, Some("in 1 of 4 pairs".into())));
+    assert_eq!(
+        shown(&pairs(&made, &Wishes::default()).unwrap(), "cpus"),
+        (2, Some("in 1 of 4 pairs".into()))
+    );
     let all = [(comparison, Gates::default())];
     for text in [
         draw::terminal(&story::compare::of(&all), 100, false),
@@ -275,7 +281,7 @@ fn every_kind_of_record_is_compared_with_a_changed_copy() {
             "{name}: {:?}",
             comparison.obstacles
         );
-        let told = |o| matches!(o, Outcome::Better | Outcome::Worse);
-        assert!(!comparison.quantities.iter().any(|quantity| told(quantity.outcome)), "{name}");
+        let shown = |o| matches!(o, Outcome::Better | Outcome::Worse);
+        assert!(!comparison.quantities.iter().any(|quantity| shown(quantity.outcome)), "{name}");
     }
 }

@@ -43,7 +43,7 @@ fn every_kind_fits_on_eighty_columns_and_on_a_page() {
     }
 }
 
-/// Two runs that differ, told in full: what a user sees.
+/// Two runs that differ, in full: what a user sees.
 #[test]
 fn what_is_told_is_this() {
     let mut maker = Maker::new(21);
@@ -51,9 +51,9 @@ fn what_is_told_is_this() {
     b.record.environment.kernel = "6.13.0".into();
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     let thresholds = ["tx.mean>5%", "rx.mean>30%"].map(|text| text.parse().unwrap());
-    let told = gates(&comparison, &thresholds).unwrap();
-    assert!(told.fail(false));
-    let all = [(comparison, told)];
+    let shown = gates(&comparison, &thresholds).unwrap();
+    assert!(shown.fail(false));
+    let all = [(comparison, shown)];
     insta::assert_snapshot!("compare_terminal", draw::terminal(&story::compare::of(&all), 80, false));
     insta::assert_snapshot!("compare_markdown", draw::markdown(&story::compare::of(&all)));
 }
@@ -63,10 +63,10 @@ fn a_refusal_says_why_and_shows_no_numbers() {
     let a = Run { name: "a".into(), record: fixture("stack") };
     let b = Run { name: "b".into(), record: fixture("load") };
     let [text, markdown, page] = drawn(apart(&a, &b, &Wishes::default()).unwrap());
-    for told in [&text, &markdown, &page] {
-        let on_one_line = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(on_one_line.contains("nothing in common"), "{told}");
-        assert!(!told.contains("Main quantities"));
+    for shown in [&text, &markdown, &page] {
+        let on_one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(on_one_line.contains("nothing in common"), "{shown}");
+        assert!(!shown.contains("Main quantities"));
     }
     assert!(text.contains("NOT COMPARED") && !text.contains("--force"));
 }

@@ -1,4 +1,4 @@
-//! Every measurement is told quantity by quantity.
+//! Every measurement has its quantities.
 
 use std::collections::BTreeSet;
 
@@ -53,13 +53,13 @@ fn values_are_those_of_the_trials() {
 #[test]
 fn a_slowdown_by_blocks_is_the_one_that_the_record_tells() {
     let Measurement::Cost(cost) = fixture("cost").measurement else { panic!() };
-    let told: Vec<(f64, u32)> =
+    let shown: Vec<(f64, u32)> =
         cost.benchmarks[0].comparisons.iter().map(|c| (c.ratio.value, c.blocks)).collect();
     let all = of(&Measurement::Cost(cost));
     let ours: Vec<&Quantity> =
         all.iter().filter(|q| q.name.starts_with("tar.") && q.name.contains(".over.")).collect();
-    assert_eq!(ours.len(), told.len());
-    for (quantity, (ratio, blocks)) in ours.iter().zip(told) {
+    assert_eq!(ours.len(), shown.len());
+    for (quantity, (ratio, blocks)) in ours.iter().zip(shown) {
         assert_eq!(quantity.trials.len(), blocks as usize, "{}", quantity.name);
         let logs = quantity.trials.iter().map(|ratio| ratio.ln()).sum::<f64>() / f64::from(blocks);
         assert!((logs.exp() / ratio - 1.0).abs() < 1e-9, "{}", quantity.name);

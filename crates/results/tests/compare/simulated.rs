@@ -62,12 +62,12 @@ impl Maker {
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
     }
 
-    /// A run whose times are `factor` times the usual ones.
+    /// A run with `factor` times the usual times.
     pub fn run(&mut self, trials: usize, factor: f64) -> Run {
         self.of_factors(trials, factor, factor)
     }
 
-    /// A run of which the mean of the first path is `factor` times the usual one, and nothing else.
+    /// A run in which the mean of the first path alone is `factor` times the usual one.
     pub fn mean_alone(&mut self, trials: usize, factor: f64) -> Run {
         self.of_factors(trials, factor, 1.0)
     }
@@ -101,13 +101,13 @@ fn stack(record: &mut Record) -> &mut StackResult {
     stack
 }
 
-fn told(comparison: &Comparison) -> Vec<(bool, Outcome)> {
+fn shown(comparison: &Comparison) -> Vec<(bool, Outcome)> {
     assert!(!comparison.quantities.is_empty());
     comparison.quantities.iter().map(|quantity| (quantity.main, quantity.outcome)).collect()
 }
 
 fn any_told(comparison: &Comparison) -> bool {
-    told(comparison).iter().any(|&(main, o)| main && matches!(o, Outcome::Better | Outcome::Worse))
+    shown(comparison).iter().any(|&(main, o)| main && matches!(o, Outcome::Better | Outcome::Worse))
 }
 
 /// What a share of n cases is at most, but for one seed in ten thousand: the upper end of a binomial.
@@ -189,7 +189,7 @@ fn the_smallest_change_that_is_named_is_found_four_times_in_five() {
     assert!((720..=880).contains(&found), "{found} of {COMPARISONS}");
 }
 
-/// Rounds whose machine is now fast, now slow.
+/// Rounds on a machine that is now fast, now slow.
 fn rounds(maker: &mut Maker, n: usize, factor: f64) -> Vec<(Run, Run)> {
     (0..n)
         .map(|_| {

@@ -158,10 +158,11 @@ fn promtool_accepts_it() {
             let (_dir, file) = exported(&run(name), Format::Openmetrics, extent);
             let input = std::fs::File::open(file).unwrap();
             let mut check = Command::new("promtool");
-            let told = check.args(["check", "metrics"]).stdin(input).stdout(Stdio::piped()).output().unwrap();
+            let shown =
+                check.args(["check", "metrics"]).stdin(input).stdout(Stdio::piped()).output().unwrap();
             // 3 is advice on names.
-            let said = String::from_utf8_lossy(&told.stderr);
-            assert!(matches!(told.status.code(), Some(0 | 3)), "{name}: {said}");
+            let message = String::from_utf8_lossy(&shown.stderr);
+            assert!(matches!(shown.status.code(), Some(0 | 3)), "{name}: {message}");
         }
     }
 }
@@ -170,11 +171,11 @@ const HDR: &str = "\
 import json, sys
 from hdrh.log import HistogramLogReader
 from hdrh.histogram import HdrHistogram
-reader = HistogramLogReader(sys.argv[1], HdrHistogram(1, 2**62, 3)); told = []
+reader = HistogramLogReader(sys.argv[1], HdrHistogram(1, 2**62, 3)); shown = []
 while (h := reader.get_next_interval_histogram()) is not None:
-    told.append([h.get_tag(), h.get_start_time_stamp(), h.get_end_time_stamp(), h.get_total_count(),
+    shown.append([h.get_tag(), h.get_start_time_stamp(), h.get_end_time_stamp(), h.get_total_count(),
         h.get_value_at_percentile(50), h.get_value_at_percentile(99), h.get_max_value(), h.get_min_value()])
-print(json.dumps(told))";
+print(json.dumps(shown))";
 
 #[test]
 fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
@@ -183,7 +184,7 @@ fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
     };
     let run = run("stack");
     let (_dir, file) = exported(&run, Format::Hdr, What::Trials);
-    let (_, untold) = written(&run, Format::Hdr, What::Trials).unwrap();
+    let (_, not_shown) = written(&run, Format::Hdr, What::Trials).unwrap();
     let Measurement::Stack(stack) = &run.record.measurement else { panic!() };
     let intervals = read(&python, HDR, &file);
     let began_ms = run.record.started_utc.parse::<jiff::Timestamp>().unwrap().as_millisecond() as f64;
@@ -193,17 +194,18 @@ fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
         let total = &trial.paths[0].total;
         let begin_ms = began_ms + trial.started_after_ns as f64 / 1e6;
         let of = |i: &&Value| i[0] == tag.as_str() && (i[1].as_f64().unwrap() - begin_ms).abs() < 2.0;
-        let told = intervals.as_array().unwrap().iter().find(of).expect("its interval");
-        let length_ms = told[2].as_f64().unwrap() - told[1].as_f64().unwrap();
-        assert!((length_ms - trial.load.span_ns as f64 / 1e6).abs() < 2.0, "{told}");
-        assert_eq!(told[3].as_u64().unwrap(), total.n - total.negative);
+        let shown = intervals.as_array().unwrap().iter().find(of).expect("its interval");
+        let length_ms = shown[2].as_f64().unwrap() - shown[1].as_f64().unwrap();
+        assert!((length_ms - trial.load.span_ns as f64 / 1e6).abs() < 2.0, "{shown}");
+        assert_eq!(shown[3].as_u64().unwrap(), total.n - total.negative);
         // Three digits of an HdrHistogram.
         for (place, ns) in [(4, total.p50_ns), (5, total.p99_ns)] {
-            let off = (told[place].as_f64().unwrap() / ns as f64 - 1.0).abs();
-            assert!(off < 0.002, "{told} and {ns}");
+            let off = (shown[place].as_f64().unwrap() / ns as f64 - 1.0).abs();
+            assert!(off < 0.002, "{shown} and {ns}");
         }
-        let said = format!("{tag} of the trial of index {}: {} of {}", trial.index, total.negative, total.n);
-        assert_eq!(untold.iter().any(|sentence| sentence.starts_with(&said)), total.negative > 0);
+        let message =
+            format!("{tag} of the trial of index {}: {} of {}", trial.index, total.negative, total.n);
+        assert_eq!(not_shown.iter().any(|sentence| sentence.starts_with(&message)), total.negative > 0);
     }
 }
 
@@ -219,17 +221,17 @@ fn a_transfer_is_read_as_one_of_iperf3() {
     let mut run = run("ttcp");
     let result = transfer(&mut run).clone();
     let (_dir, file) = exported(&run, Format::Iperf3, What::Trials);
-    let told = read(&python, IPERF3, &file);
+    let shown = read(&python, IPERF3, &file);
     assert_eq!(
-        (&told["error"], &told["type"], &told["protocol"]),
+        (&shown["error"], &shown["type"], &shown["protocol"]),
         (&json!(null), &json!("client"), &json!("TCP"))
     );
-    assert_eq!(told["sent_bytes"], result.bytes());
-    assert_eq!(told["received_bytes"], result.bytes());
-    let per_s = told["sent_bps"].as_f64().unwrap() / 8.0;
+    assert_eq!(shown["sent_bytes"], result.bytes());
+    assert_eq!(shown["received_bytes"], result.bytes());
+    let per_s = shown["sent_bps"].as_f64().unwrap() / 8.0;
     assert!((per_s / result.bytes_per_s().unwrap() - 1.0).abs() < 1e-9);
     let again: u32 = result.streams.iter().filter_map(|s| s.tcp).map(|tcp| tcp.retransmits).sum();
-    assert_eq!(told["retransmits"], again);
+    assert_eq!(shown["retransmits"], again);
     // What the sums are made of.
     let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let total = |of: &dyn Fn(&Value) -> &Value| -> u64 {
@@ -252,12 +254,12 @@ fn what_iperf3_knows_and_we_do_not_is_null() {
     let json = |run: &netfathom_results::export::StoredRun| -> Value {
         serde_json::from_slice(&written(run, Format::Iperf3, What::Trials).unwrap().0).unwrap()
     };
-    let told = json(&run);
+    let shown = json(&run);
     assert_eq!(
-        (&told["end"]["sum"]["packets"], &told["end"]["sum"]["lost_packets"]),
+        (&shown["end"]["sum"]["packets"], &shown["end"]["sum"]["lost_packets"]),
         (&json!(20), &json!(null))
     );
-    assert_eq!(told["end"]["sum_received"]["bytes"], json!(null));
+    assert_eq!(shown["end"]["sum_received"]["bytes"], json!(null));
     if let Some(python) = python("export::formats::what_iperf3_knows_and_we_do_not_is_null") {
         let (_dir, file) = exported(&run, Format::Iperf3, What::Trials);
         assert_eq!(read(&python, IPERF3, &file)["packets"], 20);
@@ -265,9 +267,12 @@ fn what_iperf3_knows_and_we_do_not_is_null() {
     let result = transfer(&mut run);
     (result.plan.protocol, result.plan.role) = (Protocol::Tcp, Role::Receive);
     result.end = TransferEnd::Broken { why: "reset by peer".into() };
-    let told = json(&run);
-    assert_eq!((&told["error"], &told["end"]["sum_sent"]["bytes"]), (&json!("reset by peer"), &json!(null)));
-    assert!(told["start"]["accepted_connection"]["port"].is_u64());
+    let shown = json(&run);
+    assert_eq!(
+        (&shown["error"], &shown["end"]["sum_sent"]["bytes"]),
+        (&json!("reset by peer"), &json!(null))
+    );
+    assert!(shown["start"]["accepted_connection"]["port"].is_u64());
 }
 
 const FLENT: &str = "\
@@ -284,15 +289,15 @@ fn a_transfer_is_read_by_flent_as_one_of_netperf() {
     };
     let mut run = run("ttcp");
     let (_dir, file) = exported(&run, Format::Netperf, What::Trials);
-    let told = read(&python, FLENT, &file);
+    let shown = read(&python, FLENT, &file);
     let result = transfer(&mut run);
-    let points = told["result"].as_array().unwrap();
-    assert!(points.len() > 1, "{told}");
+    let points = shown["result"].as_array().unwrap();
+    assert!(points.len() > 1, "{shown}");
     let ends: Vec<f64> = points.iter().map(|point| point[0].as_f64().unwrap()).collect();
     assert!(ends.is_sorted());
-    let mean = told["metadata"]["MEAN_VALUE"].as_f64().unwrap();
+    let mean = shown["metadata"]["MEAN_VALUE"].as_f64().unwrap();
     assert!((mean - result.bytes_per_s().unwrap() * 8.0 / 1e6).abs() < 0.01, "{mean}");
-    let of = |key: &str| &told["metadata"][key];
+    let of = |key: &str| &shown["metadata"][key];
     assert_eq!((of("TCP_MSS"), of("CONG_CONTROL")), (&json!(1448), &json!("cubic")));
     assert_eq!((of("BYTES_SENT"), of("BYTES_RECVD")), (&json!(result.bytes()), &json!(-1)));
 }

@@ -53,9 +53,9 @@ fn tested(python: &Path, exports: &Path, path: Option<PathBuf>) -> String {
         None => command.env_remove("PYTHONPATH"),
     };
     let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{told}");
-    told
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{shown}");
+    shown
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn installed_it_tells_what_this_crate_tells() {
         "--no-build-isolation",
     ]);
     run(pip.arg(&copy));
-    let told = tested(&python, exports.path(), None);
-    assert!(!told.contains("skipped"), "{told}");
+    let shown = tested(&python, exports.path(), None);
+    assert!(!shown.contains("skipped"), "{shown}");
 }
 
 #[test]
@@ -96,6 +96,6 @@ fn it_needs_no_other_package() {
     // Without what is installed beside it: only what Python itself brings.
     let bare = exports.path().join("bare");
     run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&bare));
-    let told = tested(&bare.join("bin/python"), exports.path(), Some(package().join("src")));
-    assert!(told.contains("pandas is not installed"), "{told}");
+    let shown = tested(&bare.join("bin/python"), exports.path(), Some(package().join("src")));
+    assert!(shown.contains("pandas is not installed"), "{shown}");
 }

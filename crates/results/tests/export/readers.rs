@@ -10,7 +10,7 @@ pub fn python(test: &str) -> Option<PathBuf> {
     netfathom_testkit::python(test, env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// Runs a program and fails with what it said.
+/// Runs a program; fails with its output.
 pub fn run(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().expect("it starts");
     assert!(status.success(), "{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -24,8 +24,8 @@ pub fn read(python: &Path, script: &str, file: &Path) -> Value {
 
 /// What it prints of several, a line each: starting Python takes longer than reading.
 pub fn read_all(python: &Path, script: &str, files: &[PathBuf]) -> Vec<Value> {
-    let told = run(Command::new(python).args(["-c", script]).args(files));
-    let values: Vec<Value> = told
+    let shown = run(Command::new(python).args(["-c", script]).args(files));
+    let values: Vec<Value> = shown
         .lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
         .collect();

@@ -1,4 +1,4 @@
-//! What cannot be exported, and what is said of it.
+//! What cannot be exported, and the errors.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,15 +18,15 @@ fn refused(run: &StoredRun, format: Format, what: What) -> String {
 #[test]
 fn a_measurement_that_has_nothing_for_a_format_is_told_which_have() {
     let of = |name: &str, format| refused(&run(name), format, What::Trials);
-    let said = of("stack", Format::Iperf3);
-    assert_eq!(said, "a run of netfathom stack has nothing for iperf3: that comes from netfathom ttcp");
+    let reply = of("stack", Format::Iperf3);
+    assert_eq!(reply, "a run of netfathom stack has nothing for iperf3: that comes from netfathom ttcp");
     assert!(of("sweep", Format::Netperf).contains("netfathom ttcp sweep has nothing for netperf"));
     assert!(of("cost", Format::Hdr).contains("netfathom stack, load send, join, reproduce, message"));
     for format in [Format::Perfetto, Format::Pcapng] {
         assert!(of("load", format).contains("that comes from netfathom stack with --samples"));
     }
-    let said = refused(&run("sweep"), Format::Csv, What::Series);
-    assert!(said.contains("has nothing for series: that comes from netfathom stack"), "{said}");
+    let reply = refused(&run("sweep"), Format::Csv, What::Series);
+    assert!(reply.contains("has nothing for series: that comes from netfathom stack"), "{reply}");
 }
 
 /// The catalogue names what has histograms and series; the figures of each measurement are what has them.
@@ -58,13 +58,13 @@ fn the_catalogue_knows_what_can_be_exported() {
 fn a_run_without_samples_is_told_how_to_get_them() {
     let (dir, sampled) = sampled();
     fs::remove_file(sampled.samples.as_ref().unwrap()).unwrap();
-    let said = refused(&sampled, Format::Perfetto, What::Trials);
-    assert!(said.contains("samples.parquet") && said.contains("--samples N"), "{said}");
+    let reply = refused(&sampled, Format::Perfetto, What::Trials);
+    assert!(reply.contains("samples.parquet") && reply.contains("--samples N"), "{reply}");
     fs::write(dir.path().join("samples.parquet"), "not at all").unwrap();
-    let said = refused(&sampled, Format::Csv, What::Samples);
-    assert!(said.contains("samples.parquet") && said.contains("no Parquet"), "{said}");
-    let said = refused(&run("stack"), Format::Pcapng, What::Trials);
-    assert!(said.contains("name the run's directory"), "{said}");
+    let reply = refused(&sampled, Format::Csv, What::Samples);
+    assert!(reply.contains("samples.parquet") && reply.contains("no Parquet"), "{reply}");
+    let reply = refused(&run("stack"), Format::Pcapng, What::Trials);
+    assert!(reply.contains("name the run's directory"), "{reply}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_run_without_trials_says_so() {
     let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
     stack.trials.clear();
     assert!(refused(&run, Format::Csv, What::Trials).contains("not one trial"));
-    // What the run is can be told all the same.
+    // Its trials do not need the samples.
     let (bytes, _) = written(&run, Format::Openmetrics, What::Trials).unwrap();
     assert!(String::from_utf8(bytes).unwrap().ends_with("# EOF\n"));
 }
@@ -85,7 +85,7 @@ fn a_transfer_that_broke_off_is_none_of_netperf() {
     assert!(refused(&run, Format::Netperf, What::Trials).contains("broke off"));
 }
 
-/// Takes so many bytes and no more.
+/// Takes a number of bytes and no more.
 struct Full(usize);
 
 impl Write for Full {

@@ -34,8 +34,8 @@ fn every_quantity_of_every_fixture_is_read_as_it_was() {
         let (_dirs, files): (Vec<_>, Vec<_>) =
             ALL.iter().map(|name| exported(&run(name), format, What::Trials)).unzip();
         for (name, rows) in ALL.iter().zip(read_all(&python, script, &files)) {
-            let told: Vec<_> = rows.as_array().unwrap().iter().map(of_quantity).collect();
-            assert_eq!(told, values(name), "{name}, {}", format.name());
+            let shown: Vec<_> = rows.as_array().unwrap().iter().map(of_quantity).collect();
+            assert_eq!(shown, values(name), "{name}, {}", format.name());
         }
     }
 }
@@ -103,12 +103,12 @@ fn single_messages_are_those_of_the_run() {
         assert_eq!(rows.len(), messages().len());
         for (row, message) in rows.iter().zip(messages()) {
             for (key, value) in serde_json::to_value(message).unwrap().as_object().unwrap() {
-                let told = if format == Format::Csv {
+                let shown = if format == Format::Csv {
                     row[key].as_str().unwrap().parse().map_or(Value::Null, |ns: u64| ns.into())
                 } else {
                     row[key].clone()
                 };
-                assert_eq!(told, *value, "{key}");
+                assert_eq!(shown, *value, "{key}");
             }
         }
     }

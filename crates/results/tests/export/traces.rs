@@ -44,8 +44,8 @@ fn a_trace_is_what_perfetto_defines() {
     let Some(python) = python("export::traces::a_trace_is_what_perfetto_defines") else { return };
     let (_dir, run) = sampled();
     let (_file_dir, file) = exported(&run, Format::Perfetto, What::Trials);
-    let (_, untold) = written(&run, Format::Perfetto, What::Trials).unwrap();
-    assert!(untold.len() == 1 && untold[0].starts_with("1 stages of"), "{untold:?}");
+    let (_, not_shown) = written(&run, Format::Perfetto, What::Trials).unwrap();
+    assert!(not_shown.len() == 1 && not_shown[0].starts_with("1 stages of"), "{not_shown:?}");
     let trace = read(&python, PERFETTO, &file);
     assert_eq!((&trace["unknown"], &trace["left open"]), (&json!(0), &json!(0)));
     let slices = trace["slices"].as_array().unwrap();
@@ -61,7 +61,7 @@ fn a_trace_is_what_perfetto_defines() {
     }
     let stages = |name: &str| slices.iter().filter(|s| s[1] == name).count();
     assert_eq!(["socket", "qdisc", "driver", "read"].map(stages), [50, 50, 50, 49]);
-    // Of the one whose reader's clock is behind, that stage is not drawn.
+    // Where the reader's clock is behind, that stage is not drawn.
     assert_eq!(stages("return"), 48);
     // Two are under way at a time, so there are two lanes of three tracks, and the run's own.
     let tracks = trace["tracks"].as_object().unwrap();
@@ -114,12 +114,12 @@ fn packets_are_read_by_wireshark() {
     let (_file_dir, file) = exported(&sampled, Format::Pcapng, What::Trials);
     let mut tshark = Command::new("tshark");
     tshark.args(["-r"]).arg(&file).args(["-T", "fields", "-e", "udp.length", "-e", "frame.comment"]);
-    let told = run(tshark.env("HOME", dir.path()));
+    let shown = run(tshark.env("HOME", dir.path()));
     let out = messages().len();
     // The lost one came as far as the link layer of the way in.
-    assert_eq!(told.lines().count(), 2 * out);
-    assert_eq!(told.lines().filter(|line| line.contains("way out")).count(), out);
-    assert!(told.lines().next().unwrap().contains("trial 1, message 0, way out: 600 ns"), "{told}");
+    assert_eq!(shown.lines().count(), 2 * out);
+    assert_eq!(shown.lines().filter(|line| line.contains("way out")).count(), out);
+    assert!(shown.lines().next().unwrap().contains("trial 1, message 0, way out: 600 ns"), "{shown}");
 }
 
 #[test]

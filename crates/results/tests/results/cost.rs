@@ -41,26 +41,26 @@ fn eighty_columns_of_each() {
 
 #[test]
 fn the_slowdown_with_its_interval_comes_first() {
-    let said = |record: &Record| flat(record);
-    let text = said(&fixture("cost"));
+    let message = |record: &Record| flat(record);
+    let text = message(&fixture("cost"));
     assert!(text.contains("VALID tcpdump -eX -s0 slows tar by 15.7 % (15.3 to 16.0 %) at 80.0 Mb/s - tcpdump -eX -s0 slows the light benchmark by"), "{text}");
-    let text = said(&fixture("cost-chance"));
+    let text = message(&fixture("cost-chance"));
     assert!(
         text.contains(
             "no significant slowdown of tar by nothing (A/A): 0.12 % (-0.23 to 0.47 %) - up to 0.468 % is possible; minimum detectable slowdown: 0.449 % (80 % power)"
         ),
         "{text}"
     );
-    let text = said(&fixture("cost-observers"));
+    let text = message(&fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);
-    let text = said(&outcome(Outcome::CannotTell));
+    let text = message(&outcome(Outcome::CannotTell));
     assert!(text.contains("inconclusive whether process 4711 slows tar: 8."), "{text}");
     let faster = with("cost-own", |c| {
         let tar = &mut c.benchmarks[0].comparisons[0];
         (tar.outcome, tar.ratio.value) = (Outcome::Faster, 0.931);
     });
-    let text = said(&faster);
+    let text = message(&faster);
     assert!(text.contains("tar takes 6.90 % (6.52 to 7.28 %) less time"), "{text}");
 }
 
@@ -107,12 +107,12 @@ fn single_runs_have_no_intervals() {
     let text = sane(&fixture("cost-offline"));
     assert!(!text.contains('±'), "{text}");
     let flat = flat(&fixture("cost-offline"));
-    for said in [
+    for message in [
         "times: 11.2 % longer with “loaded”, one run each: inconclusive",
         "plan: none",
         "chance cannot be excluded",
     ] {
-        assert!(flat.contains(said), "{said}: {flat}");
+        assert!(flat.contains(message), "{message}: {flat}");
     }
 }
 
@@ -154,8 +154,8 @@ fn failed_trials_say_why() {
         c.benchmarks[0].trials[9].failed = Some("it ended with status 2".into());
     });
     let text = flat(&twice);
-    for said in ["3 trials failed: it took too long", "trial 10 (with) failed: it ended with status 2"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for message in ["3 trials failed: it took too long", "trial 10 (with) failed: it ended with status 2"] {
+        assert!(text.contains(message), "{message}: {text}");
     }
 }
 

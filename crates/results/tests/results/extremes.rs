@@ -37,7 +37,7 @@ fn numbers_that_no_measurement_has_break_no_picture() {
     }
 }
 
-/// What is missing is said or left out, whichever part it is.
+/// A missing part is named or left out, whichever it is.
 #[test]
 fn a_record_that_lacks_something_is_drawn_without_nonsense() {
     for name in ALL {
@@ -98,7 +98,7 @@ fn export(record: &Record, directory: &Path, all: &[(Format, What)]) {
     let run =
         export::StoredRun { record: record.clone(), samples: Some(directory.join(store::SAMPLES_FILE)) };
     for &(format, what) in all {
-        // That a record has nothing for a format is said, and no matter here.
+        // A record with nothing for a format is refused, which does not matter here.
         let _ = export::write(&mut Vec::new(), &run, format, what);
     }
 }
@@ -199,7 +199,7 @@ fn message(time_ns: &Value) -> Sample {
     serde_json::from_value(Value::Object(fields)).expect("a sample")
 }
 
-/// Messages of which one time is at another edge of its type than all others.
+/// Messages with one time at another edge of its type than all others.
 fn messages() -> Vec<Sample> {
     let edges = [0, (1 << 62) - 1, i64::MAX as u64, 1 << 63, u64::MAX];
     let names: Vec<String> = match serde_json::to_value(Sample::default()) {
@@ -234,17 +234,17 @@ fn messages_at_times_that_no_clock_tells_end_nothing() {
 #[test]
 fn a_sweep_of_more_points_than_memory_holds_is_drawn() {
     let mut record = Record { state: State::Interrupted, ..fixture("sweep") };
-    let told = |record: &Record, planned: usize| {
+    let shown = |record: &Record, planned: usize| {
         let drawn = contract::render(record, 200, false);
         assert!(drawn.contains(&format!("of {planned} trials are finished")), "{planned}: {drawn:.500}");
     };
     let Measurement::Sweep(result) = &record.measurement else { panic!("a sweep") };
     let plan = result.plan.clone();
-    told(&record, plan.combinations().len() * plan.trials as usize);
+    shown(&record, plan.combinations().len() * plan.trials as usize);
     let Measurement::Sweep(result) = &mut record.measurement else { panic!("a sweep") };
     result.plan.socket_buffers_bytes = (0..200_000).map(Some).collect();
     result.plan.writes_bytes = (0..200_000).collect();
-    told(&record, 200_000 * 200_000 * plan.no_delay.len() * plan.trials as usize);
+    shown(&record, 200_000 * 200_000 * plan.no_delay.len() * plan.trials as usize);
 }
 
 #[test]
@@ -258,8 +258,8 @@ fn what_cannot_be_added_up_is_no_record() {
     };
     let sent = "/measurement/trials/0/accounting/sent";
     assert!(with(sent, json!(1u64 << 61)).is_ok());
-    let said = with(sent, json!(1u64 << 62)).expect_err("a refusal");
-    assert!(said.contains("record.json is damaged: `sent`: 4611686018427387904 is no count"), "{said}");
+    let reply = with(sent, json!(1u64 << 62)).expect_err("a refusal");
+    assert!(reply.contains("record.json is damaged: `sent`: 4611686018427387904 is no count"), "{reply}");
     let least = "/measurement/trials/0/load/lag/min_ns";
     assert!(with(least, json!(1 - (1i64 << 62))).is_ok(), "clocks may be far apart");
     assert!(with(least, json!(-(1i64 << 62))).expect_err("a refusal").contains("is no time"));

@@ -50,10 +50,10 @@ fn each_test_is_answered_by_what_it_is_about() {
         ),
         (MessageTest::Post, &["“adaptive” brings replies of 1,024 bytes at 198 MB/s, 0.957"]),
     ];
-    for (test, said) in answers {
+    for (test, reply) in answers {
         let text = flat(&sane(&message(|m| m.plan.test = test)));
         assert!(text.contains("“two” stalls with 64 bytes: 84.9 ms at the median"), "{text}");
-        for part in said {
+        for part in reply {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
@@ -127,7 +127,7 @@ fn what_was_not_counted_is_not_none() {
     let text = sane(&record);
     assert!(flat(&text).contains("system calls of 36 cells were not counted"), "{text}");
     let row = text.lines().find(|l| l.matches("n/a").count() == 9);
-    assert!(row.is_some(), "a row of which nothing is known: {text}");
+    assert!(row.is_some(), "a row without values: {text}");
 }
 
 #[test]
@@ -182,9 +182,9 @@ fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
     });
     let text = sane(&record);
     assert!(!text.contains("nothing was measured"), "{text}");
-    let said = flat(&text);
-    assert!(said.contains("“sendfile”, messages a second, 225k ± 17k, with 4 bytes -"), "{said}");
-    assert!(said.contains("sendfile: the nearest to what cannot be in KK: write+nodelay"), "{said}");
+    let reply = flat(&text);
+    assert!(reply.contains("“sendfile”, messages a second, 225k ± 17k, with 4 bytes -"), "{reply}");
+    assert!(reply.contains("sendfile: the nearest to what cannot be in KK: write+nodelay"), "{reply}");
     let rows = text.lines().filter(|line| line.starts_with("  sendfile ")).count();
     assert!(rows >= 12, "a row in the table of placements, and in those of each cell: {rows}\n{text}");
 }
@@ -256,8 +256,8 @@ fn an_interval_that_reaches_zero_tells_nothing() {
     let text = sane(&record);
     assert!(text.contains("306±>100 %") && text.contains("306 ± >100 %"), "{text}");
     assert!(!text.contains("29,080"), "{text}");
-    let said = flat(&text);
-    assert!(said.contains("against “write+nodelay”: inconclusive"), "{said}");
+    let reply = flat(&text);
+    assert!(reply.contains("against “write+nodelay”: inconclusive"), "{reply}");
 }
 
 fn cells(record: &Record) -> &[MessageCell] {

@@ -173,7 +173,7 @@ fn a_run_that_ends_by_itself_says_why() {
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
     let width = |of, half: f64| Width { direction: Direction::Rx, of, half: Some(half) };
     stack.plan.until = Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 });
-    let mut said = |halves: [f64; 2], ended| {
+    let mut reply = |halves: [f64; 2], ended| {
         let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
         let widths = vec![width(Value::Mean, halves[0]), width(Value::P99, halves[1])];
         stack.precision = Some(Precision { after_ns: 28_300_000_000, widths, ended: Some(ended) });
@@ -185,9 +185,9 @@ fn a_run_that_ends_by_itself_says_why() {
     };
     insta::assert_snapshot!(
         [
-            said([0.031, 0.046], Ended::Narrow),
-            said([0.031, 0.21], Ended::TimeLimit),
-            said([0.031, 0.046], Ended::TimeLimit),
+            reply([0.031, 0.046], Ended::Narrow),
+            reply([0.031, 0.21], Ended::TimeLimit),
+            reply([0.031, 0.046], Ended::TimeLimit),
         ]
         .join("\n")
     );

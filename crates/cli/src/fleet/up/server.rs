@@ -92,8 +92,8 @@ pub fn start(directory: &Path, fleet: &str, address: IpAddr, port: u16) -> Resul
     let until = Instant::now() + STARTS_WITHIN;
     while TcpStream::connect((address, port)).is_err() {
         if child.try_wait()?.is_some() || Instant::now() > until {
-            let said = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
-            let last = said.lines().last().unwrap_or("no output").to_owned();
+            let message = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
+            let last = message.lines().last().unwrap_or("no output").to_owned();
             let _ = process.end("-TERM");
             bail!(
                 "nats-server does not take connections at {address}, port {port}: {last}; choose another --address or --port"

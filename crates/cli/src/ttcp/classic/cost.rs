@@ -49,16 +49,16 @@ mod tests {
 
     #[test]
     fn the_parts_add_up_to_the_whole() {
-        let told = |ns_per_kib, softirq| line(&cost(ns_per_kib, softirq), 2048);
+        let shown = |ns_per_kib, softirq| line(&cost(ns_per_kib, softirq), 2048);
         assert_eq!(
-            told(812.0, Some(224)),
+            shown(812.0, Some(224)),
             "cost 812 ns/KiB: this process 700, softirqs that others were charged with 112 (whole host)"
         );
         assert_eq!(
-            told(912.0, Some(224)),
+            shown(912.0, Some(224)),
             "cost 912 ns/KiB: this process 700, softirqs on top of it 100, softirqs that others were charged with 112 \
              (whole host)"
         );
-        assert_eq!(told(700.0, None), "cost 700 ns/KiB: this process alone; softirqs are left out: no");
+        assert_eq!(shown(700.0, None), "cost 700 ns/KiB: this process alone; softirqs are left out: no");
     }
 }

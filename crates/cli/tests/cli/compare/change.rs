@@ -23,7 +23,7 @@ fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
     let log = dir.path().join("log");
     let write = |word: &str| format!("echo {word} >> '{}'", log.display());
     let runs = dir.path().join("runs");
-    let told = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
+    let found = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
         "--before-a",
         &write("a"),
         "--before-b",
@@ -33,7 +33,7 @@ fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
         "--run",
         SHORT,
     ]));
-    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
+    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
     let order = fs::read_to_string(&log).unwrap();
     assert_eq!(
         order.split_whitespace().collect::<Vec<_>>(),
@@ -42,8 +42,8 @@ fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
     let around: Vec<_> = records(&runs).into_iter().map(|record| record.around.unwrap()).collect();
     assert_eq!(around.len(), 4);
     assert!(around.iter().all(|around| around.after.as_ref() == Some(&write("undo"))), "{around:?}");
-    assert!(told.out.contains("changed") && told.out.contains("before"), "{}", told.out);
-    assert!(told.err.contains("settings as before: "), "{}", told.err);
+    assert!(found.out.contains("changed") && found.out.contains("before"), "{}", found.out);
+    assert!(found.err.contains("settings as before: "), "{}", found.err);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
     let log = dir.path().join("log");
     let after = format!("echo undone >> '{}'", log.display());
     let runs = dir.path().join("runs");
-    let told = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
+    let found = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
         "--before-a",
         "echo no such card >&2; exit 7",
         "--after",
@@ -60,11 +60,11 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
         "--run",
         SHORT,
     ]));
-    assert_eq!(told.status, 1, "{}", told.out);
+    assert_eq!(found.status, 1, "{}", found.out);
     assert!(
-        told.err.contains("the command before it failed") && told.err.contains("no such card"),
+        found.err.contains("the command before it failed") && found.err.contains("no such card"),
         "{}",
-        told.err
+        found.err
     );
     assert_eq!(fs::read_to_string(&log).unwrap(), "undone\n");
     assert!(!runs.exists());
@@ -177,19 +177,19 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     let dir = out();
     let lab = SHORT.replace("--loopback --over unix", "--lab --over tcp");
     let before = "sysctl -qw net.ipv4.tcp_wmem='4096 4096 4096' && ethtool -K $DEVICE tso off";
-    let told = run(netfathom("compare -v --rounds 2 --in lab --out")
+    let found = run(netfathom("compare -v --rounds 2 --in lab --out")
         .arg(dir.path())
         .env("COLUMNS", "120")
         .args(["--before-b", before, "--run", &lab]));
-    assert!(matches!(told.status, 0 | 3), "{}: {}", told.status, told.err);
-    let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("changed net.ipv4.tcp_wmem")
             && text.contains("\u{2192} 4096 4096 4096 (limits TCP send buffers)"),
         "{}",
-        told.out
+        found.out
     );
-    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{}", told.out);
+    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{}", found.out);
     let refused = dir.path().join("x");
     let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
     assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{}", loopback.err);
@@ -228,8 +228,8 @@ fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
     };
     let ended = compare("echo nothing was written >&2");
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "the command of B changed none of the watched settings; it wrote: nothing was written";
-    assert!(text.contains(said), "{}{}", ended.out, ended.err);
+    let reply = "the command of B changed none of the watched settings; it wrote: nothing was written";
+    assert!(text.contains(reply), "{}{}", ended.out, ended.err);
     assert!(
         text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"),
         "{}",
@@ -268,14 +268,14 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
     let print = "import sys, yaml; steps = yaml.safe_load(open(sys.argv[1]))['jobs']['compare']['steps']; \
                  print(next(step['run'] for step in steps if 'Compare' in step.get('name', '')))";
     let parsed = std::process::Command::new("python3").args(["-c", print]).arg(job).output().unwrap();
-    let said = String::from_utf8_lossy(&parsed.stderr);
-    if said.contains("No module named") {
+    let reply = String::from_utf8_lossy(&parsed.stderr);
+    if reply.contains("No module named") {
         return netfathom_testkit::skipped(
             "the_job_for_ci_is_yaml_and_its_command_works",
             "needs python3-yaml",
         );
     }
-    assert!(parsed.status.success(), "{said}");
+    assert!(parsed.status.success(), "{reply}");
     let mut script = String::from_utf8(parsed.stdout).unwrap();
     for (there, here) in [
         ("sudo netfathom", "\"$0\""),

@@ -13,7 +13,7 @@ const EQUAL: &str = "message pingpong --loopback --over unix --sizes 64 --layers
 const PLANTED: f64 = 1.05;
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(3600);
 
-fn told(args: &[String]) -> Value {
+fn shown(args: &[String]) -> Value {
     let ended = end_within(start(netfathom("compare --quiet --json").args(args)), LONGEST);
     assert_eq!(ended.status, 0, "{}", ended.err);
     serde_json::from_str::<Value>(&ended.out).unwrap()["comparisons"][0].clone()
@@ -32,7 +32,7 @@ fn equal_runs_are_not_told_apart_and_one_twentieth_more_is() {
     let dir = out();
     let place = |name: &str| dir.path().join(name).display().to_string();
     let taken =
-        told(&["--rounds", ROUNDS, "--out", &place("runs"), "--run", EQUAL, "--", EQUAL].map(String::from));
+        shown(&["--rounds", ROUNDS, "--out", &place("runs"), "--run", EQUAL, "--", EQUAL].map(String::from));
     let mut pairs = vec!["--pairs".to_owned()];
     for (number, (a, b)) in
         taken["a"].as_array().unwrap().iter().zip(taken["b"].as_array().unwrap()).enumerate()
@@ -43,7 +43,7 @@ fn equal_runs_are_not_told_apart_and_one_twentieth_more_is() {
             .unwrap();
         pairs.extend([a["name"].as_str().unwrap().to_owned(), copy]);
     }
-    let (equal, more) = (median(&taken), median(&told(&pairs)));
+    let (equal, more) = (median(&taken), median(&shown(&pairs)));
     println!("equal: {equal:?}\nplanted: {more:?}");
     // One such test in some hundreds fails by chance.
     assert_eq!(equal.0, "cannot_tell");

@@ -6,7 +6,7 @@ use netfathom_testkit::needs_root;
 use super::{SHORT, compare};
 use crate::child::{out, run, shell};
 
-/// In a network namespace of its own, so that the sysctl of nobody else is touched.
+/// In a network namespace of its own, so that no sysctl of the host is touched.
 #[test]
 fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
     needs_root!();
@@ -26,13 +26,13 @@ fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
     let usual = made.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let only = |name: &str| std::fs::read_dir(dir.path().join(name)).unwrap().next().unwrap().unwrap().path();
     let (before, after) = (only("before"), only("after"));
-    let told = compare(&[&before, &after], "--force");
+    let shown = compare(&[&before, &after], "--force");
     let line = format!("net.ipv4.tcp_wmem  {usual} \u{2192} 4096 4096 4096");
-    let text = told.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = format!("changed {} (limits TCP send buffers)", line.replace("  ", " "));
-    assert!(text.contains(&wanted), "{}", told.out);
+    assert!(text.contains(&wanted), "{}", shown.out);
     let place = |of: &str| text.find(of).unwrap();
-    assert!(place("changed net.ipv4") < place("Main quantities"), "{}", told.out);
+    assert!(place("changed net.ipv4") < place("Main quantities"), "{}", shown.out);
     let command = store::read(&before).unwrap().command;
     assert!(command.starts_with("netfathom message pingpong") && command.contains("--over tcp"), "{command}");
 }

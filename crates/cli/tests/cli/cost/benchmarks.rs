@@ -23,8 +23,8 @@ fn three_files(short: &Short) -> String {
 #[test]
 fn one_that_fails_says_what_it_said() {
     let short = Short::new();
-    let said = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
-    assert!(said.contains("b failed (exit status: 7): its last line was `broken`"), "{said}");
+    let message = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
+    assert!(message.contains("b failed (exit status: 7): its last line was `broken`"), "{message}");
     // The first run is for getting to know it; then it fails in every trial.
     let file = short.file("there");
     let turns = format!("b=test -e {file} && {{ echo spoilt >&2; exit 9; }}; touch {file}");
@@ -49,15 +49,15 @@ fn one_that_never_ends_is_killed_with_all_its_own_and_named() {
     let short = Short::new();
     let (sleep, lives) = lasting(4001);
     let benchmark = format!("b={sleep} & wait");
-    let said = short.refused(short.beside(&benchmark).arg(NOTHING), 1);
+    let message = short.refused(short.beside(&benchmark).arg(NOTHING), 1);
     assert!(
-        said.contains("b had not ended after 10 s and was killed: it has to end by itself, within --time"),
-        "{said}"
+        message.contains("b had not ended after 10 s and was killed: it has to end by itself, within --time"),
+        "{message}"
     );
     assert!(!lives());
     if privileged("cli::cost::benchmarks::one_that_never_ends_is_killed_with_all_its_own_and_named") {
-        let said = short.refused(short.beside(&benchmark).args(["--sequence", "auto", NOTHING]), 1);
-        assert!(said.contains("had not ended after 10 s and was killed"), "{said}");
+        let message = short.refused(short.beside(&benchmark).args(["--sequence", "auto", NOTHING]), 1);
+        assert!(message.contains("had not ended after 10 s and was killed"), "{message}");
         assert!(!lives());
     }
 }
@@ -94,16 +94,16 @@ fn what_cannot_be_is_wrong_usage() {
         ("--blocks 1 --nothing", "blocks"),
         ("--self", "name the program after --"),
     ] {
-        let said = short.refused(short.command().args(args.split_whitespace()), 2);
-        assert!(said.contains(why), "{args}: {said}");
+        let message = short.refused(short.command().args(args.split_whitespace()), 2);
+        assert!(message.contains(why), "{args}: {message}");
     }
 }
 
 #[test]
 fn a_mark_that_is_never_reached_is_known_before_anything_is_measured() {
     let short = Short::new();
-    let said = short.refused(short.beside(CHEAP).args(["--marks", "/etc/hosts,/etc/nowhere", NOTHING]), 1);
-    assert!(said.contains("the mark nowhere is never reached by b"), "{said}");
+    let message = short.refused(short.beside(CHEAP).args(["--marks", "/etc/hosts,/etc/nowhere", NOTHING]), 1);
+    assert!(message.contains("the mark nowhere is never reached by b"), "{message}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn marks_that_are_chosen_by_themselves() {
     needs_root!();
     let short = Short::new();
     let args = ["--sequence", "auto", NOTHING];
-    // One process, whose calls come in one order.
+    // One process: its calls come in one order.
     let (_, result) = measured(short.beside("b=exec cat /etc/hosts").args(args));
     let marks = &result.benchmarks[0].marks;
     // How many depends on where its time goes: on a busy machine most of it is one wait.
@@ -165,7 +165,7 @@ fn no_room_for_a_tree() {
     let short = Short::new();
     let tree = short.file("tree");
     fs::create_dir(&tree).unwrap();
-    // In a mount namespace, so that nothing of it stays; what is left in it is said in the end.
+    // In a mount namespace, so that nothing of it stays; what is left in it is listed in the end.
     let script = format!(
         "mount -t tmpfs -o size=1m tmpfs {tree} || exit 77
         \"$0\" {SHORT} --out {} --benchmark tar --entries 200 --tree {tree} --nothing
@@ -175,9 +175,9 @@ fn no_room_for_a_tree() {
     let inner = shell(&script);
     let mut unshared = Command::new("unshare");
     unshared.arg("-m").arg(inner.get_program()).args(inner.get_args());
-    let said = short.refused(&mut unshared, 1);
-    assert!(said.contains(&tree) && said.contains("no room for the tree"), "{said}");
-    assert!(!said.contains("netfathom-tree"), "{said}");
+    let message = short.refused(&mut unshared, 1);
+    assert!(message.contains(&tree) && message.contains("no room for the tree"), "{message}");
+    assert!(!message.contains("netfathom-tree"), "{message}");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn without_privilege_marks_are_taken_another_way() {
     let benchmark = &result.benchmarks[0];
     let absent = benchmark.absent.join("; ");
     assert!(absent.contains("no tracepoints"), "{absent}");
-    // Where the kernel has no notification either, that is said.
+    // A kernel without notification has that as its reason.
     if benchmark.means == "seccomp notification" {
         assert_eq!(benchmark.marks, ["start", "one", "two", "three", "end"]);
         assert!(trials(&result, 0).iter().all(|trial| trial.spans_ns.len() == 4));
@@ -219,6 +219,6 @@ fn without_privilege_marks_are_taken_another_way() {
     }
     let short = Short::new();
     let asked = ["--means", "tracepoints", "--marks", "one", "--benchmark", CHEAP, NOTHING, "--out"];
-    let said = short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1);
-    assert!(said.contains("cannot observe by tracepoints"), "{said}");
+    let message = short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1);
+    assert!(message.contains("cannot observe by tracepoints"), "{message}");
 }

@@ -66,7 +66,7 @@ fn nothing_stays_of_a_run_whose_guard_is_killed() {
     nothing_stays(Whom::Guard);
 }
 
-/// Ends a run after so many directories of the light benchmark have come, in some way, and waits until nobody is left.
+/// Ends a run after a number of directories of the light benchmark, in some way, and waits until no process is left.
 fn ended_after(short: &Short, directories: usize, way: impl FnOnce(&Child)) -> usize {
     let tmp = short.file("tmp");
     let mut command =

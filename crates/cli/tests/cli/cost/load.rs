@@ -50,7 +50,7 @@ fn levels_stand_in_the_program_and_in_the_load() {
     let (_, result) =
         measured(short.quickly(CHEAP).args(["--levels", "few,many", "--", "sh", "-c", &script]));
     assert_eq!(result.conditions.len(), 3);
-    let counts = |line: &str| short.lines("log").iter().filter(|&told| told == line).count();
+    let counts = |line: &str| short.lines("log").iter().filter(|&shown| shown == line).count();
     // The first start is that of the first level.
     assert_eq!((counts("program few"), counts("program many")), (super::TRIALS + 1, super::TRIALS));
     let load = format!("echo load {{level}} >>{}; exec sleep 1000", short.file("log"));

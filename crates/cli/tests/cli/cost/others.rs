@@ -25,11 +25,11 @@ fn a_process_is_stopped_and_goes_on() {
     drop(process);
     assert!(Command::new("kill").arg(child).status().unwrap().success());
     let gone = Short::new();
-    let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 1);
-    assert!(said.contains(&format!("--pid {pid}: there is no such process")), "{said}");
+    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 1);
+    assert!(message.contains(&format!("--pid {pid}: there is no such process")), "{message}");
     let ours = std::process::id().to_string();
-    let said = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 1);
-    assert!(said.contains("netfathom was started by it"), "{said}");
+    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 1);
+    assert!(message.contains("netfathom was started by it"), "{message}");
 }
 
 fn child_of(pid: &str) -> Option<String> {
@@ -51,7 +51,7 @@ fn what_a_command_starts_another_stops() {
     assert_eq!((short.lines("log")[0].as_str(), trials(&result, 1).len()), ("off", super::TRIALS));
     assert!(!std::path::Path::new(&there).exists());
     let failing = ["--toggle", "echo no such service >&2; exit 6", "true"];
-    let said = Short::new();
-    let said = said.refused(said.beside(super::CHEAP).args(failing), 1);
-    assert!(said.contains("exit status: 6") && said.contains("no such service"), "{said}");
+    let message = Short::new();
+    let message = message.refused(message.beside(super::CHEAP).args(failing), 1);
+    assert!(message.contains("exit status: 6") && message.contains("no such service"), "{message}");
 }

@@ -76,7 +76,7 @@ fn the_calls_of_whoever_starts_it_are_not_its_own() {
     }
 }
 
-/// There is no other way to time calls, so no option is named that nobody gave.
+/// There is no other way to time calls, so no option is named that was not given.
 #[test]
 fn without_privilege_its_calls_cannot_be_timed() {
     let dir = out();
@@ -95,10 +95,10 @@ fn a_program_that_marks_itself_is_watched() {
     let mut cc = Command::new("cc");
     assert!(cc.arg(&source).arg("-I").arg(include).arg("-o").arg(&program).status().unwrap().success());
     let mut marking = Beside::start(Command::new(&program).stdout(Stdio::piped()));
-    let mut told = BufReader::new(marking.0.stdout.take().unwrap());
-    told.read_line(&mut String::new()).unwrap();
+    let mut shown = BufReader::new(marking.0.stdout.take().unwrap());
+    shown.read_line(&mut String::new()).unwrap();
     // Somebody has to read it.
-    let reading = std::thread::spawn(move || told.lines().count());
+    let reading = std::thread::spawn(move || shown.lines().count());
     let pid = marking.pid();
     let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
     let (_, result) = measured(short.command().args(args));
@@ -110,7 +110,7 @@ fn a_program_that_marks_itself_is_watched() {
     assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns[asked] >= 2e6));
     drop(marking);
     reading.join().unwrap();
-    let said = Short::new();
-    let said = said.refused(said.command().args(args), 1);
-    assert!(said.contains("--marks-from"), "{said}");
+    let message = Short::new();
+    let message = message.refused(message.command().args(args), 1);
+    assert!(message.contains("--marks-from"), "{message}");
 }

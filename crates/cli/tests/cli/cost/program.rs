@@ -98,8 +98,8 @@ fn one_that_floods_its_outputs_never_waits() {
 fn one_that_wants_a_terminal_gets_one_if_asked_for() {
     let short = Short::new();
     let script = "test -t 0 -a -t 1 -a -t 2 || { echo no terminal >&2; exit 1; }; exec sleep 1000";
-    let said = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
-    assert!(said.contains("its last line was `no terminal`"), "{said}");
+    let message = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
+    assert!(message.contains("its last line was `no terminal`"), "{message}");
     let (_, result) = measured(short.quickly(CHEAP).args(["--terminal", "--", "sh", "-c", script]));
     assert_eq!(trials(&result, 1).len(), super::TRIALS);
 }

@@ -21,18 +21,18 @@ fn figures(name: &str) -> Vec<(String, f64, f64)> {
     // Single runs.
     assert_eq!(record.verdict.level, Level::Degraded);
     let percent = |part: f64| (part * 1e4).round() / 1e2;
-    let told = result.benchmarks[0].comparisons.iter().map(|c| {
+    let shown = result.benchmarks[0].comparisons.iter().map(|c| {
         // One run tells nothing from chance.
         assert_eq!((c.outcome, c.blocks, c.smallest), (Outcome::CannotTell, 1, None));
         let name = result.conditions[c.condition].name.clone();
         (name, percent(c.ratio.value - 1.0), percent(c.pcost.value))
     });
-    told.collect()
+    shown.collect()
 }
 
 #[test]
 fn the_papers_tables_give_the_papers_figures() {
-    let told = |all: &[(&str, f64, f64)]| -> Vec<_> {
+    let shown = |all: &[(&str, f64, f64)]| -> Vec<_> {
         all.iter().map(|&(name, slowdown, pcost)| (name.to_owned(), slowdown, pcost)).collect()
     };
     let tcpdump = [
@@ -42,14 +42,14 @@ fn the_papers_tables_give_the_papers_figures() {
         ("40Mbps", 12.26, 47.4),
         ("80Mbps", 18.06, 63.16),
     ];
-    assert_eq!(figures("qian_tcpdump_sequences.csv"), told(&tcpdump));
+    assert_eq!(figures("qian_tcpdump_sequences.csv"), shown(&tcpdump));
     let make = [
         ("hbench-OS", 1.94, 10.34),
         ("httperf-0.8", 2.58, 13.33),
         ("ltp-full", 29.03, 54.8),
         ("OS kernel", 27.74, 58.24),
     ];
-    assert_eq!(figures("qian_make_sequences.csv"), told(&make));
+    assert_eq!(figures("qian_make_sequences.csv"), shown(&make));
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn a_table_that_is_none_is_named_with_its_line() {
         let path = short.file("table.csv");
         std::fs::write(&path, text).unwrap();
         let mut command = netfathom("cost --sequences");
-        let said = short.refused(command.arg(&path).arg("--out").arg(short.runs()), 2);
-        assert!(said.contains(&format!("{path}: {what}")), "{said}");
+        let message = short.refused(command.arg(&path).arg("--out").arg(short.runs()), 2);
+        assert!(message.contains(&format!("{path}: {what}")), "{message}");
     }
 }
 
@@ -98,13 +98,13 @@ fn tables_of_different_conditions_and_none_at_all() {
     let both = ["qian_tcpdump_sequences.csv", "qian_make_sequences.csv"]
         .map(|name| paper(name).display().to_string());
     let mut command = netfathom("cost --sequences");
-    let said = short.refused(command.arg(both.join(",")).arg("--out").arg(short.runs()), 2);
+    let message = short.refused(command.arg(both.join(",")).arg("--out").arg(short.runs()), 2);
     assert!(
-        said.contains(&both[1]) && said.contains("conditions are not those of the first table"),
-        "{said}"
+        message.contains(&both[1]) && message.contains("conditions are not those of the first table"),
+        "{message}"
     );
-    let said = refused(netfathom("cost --sequences /nonexistent.csv --out").arg(short.runs()), 2);
-    assert!(said.contains("cannot read /nonexistent.csv"), "{said}");
-    let said = refused(netfathom("cost --sequences / --out").arg(short.runs()), 2);
-    assert!(said.contains("it is no file"), "{said}");
+    let message = refused(netfathom("cost --sequences /nonexistent.csv --out").arg(short.runs()), 2);
+    assert!(message.contains("cannot read /nonexistent.csv"), "{message}");
+    let message = refused(netfathom("cost --sequences / --out").arg(short.runs()), 2);
+    assert!(message.contains("it is no file"), "{message}");
 }

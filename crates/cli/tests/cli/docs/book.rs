@@ -107,7 +107,8 @@ fn the_page_of_a_measurement_says_all() {
     assert!(pages.len() >= 12, "{pages:?}");
     for name in pages {
         let page = page(&name);
-        let missing: Vec<_> = SAID.iter().filter(|said| !page.lines().any(|line| line == **said)).collect();
+        let missing: Vec<_> =
+            SAID.iter().filter(|message| !page.lines().any(|line| line == **message)).collect();
         assert!(missing.is_empty(), "docs/{name} lacks {missing:?}");
         assert!(page.contains("```sh"), "docs/{name} has no example");
     }

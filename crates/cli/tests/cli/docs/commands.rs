@@ -80,8 +80,8 @@ fn run_page(page: &Path) -> (Option<String>, Vec<String>) {
         let child = start(shell.env("COLUMNS", "80").env_remove("NO_COLOR").stdin(Stdio::null()));
         let ended = end_within(child, LATEST);
         if ended.status != 0 {
-            let told = format!("{place}: status {}\n{}{}{}", ended.status, block.text, ended.out, ended.err);
-            return (Some(told), skips);
+            let shown = format!("{place}: status {}\n{}{}{}", ended.status, block.text, ended.out, ended.err);
+            return (Some(shown), skips);
         }
     }
     (None, skips)

@@ -64,7 +64,7 @@ fn prose(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// What a program's source says to users: literals of Rust and JavaScript, and the comments of which help is made.
+/// The texts for users in a program's source: literals of Rust and JavaScript, and the comments of which help is made.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     Rust,

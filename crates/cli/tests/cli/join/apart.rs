@@ -1,4 +1,4 @@
-//! Clocks that are apart, paths that are long, and files whose times cannot be.
+//! Clocks that are apart, long paths, and files with impossible times.
 
 use super::*;
 
@@ -6,7 +6,7 @@ const MESSAGES: u64 = 2000;
 const SECOND: u64 = 1_000_000_000;
 const BEGIN_NS: u64 = 1_000 * SECOND;
 
-/// A capture 3 us after messages were sent, and a log by whose clock they were received so long after that.
+/// A capture 3 us after messages were sent, and a log with a clock by which they were received that much later.
 fn received(after_ns: impl Fn(u64) -> u64) -> Files {
     let files = Files { dir: out() };
     let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
@@ -34,10 +34,10 @@ fn clocks_that_are_seconds_apart_are_no_time_of_a_path() {
     let reason = &record.verdict.reasons[0].text;
     assert!(reason.starts_with("the shortest time from a.pcap to application is 3.00 s"), "{reason}");
     assert!(reason.ends_with("use --clock fitted"), "{reason}");
-    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    let [reply] = &record.findings[..] else { panic!("{:?}", record.findings) };
     assert!(
-        said.cause.contains("no path takes so long") && said.remedy.contains("--clock fitted"),
-        "{said:?}"
+        reply.cause.contains("no path takes so long") && reply.remedy.contains("--clock fitted"),
+        "{reply:?}"
     );
     assert!(ended.out.contains("DEGRADED"), "{}", ended.out);
     // What it says to do helps.
@@ -64,18 +64,18 @@ fn a_long_path_is_not_called_a_clock() {
             record.findings
         );
     }
-    // Without: it may be either, which is what is said, and the verdict stays.
+    // Without: it may be either, as the finding has it, and the verdict stays.
     let (_, record) = received(|sequence| SATELLITE + sequence % 1000).join("a.pcap a.log");
     assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
-    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    let [reply] = &record.findings[..] else { panic!("{:?}", record.findings) };
     assert!(
-        said.cause.contains("such as a satellite") && said.cause.contains("or the clocks of two hosts"),
-        "{said:?}"
+        reply.cause.contains("such as a satellite") && reply.cause.contains("or the clocks of two hosts"),
+        "{reply:?}"
     );
-    assert!(said.remedy.contains("ping") && said.remedy.contains("--clock fitted"), "{said:?}");
+    assert!(reply.remedy.contains("ping") && reply.remedy.contains("--clock fitted"), "{reply:?}");
 }
 
-/// A pcapng file of raw IP whose times are so many seconds later than they are.
+/// A pcapng file of raw IP with times that are some seconds late.
 fn pcapng(later_s: i64, packets: u64) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let length = (12 + body.len() as u32).to_le_bytes();

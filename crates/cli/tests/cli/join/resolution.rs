@@ -106,7 +106,7 @@ fn a_capture_in_microseconds_gives_the_times_of_the_messages() {
     is_true(&result.spans[0], mean(truths.iter().map(|t| t.captured_ns - t.sent_ns)), 500.0);
     is_true(&result.spans[1], mean(truths.iter().map(|t| t.received_ns - t.captured_ns)), 500.0);
     assert_eq!((&result.captures[0].steps_ns[..], result.logs[0].step_ns), (&[1000][..], 1));
-    // It is told: with the number, and why.
+    // A finding has the number, and why.
     let answer = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(answer.contains("4.15 µs (±500 ns) to send and 14.2 µs (±500 ns) to receive"), "{}", ended.out);
     let [out, inward] = &record.findings[..] else { panic!("{:?}", record.findings) };

@@ -7,11 +7,11 @@ const TYPED_IN_ZSH: &str = r#"
 zmodload zsh/zpty
 zpty z zsh -f -i
 zpty -w z "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; print REA''DY"
-zpty -r -m z told '*READY*'
+zpty -r -m z shown '*READY*'
 zpty -w -n z $'netfathom stack --wor\t'
 for turn in {1..600}; do
     sleep 0.1
-    zpty -r -t z told && all+=$told
+    zpty -r -t z shown && all+=$shown
     [[ $all == *--workers* ]] && break
 done
 zpty -d z

@@ -101,6 +101,6 @@ fn lintian_finds_nothing_wrong() {
         "--suppress-tags",
         "uses-no-compression-for-control-tarball,uses-no-compression-for-data-tarball,spelling-error-in-binary",
     ]);
-    let told = end_within(start(lintian.arg(package(dir.path()))), LINTIAN);
-    assert_eq!((told.status, told.out.as_str()), (0, ""), "{}", told.err);
+    let shown = end_within(start(lintian.arg(package(dir.path()))), LINTIAN);
+    assert_eq!((shown.status, shown.out.as_str()), (0, ""), "{}", shown.err);
 }

@@ -101,10 +101,10 @@ fn readers_of_manual_pages_find_nothing_wrong() {
         for (name, _) in &pages {
             let page = dir.path().join(format!("{name}.1"));
             let mut man = Command::new("man");
-            // As a package's checks read it: any warning is told.
+            // As a package's checks read it: any warning is printed.
             man.args(["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z"]).arg(page);
-            let told = run(man.env("LC_ALL", "C.UTF-8").env("MANROFFSEQ", "").env("MANWIDTH", "80"));
-            assert_eq!((told.status, told.err.as_str()), (0, ""), "{name}");
+            let output = run(man.env("LC_ALL", "C.UTF-8").env("MANROFFSEQ", "").env("MANWIDTH", "80"));
+            assert_eq!((output.status, output.err.as_str()), (0, ""), "{name}");
         }
     }
 }

@@ -21,7 +21,7 @@ fn intervals(ended: &Ended) -> Vec<&str> {
 }
 
 /// The clock of a UDP receiver begins with the data: before, there is nothing to tell, and the
-/// first interval is not told with the bytes of two.
+/// first interval does not have the bytes of two.
 #[test]
 fn intervals_of_a_udp_receiver_begin_with_the_data() {
     let port = free_port();
@@ -73,7 +73,7 @@ fn a_remedy_does_not_lower_the_kernels_limit() {
     assert!(!from.err.contains("sysctl -w net.ipv4.tcp_"), "{}", from.err);
 }
 
-/// What went is told under the name of the option that was given.
+/// The message names the option that was given.
 #[test]
 fn a_refused_zero_copy_is_not_told_as_discard() {
     for args in ["-rs -Z --touch", "-rs -Z --checksum", "-rsu -Z"] {

@@ -68,9 +68,9 @@ fn missing_streams_are_told() {
 #[test]
 fn what_was_copied_after_all_is_said_plainly() {
     let [from, to] = both("-Z", "-Z");
-    let said =
+    let message =
         "0 of 16777216 bytes went without a copy: the kernel copied them, as it does over loopback/veth";
-    assert!(from.err.contains(said), "{}", from.err);
+    assert!(from.err.contains(message), "{}", from.err);
     assert!(to.err.contains("all of 16777216 bytes went without a copy"), "{}", to.err);
     let [from, _] = both("", "");
     assert!(!from.err.contains("copy"), "{}", from.err);
@@ -141,8 +141,8 @@ fn the_cost_is_that_of_the_process_and_of_softirqs() {
     }
     let [from, to] = both("--cost", "--cost");
     for ended in [from, to] {
-        let said = lines(&ended, " ns/KiB: this process ");
-        assert!(said.len() == 1 && said[0].ends_with(" (whole host)"), "{}", ended.err);
+        let message = lines(&ended, " ns/KiB: this process ");
+        assert!(message.len() == 1 && message[0].ends_with(" (whole host)"), "{}", ended.err);
     }
 }
 

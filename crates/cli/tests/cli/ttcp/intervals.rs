@@ -1,4 +1,4 @@
-//! What is told while a transfer runs.
+//! What a transfer prints while it runs.
 
 use super::{free_port, receiver, result, ttcp};
 use crate::child::{end, run};
@@ -18,7 +18,7 @@ fn interval(line: &str) -> Option<(String, f64, f64, f64)> {
     Some((which.trim().into(), number(from)?, number(to)?, number(rate)?))
 }
 
-fn told(options: &str) -> Vec<(String, f64, f64, f64)> {
+fn shown(options: &str) -> Vec<(String, f64, f64, f64)> {
     let port = free_port();
     let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
     let ended = run(&mut ttcp(&format!("-ts {options} -p {port} 127.0.0.1")));
@@ -29,11 +29,11 @@ fn told(options: &str) -> Vec<(String, f64, f64, f64)> {
 
 #[test]
 fn intervals_follow_each_other_without_a_gap() {
-    let told = told("--time 900ms --interval 200ms");
-    assert!(told.len() >= 3, "{told:?}");
-    assert_eq!(told[0].1, 0.0);
-    assert!(told.windows(2).all(|two| two[0].2 == two[1].1), "{told:?}");
-    assert!(told.iter().all(|(which, .., rate)| which.is_empty() && *rate > 0.0), "{told:?}");
+    let shown = shown("--time 900ms --interval 200ms");
+    assert!(shown.len() >= 3, "{shown:?}");
+    assert_eq!(shown[0].1, 0.0);
+    assert!(shown.windows(2).all(|two| two[0].2 == two[1].1), "{shown:?}");
+    assert!(shown.iter().all(|(which, .., rate)| which.is_empty() && *rate > 0.0), "{shown:?}");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn of_several_streams_each_is_told_and_their_sum() {
     // On a busy machine the second stream may begin after the first interval, or after all.
     let is_whole =
         |three: &&[(String, f64, f64, f64)]| three.iter().map(|t| t.0.as_str()).eq(["1", "2", "sum"]);
-    let both = || Some(told("-P 2 --time 700ms --interval 200ms").windows(3).find(is_whole)?.to_vec());
+    let both = || Some(shown("-P 2 --time 700ms --interval 200ms").windows(3).find(is_whole)?.to_vec());
     let three: [_; 3] = (0..5).find_map(|_| both()).expect("an interval of both").try_into().unwrap();
     let [one, two, sum] = three.clone().map(|(.., rate)| rate);
     assert!((one + two - sum).abs() < 0.1, "{three:?}");

@@ -8,7 +8,7 @@ use netfathom_testkit::{TwoHosts, needs_root};
 use super::{free_port, receiver, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
 
-/// Arguments, exit status, and what is said.
+/// Arguments, exit status, and the message.
 const CASES: [(&str, i32, &str); 57] = [
     ("-ts", 2, "<HOST>"),
     ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
@@ -72,9 +72,14 @@ const CASES: [(&str, i32, &str); 57] = [
 
 #[test]
 fn what_cannot_be_is_told() {
-    for (args, status, said) in CASES {
+    for (args, status, reply) in CASES {
         let ended = run(&mut ttcp(args));
-        assert!(ended.status == status && ended.err.contains(said), "{args}: {} {}", ended.status, ended.err);
+        assert!(
+            ended.status == status && ended.err.contains(reply),
+            "{args}: {} {}",
+            ended.status,
+            ended.err
+        );
         assert_eq!(ended.out, "", "{args}");
     }
 }
@@ -83,8 +88,8 @@ fn what_cannot_be_is_told() {
 fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
     let port = free_port();
     let ended = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
-    let said = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
-    assert!(ended.status == 1 && ended.err.contains(&said), "{}", ended.err);
+    let reply = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
+    assert!(ended.status == 1 && ended.err.contains(&reply), "{}", ended.err);
     assert!(ended.err.contains(&format!("netfathom ttcp -r -p {port}")), "{}", ended.err);
 }
 
@@ -92,11 +97,11 @@ fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
 fn a_host_without_a_way_to_it_is_named() {
     needs_root!();
     let hosts = TwoHosts::create();
-    // One is routed nowhere, the other's wire has nobody there.
-    for (host, said) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {
+    // One is routed nowhere, the other's wire has no host there.
+    for (host, reply) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {
         let ended = hosts.near.run(|| run(&mut ttcp(&format!("-ts {host}")))).unwrap();
-        let told = ended.err.contains(said) && ended.err.contains(&format!("ip route get {host}"));
-        assert!(ended.status == 1 && told, "{} {}", ended.status, ended.err);
+        let shown = ended.err.contains(reply) && ended.err.contains(&format!("ip route get {host}"));
+        assert!(ended.status == 1 && shown, "{} {}", ended.status, ended.err);
     }
 }
 
@@ -115,8 +120,8 @@ fn a_buffer_beyond_the_limit_is_granted_as_far_as_it_goes_and_told() {
     let from = run(&mut ttcp(&format!("-ts -b 1g -p {port} 127.0.0.1")));
     assert_eq!((from.status, end(to).status), (0, 0));
     if limit < 1 << 30 {
-        let said = format!("of 1073741824 bytes was asked for, and {limit} were granted");
-        assert!(from.err.contains(&said) && from.err.contains("sysctl -w"), "{}", from.err);
+        let reply = format!("of 1073741824 bytes was asked for, and {limit} were granted");
+        assert!(from.err.contains(&reply) && from.err.contains("sysctl -w"), "{}", from.err);
     }
 }
 
@@ -152,13 +157,13 @@ fn debugging_without_privilege_is_told() {
 
 #[test]
 fn closed_and_impossible_standard_streams_are_told_before_anything_goes() {
-    for (script, said) in [
+    for (script, reply) in [
         ("exec $0 ttcp -r >&-", "standard output is closed"),
         ("exec $0 ttcp -t 127.0.0.1 <&-", "standard input is closed"),
         ("exec $0 ttcp -t 127.0.0.1 < /", "standard input is a directory"),
     ] {
         let ended = run(&mut shell(script));
-        assert!(ended.status == 1 && ended.err.contains(said), "{script}: {} {}", ended.status, ended.err);
+        assert!(ended.status == 1 && ended.err.contains(reply), "{script}: {} {}", ended.status, ended.err);
     }
 }
 

@@ -89,7 +89,7 @@ fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
     assert_eq!(ended.status, 1, "{}", ended.err);
     assert!(ended.err.contains("netfathom ttcp -rs --serve"), "{}", ended.err);
     assert_eq!(end(single).status, 0);
-    // What was finished before is kept and told.
+    // What was finished before is kept and shown.
     let record = record(dir.path()).unwrap();
     assert_eq!((record.state, swept(&record).points[0].trials.len()), (State::Interrupted, 1));
 }
@@ -110,9 +110,9 @@ fn what_cannot_be_is_told() {
         ("sweep --queue 1m", "--rate"),
         ("sweep --no-delay perhaps", "possible values: off, on, both"),
     ];
-    for (args, said) in cases {
+    for (args, message) in cases {
         let ended = run(&mut ttcp(args));
-        assert!(ended.status == 2 && ended.err.contains(said), "{args}: {} {}", ended.status, ended.err);
+        assert!(ended.status == 2 && ended.err.contains(message), "{args}: {} {}", ended.status, ended.err);
     }
 }
 

@@ -114,7 +114,7 @@ fn half_requests_and_floods_keep_nobody_out() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());
     let viewed = Viewed::start(dir.path());
-    // Far more than are let in at a time, each of which says half of a request.
+    // Far more than are let in at a time; each sends half of a request.
     let mut slow: Vec<_> = (0..150)
         .map(|i| {
             let mut stream = viewed.connect();

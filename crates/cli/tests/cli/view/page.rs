@@ -268,7 +268,7 @@ fn the_policy_of_the_list_lets_nothing_else_run_or_be_asked() {
     let refusals: Vec<_> =
         page.complaints().into_iter().filter(|c| c.contains("Content Security Policy")).collect();
     for directive in ["script-src", "style-src", "connect-src"] {
-        assert!(refusals.iter().any(|said| said.contains(directive)), "{directive}: {refusals:?}");
+        assert!(refusals.iter().any(|message| message.contains(directive)), "{directive}: {refusals:?}");
     }
 }
 

@@ -111,13 +111,13 @@ mod tests {
             ..Sample::default()
         };
         let (drawn, left_out) = Drawn::of(&sample);
-        let told = |slices: &[Slice]| -> Vec<(&str, u64)> {
+        let names = |slices: &[Slice]| -> Vec<(&str, u64)> {
             slices.iter().map(|s| (s.name, s.end - s.begin)).collect()
         };
         let out = [("socket", 500), ("device", 20), ("qdisc", 50), ("device", 30), ("driver", 600)];
-        assert_eq!(told(&drawn.out), out);
+        assert_eq!(names(&drawn.out), out);
         assert_eq!(
-            told(&drawn.into),
+            names(&drawn.into),
             [("backlog", 200), ("protocol", 200), ("runqueue", 700), ("read", 500)]
         );
         assert_eq!((left_out, drawn.whole_end, drawn.end), (1, 3400, 3500));

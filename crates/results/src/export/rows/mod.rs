@@ -11,7 +11,7 @@ use netfathom_model::record::Export;
 
 use super::{ExportError, Format, StoredRun, What};
 
-/// A table whose rows are made as they are written.
+/// A table that makes its rows while they are written.
 pub struct Table<'a> {
     pub name: &'static str,
     /// The columns, in order.

@@ -10,7 +10,7 @@ use serde_json::Value;
 const MOST_BYTES: usize = 32_000_000;
 /// To how many entries lists are cut, and texts to as many characters: the first that does.
 const LIMITS: [usize; 4] = [10_000, 1_000, 100, 10];
-/// A list of numbers may be so many times as long: it is a curve.
+/// A list of numbers may be longer by this factor: it is a curve.
 const NUMBERS: usize = 100;
 /// Lists that are named one by one.
 const MOST_NAMED: usize = 3;

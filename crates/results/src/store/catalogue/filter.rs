@@ -13,7 +13,7 @@ pub struct Filter {
     /// All of these tags.
     pub tags: Vec<String>,
     pub host: Option<String>,
-    /// A kernel whose release begins so, number by number: `6.1` is not `6.12`.
+    /// A kernel with a release that begins so, number by number: `6.1` is not `6.12`.
     pub kernel: Option<String>,
     /// Begun then or later.
     pub since: Option<Timestamp>,

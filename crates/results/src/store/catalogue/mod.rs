@@ -27,7 +27,7 @@ use super::{id, tags};
 
 /// How many entries that are no runs are named.
 const MOST_STRANGERS: usize = 8;
-/// Beyond so many threads the disk is what is waited for.
+/// Beyond this number of threads the disk is the limit.
 const MOST_THREADS: usize = 4;
 
 #[derive(Debug)]

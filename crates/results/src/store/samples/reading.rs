@@ -56,7 +56,7 @@ fn caught<T>(rows: impl Iterator<Item = T>, panicked: impl Fn() -> T) -> impl It
     let mut rows = Some(rows);
     iter::from_fn(move || {
         let mut left = rows.take()?;
-        // After a panic nobody looks at them any more.
+        // They are not read again after a panic.
         match panic::catch_unwind(AssertUnwindSafe(|| left.next())) {
             Ok(next) => {
                 rows = Some(left);

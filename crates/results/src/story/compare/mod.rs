@@ -11,13 +11,13 @@ use super::MOST_ROWS;
 /// Of equal width, so that what follows stands in one column.
 const CHANGED: &str = "  changed     ";
 const NOT_COMPARED: &str = "  not compared";
-/// Settings and plans that are told; `--json` has them all.
+/// Settings and plans that are shown; `--json` has them all.
 const MOST_DIFFERENCES: usize = 20;
 /// The same in the short view.
 const MOST_SHORT_DIFFERENCES: usize = 4;
 /// Letters of the answer: with the longest label before it a line of 100.
 const LONGEST_ANSWER: usize = 86;
-/// Pairs are told by their first runs.
+/// Runs of each side that are named.
 const MOST_RUNS: usize = 2;
 /// Cautions of many runs are alike.
 const MOST_CAUTIONS: usize = 6;
@@ -183,17 +183,17 @@ fn table(those: &[&Compared]) -> Table {
     table
 }
 
-/// Why there is no ratio or interval, once for all of which it is true.
+/// Why there is no ratio or interval, once for all quantities with the same reason.
 fn notes(page: &mut Page, those: &[&Compared]) {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for quantity in those.iter().take(MOST_ROWS) {
         let Some(note) = &quantity.note else { continue };
-        match told.iter_mut().find(|(known, _)| known == note) {
+        match notes.iter_mut().find(|(known, _)| known == note) {
             Some((_, names)) => names.push(&quantity.name),
-            None => told.push((note, vec![&quantity.name])),
+            None => notes.push((note, vec![&quantity.name])),
         }
     }
-    for (note, names) in told {
+    for (note, names) in notes {
         page.note(&format!("{}: {note}", names.join(", ")));
     }
 }

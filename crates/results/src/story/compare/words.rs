@@ -180,13 +180,13 @@ pub fn passage(passage: Passage) -> &'static str {
 }
 
 pub fn gates(gates: &Gates) -> Vec<(String, String)> {
-    let told = |gate: &Gate| {
+    let judged = |gate: &Gate| {
         let unclear = (gate.passage == Passage::CannotTell)
             .then_some("more --rounds, or a quieter machine, may decide it");
         let why = gate.why.as_deref().or(unclear).map_or_else(String::new, |why| format!(": {why}"));
         (gate.threshold.clone(), format!("{}{why}", passage(gate.passage)))
     };
-    gates.gates.iter().map(told).collect()
+    gates.gates.iter().map(judged).collect()
 }
 
 /// How gates are decided; none where none is.

@@ -8,7 +8,7 @@ use super::figure::{Figure, pcost as pcost_of, slowdown};
 use crate::page::shortened;
 use crate::story::number::{mean as time, percent};
 
-/// So many comparisons are told; the others stand in the tables.
+/// Comparisons beyond these stand in the tables only.
 const MOST_TOLD: usize = 4;
 
 /// What takes more than this part of the time that was added is its cause.
@@ -193,7 +193,7 @@ fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
     if benchmark.resources.is_empty() { name } else { format!("the {name} benchmark") }
 }
 
-/// At which load: ` at 80M`; of times that were taken elsewhere the condition has said so.
+/// At which load: ` at 80M`; times that were taken elsewhere have it in their condition.
 fn at(result: &CostResult, comparison: &Comparison) -> String {
     if result.plan.is_none() {
         return String::new();

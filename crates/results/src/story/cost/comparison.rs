@@ -1,4 +1,4 @@
-//! Comparisons: their names, what is asked of them, and what can be said.
+//! Comparisons: their names, what they answer, and their outcome in words.
 
 use netfathom_model::plan::CostLevel;
 use netfathom_model::print::Scale;
@@ -48,7 +48,7 @@ pub(super) fn effect_words(effect: Effect) -> &'static str {
     }
 }
 
-/// The effects of which a benchmark has something, what was asked for first.
+/// The effects that a benchmark has, what was asked for first.
 pub(super) fn effects(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Effect> {
     let mut all = vec![result.headline()];
     all.extend([Effect::Program, Effect::Load, Effect::Both, Effect::Observation]);
@@ -79,12 +79,12 @@ pub(super) fn leading<'a>(result: &CostResult, benchmark: &'a CostBenchmark) -> 
     highest.map(|(_, c)| *c).into_iter().collect()
 }
 
-/// The one comparison of which details are shown: of those that answer, the one that takes most.
+/// The comparison shown in detail: of those that answer, the one that takes most.
 pub(super) fn shown<'a>(result: &CostResult, benchmark: &'a CostBenchmark) -> Option<&'a Comparison> {
     leading(result, benchmark).into_iter().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))
 }
 
-/// What can be said, in a word or two.
+/// The outcome in a word or two.
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Cost => "slower",
@@ -110,11 +110,11 @@ pub(super) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
     }
 }
 
-/// The span of which most is taken, as a share of its time, beyond chance.
+/// The span with the largest significant loss, as a share of its time.
 pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<(String, Figure)> {
-    let told = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
+    let slowed = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
     let (place, ratio) =
-        told.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+        slowed.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
     let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
     Some((format!("{}{about}", span_name(benchmark, place)), Figure::decided(comparison, ratio)))

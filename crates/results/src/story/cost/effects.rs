@@ -55,7 +55,7 @@ fn pcosts(page: &mut Page, result: &CostResult) {
     }
 }
 
-/// The largest slowdown, of which bars are shares.
+/// The largest slowdown: bars are shares of it.
 fn most(result: &CostResult) -> f64 {
     let all = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.ratio.value - 1.0);
     all.filter(|s| s.is_finite()).fold(0.0, f64::max)

@@ -26,7 +26,7 @@ impl Figure {
         Self { value: estimate.value, interval }
     }
 
-    /// Of a ratio of which there is an outcome, less one: 1.12 is 0.12.
+    /// Of a ratio with an outcome, less one: 1.12 is 0.12.
     pub fn decided(comparison: &Comparison, ratio: Estimate) -> Self {
         let of_stats = stats::Estimate { value: ratio.value, half_width: ratio.half_width };
         let ends = stats::decided_interval(of_stats, comparison.blocks).filter(|_| !is_single(comparison));

@@ -11,7 +11,7 @@ use crate::story::number::percent;
 /// Below this share of the benchmark's time the program was not there as it should have been.
 const WHOLE: f64 = 0.99;
 
-/// Reasons of failed trials that are told.
+/// Reasons of failed trials that are shown.
 const MOST_REASONS: usize = 12;
 
 pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
@@ -42,7 +42,7 @@ pub(super) fn benchmark_notes(benchmark: &CostBenchmark) -> Vec<String> {
     [(&benchmark.about, benchmark.about.clone()), (&benchmark.means, marks)]
         .into_iter()
         .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(_, said)| said)
+        .map(|(_, text)| text)
         .collect()
 }
 
@@ -54,7 +54,7 @@ pub(super) fn failures(result: &CostResult, benchmark: &CostBenchmark) -> Vec<St
             by_reason.entry(reason).or_default().push(trial);
         }
     }
-    let mut said: Vec<String> = by_reason
+    let mut lines: Vec<String> = by_reason
         .iter()
         .take(MOST_REASONS)
         .map(|(reason, trials)| match trials[..] {
@@ -66,9 +66,9 @@ pub(super) fn failures(result: &CostResult, benchmark: &CostBenchmark) -> Vec<St
         })
         .collect();
     if by_reason.len() > MOST_REASONS {
-        said.push(format!("… and {} more reasons in the record", by_reason.len() - MOST_REASONS));
+        lines.push(format!("… and {} more reasons in the record", by_reason.len() - MOST_REASONS));
     }
-    said
+    lines
 }
 
 /// What is to be known of the program in its trials.
@@ -77,11 +77,11 @@ pub(super) fn program_notes(result: &CostResult) -> Vec<String> {
     let total = all().count();
     let of = |count: usize| format!("in {count} of {total} trials");
     let count = |wanted: fn(&ProgramTrial) -> bool| all().filter(wanted).count();
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     let away = count(|p| p.present < WHOLE);
     if away > 0 {
         let least = all().map(|p| p.present).filter(|p| p.is_finite()).fold(1.0, f64::min);
-        said.push(format!(
+        lines.push(format!(
             "it ran only for part of the benchmark {}, in the worst for {} of it",
             of(away),
             percent(least)
@@ -89,11 +89,11 @@ pub(super) fn program_notes(result: &CostResult) -> Vec<String> {
     }
     let again = count(|p| p.starts > 1);
     if again > 0 {
-        said.push(format!("it exited and was restarted {}", of(again)));
+        lines.push(format!("it exited and was restarted {}", of(again)));
     }
     let killed = count(|p| p.killed);
     if killed > 0 {
-        said.push(format!("it ignored SIGTERM and was killed {}", of(killed)));
+        lines.push(format!("it ignored SIGTERM and was killed {}", of(killed)));
     }
-    said
+    lines
 }

@@ -111,7 +111,7 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     })
 }
 
-/// What can be said of a multiple.
+/// A multiple in words.
 enum Multiple {
     /// It is another than 1.
     Told(String),
@@ -136,7 +136,7 @@ fn place(result: &MessageResult, group: &Group<'_>) -> String {
     format!("{} on {}{kernel}", placement(group.placement), pair(result, group.pair))
 }
 
-/// Behind a pair of two processors, one of which says little.
+/// Behind a pair of two processors: one alone explains little.
 const WHEREVER: &str = ", though an end in the kernel runs where its packets come in";
 
 fn apart_in_kernel(result: &MessageResult, group: &Group<'_>) -> bool {

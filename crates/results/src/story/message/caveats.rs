@@ -69,17 +69,17 @@ fn unread(cell: &MessageCell) -> bool {
 }
 
 fn calls(result: &MessageResult) -> Vec<String> {
-    let mut said: Vec<(&str, u32)> = Vec::new();
+    let mut reasons: Vec<(&str, u32)> = Vec::new();
     for cell in &result.cells {
         let Counted::Not(why) = &cell.calls else { continue };
-        match said.iter_mut().find(|(known, _)| known == why) {
+        match reasons.iter_mut().find(|(known, _)| known == why) {
             Some((_, cells)) => *cells += 1,
-            None => said.push((why, 1)),
+            None => reasons.push((why, 1)),
         }
     }
     let line = |(why, cells): (&str, u32)| {
         let s = if cells == 1 { "" } else { "s" };
         format!("system calls of {cells} cell{s} were not counted: {why}")
     };
-    said.into_iter().map(line).collect()
+    reasons.into_iter().map(line).collect()
 }

@@ -31,7 +31,7 @@ impl<'a> Group<'a> {
         self.layers(plan).into_iter().find_map(|layer| self.cell(layer, bytes))
     }
 
-    /// The layers of which something is there, in the order of the plan; behind them what stands in
+    /// The layers with results, in the order of the plan; behind them what stands in
     /// for a layer that cannot be.
     pub fn layers<'p>(&self, plan: &'p MessagePlan) -> Vec<&'p Layer>
     where
@@ -40,13 +40,13 @@ impl<'a> Group<'a> {
         layers_of(plan, self.cells.iter().copied())
     }
 
-    /// The sizes of which something is there, from the smallest.
+    /// The sizes with results, from the smallest.
     pub fn sizes(&self) -> Vec<u64> {
         sizes(self.cells.iter().copied())
     }
 }
 
-/// The groups of which something is there: placements in the order of the plan, and in each the
+/// The groups with results: placements in the order of the plan, and in each the
 /// pairs in theirs.
 pub(super) fn groups(result: &MessageResult) -> Vec<Group<'_>> {
     let mut all: Vec<Group<'_>> = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn groups(result: &MessageResult) -> Vec<Group<'_>> {
     all
 }
 
-/// All layers of which something is there, in the order of [`Group::layers`].
+/// All layers with results, in the order of [`Group::layers`].
 pub(super) fn layers(result: &MessageResult) -> Vec<&Layer> {
     layers_of(&result.plan, result.cells.iter())
 }
@@ -80,7 +80,7 @@ fn layers_of<'p>(plan: &'p MessagePlan, cells: impl Iterator<Item = &'p MessageC
     all
 }
 
-/// What stands in for layers that cannot be, and for which: nobody asked for it by name.
+/// What stands in for layers that cannot run, and for which: the plan does not name it.
 pub(super) fn stand_ins(result: &MessageResult) -> Vec<String> {
     let stands_in = |layer: &&Layer| !result.plan.layers.contains(layer);
     layers(result).into_iter().filter(stands_in).map(|layer| stands_in_for(result, layer)).collect()
@@ -100,7 +100,7 @@ fn stands_in_for(result: &MessageResult, layer: &Layer) -> String {
     format!("{layer}: the nearest to what cannot be in {}: {}", places.join(" and "), absent.join(", "))
 }
 
-/// All sizes of which something is there, from the smallest.
+/// All sizes with results, from the smallest.
 pub(super) fn all_sizes(result: &MessageResult) -> Vec<u64> {
     sizes(result.cells.iter())
 }

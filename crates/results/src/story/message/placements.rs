@@ -23,8 +23,8 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             table(page, result, &of_pair);
         }
     }
-    if let (true, Some(said)) = (result.plan.placements.len() > 1, caveats::where_kernel_ends_run(result)) {
-        page.note(said);
+    if let (true, Some(caveat)) = (result.plan.placements.len() > 1, caveats::where_kernel_ends_run(result)) {
+        page.note(caveat);
     }
     for stand_in in groups::stand_ins(result) {
         page.note(&stand_in);

@@ -38,7 +38,7 @@ fn troubles(result: &MessageResult) -> [(&'static str, u32); 2] {
     ]
 }
 
-/// The cells whose trials differ most come first.
+/// The cells with the largest differences between trials come first.
 fn spread(page: &mut Page, result: &MessageResult) {
     let of = |cell: &MessageCell| cell.rate.map_or(0.0, |r| r.highest_per_s / r.lowest_per_s);
     let mut cells: Vec<&MessageCell> = result.cells.iter().filter(|cell| cell.rate.is_some()).collect();
@@ -65,7 +65,7 @@ fn spread(page: &mut Page, result: &MessageResult) {
     });
 }
 
-/// Rows of cells whose trials differ: those further down say nothing new.
+/// Rows of cells with differing trials: those further down add nothing.
 const LEAST_ALIKE: usize = 8;
 
 /// How late messages left, where they had a time to leave at.
@@ -87,7 +87,7 @@ fn lag(page: &mut Page, result: &MessageResult) {
     }
 }
 
-/// Figures, and behind them whose they are: names of layers may be long.
+/// Figures, and behind them their layer: its name may be long.
 fn with_cell(heads: &[&str]) -> Table {
     let figures = heads.iter().map(|&head| (head, Align::Right));
     Table::new(&figures.chain([("layer", Align::Left)]).collect::<Vec<_>>())

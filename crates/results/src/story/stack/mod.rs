@@ -175,7 +175,7 @@ fn duration(summary: &PathSummary, of: &Indicator) -> String {
     }
 }
 
-/// The ways whose answer is of undisturbed messages, where some were disturbed.
+/// The directions with an answer of undisturbed messages, where some were disturbed.
 fn without_disturbed(result: &StackResult) -> Vec<Direction> {
     const LEAST_DISTURBED: f64 = 0.001;
     let some =

@@ -9,11 +9,11 @@ use crate::story::standing::distorts;
 /// Taps beside each other; there are no more kinds of them.
 const MOST_TAPS: usize = 3;
 
-/// A value, and what must be said of it.
-type Said = (String, &'static str);
+/// A value, and a remark on it.
+type Remarked = (String, &'static str);
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
-    // A tap that could not run is told among what was left out; one alone is beside nothing.
+    // A tap that could not run is listed under what was left out; one alone has nothing to compare with.
     let ran: Vec<&TapRow> = result.taps.iter().filter(|tap| tap.trials > 0).collect();
     if ran.len() < 2 {
         return;
@@ -37,12 +37,12 @@ fn build(taps: &[&TapRow]) -> Table {
     let heads = taps.iter().map(|t| (t.tap.name(), Align::Right));
     let columns: Vec<(&str, Align)> = [("", Align::Left)].into_iter().chain(heads).collect();
     let mut table = Table::new(&columns);
-    let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Said| {
-        let said: Vec<Said> = taps.iter().map(|tap| of(tap)).collect();
-        let cells = said.iter().map(|s| s.0.clone());
+    let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Remarked| {
+        let values: Vec<Remarked> = taps.iter().map(|tap| of(tap)).collect();
+        let cells = values.iter().map(|s| s.0.clone());
         table.row([name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
-        if said.iter().any(|s| !s.1.is_empty()) {
-            let remarks = said.iter().map(|s| s.1);
+        if values.iter().any(|s| !s.1.is_empty()) {
+            let remarks = values.iter().map(|s| s.1);
             table.row([""].into_iter().chain(remarks).collect::<Vec<_>>());
         }
     };
@@ -63,17 +63,17 @@ fn cost(tap: &TapRow, of: fn(&SelfCost) -> Option<Estimate>) -> Option<Estimate>
     tap.cost.as_ref().and_then(of)
 }
 
-fn mean(e: Option<Estimate>) -> Said {
+fn mean(e: Option<Estimate>) -> Remarked {
     (e.map_or_else(|| "-".into(), |e| number::interval(e.value, Some(e.half_width))), "")
 }
 
-fn bias(e: Option<Estimate>) -> Said {
+fn bias(e: Option<Estimate>) -> Remarked {
     let Some(e) = e else { return ("-".into(), "") };
     let sign = if e.value > 0.0 { "+" } else { "" };
     (format!("{sign}{}", number::interval(e.value, Some(e.half_width))), doubt(e))
 }
 
-fn share(e: Option<Estimate>) -> Said {
+fn share(e: Option<Estimate>) -> Remarked {
     let Some(e) = e else { return ("-".into(), "") };
     let sign = if e.value > 0.0 { "+" } else { "" };
     let text = format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)));

@@ -84,15 +84,15 @@ pub(in crate::story) fn answer(result: &SweepResult) -> String {
     let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
         return "no transfer came to its end, so there is no answer yet".into();
     };
-    let told = |p: &SweepPoint, rate, what: &str| {
+    let answer = |p: &SweepPoint, rate, what: &str| {
         format!("{} with send buffer {}{what}", bit_rate(rate), buffer(p.socket_buffer_bytes))
     };
     // A single point is not two.
     if std::ptr::eq(fast, slow) {
-        return told(fast, highest, "");
+        return answer(fast, highest, "");
     }
     if lines(result).nth(1).is_none() {
-        return format!("{}, {}", told(fast, highest, " (best)"), told(slow, lowest, " (worst)"));
+        return format!("{}, {}", answer(fast, highest, " (best)"), answer(slow, lowest, " (worst)"));
     }
     let flags = |p: &SweepPoint, rate| {
         let no_delay = if p.no_delay { " -D" } else { "" };
@@ -144,8 +144,9 @@ pub(super) fn causes(result: &SweepResult) -> Vec<(Cause, usize, &Explanation)> 
     let mut found: Vec<(Cause, usize, &Explanation)> = Vec::new();
     for point in &result.points {
         let Some((cause, _)) = point.cause else { continue };
-        let told = point.trials.iter().filter_map(|t| t.explanation.as_ref()).filter(|e| e.cause == cause);
-        let Some(best) = told.max_by(|a, b| a.share.total_cmp(&b.share)) else { continue };
+        let explained =
+            point.trials.iter().filter_map(|t| t.explanation.as_ref()).filter(|e| e.cause == cause);
+        let Some(best) = explained.max_by(|a, b| a.share.total_cmp(&b.share)) else { continue };
         match found.iter_mut().find(|known| known.0 == cause) {
             None => found.push((cause, 1, best)),
             Some(known) => {

@@ -185,7 +185,7 @@ pub(super) fn cause_words(e: &Explanation) -> String {
     }
 }
 
-/// What the kernel said of a connection.
+/// A connection by the kernel's account (tcp_info).
 pub(super) fn connection_words(tcp: &TcpState) -> Words {
     let known = |value: Option<String>| value.unwrap_or_else(|| "n/a: the kernel is too old".into());
     let us = |us: u64| time(us as f64 * 1000.0);

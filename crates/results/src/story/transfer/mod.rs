@@ -1,4 +1,4 @@
-//! `netfathom ttcp`: what went, how fast, what held it up, and what the kernel said of it.
+//! `netfathom ttcp`: what was sent, how fast, what limited it, and the kernel's account of the connection.
 
 mod counts;
 mod over_time;
@@ -16,7 +16,7 @@ pub use counts::{packet, packet_words};
 const BAR: usize = 24;
 /// Letters of a host in the answer.
 const LONGEST_PEER: usize = 24;
-/// Streams beyond which only the first are told in detail.
+/// Streams beyond which only the first are shown in detail.
 const MOST_DETAILED: usize = 8;
 
 impl Story for TransferResult {

@@ -54,9 +54,9 @@ fn a_record_may_be_set_in_another_way() {
 #[test]
 fn what_is_no_record_is_listed_with_the_reason() {
     let says = |record: &str, kind: ProblemKind, why: &str| {
-        let (found, said) = problem(record.as_bytes()).unwrap_or_else(|| panic!("{record}"));
-        assert_eq!(found, kind, "{record}: {said}");
-        assert!(said.contains(why), "{record}: {said}");
+        let (found, message) = problem(record.as_bytes()).unwrap_or_else(|| panic!("{record}"));
+        assert_eq!(found, kind, "{record}: {message}");
+        assert!(message.contains(why), "{record}: {message}");
     };
     let h = head(1, &id(1));
     says("", ProblemKind::Damaged, "cut off");
@@ -194,11 +194,11 @@ fn runs_without_a_head_are_wanted_only_by_time_and_tag() {
 
 #[test]
 fn a_directory_that_is_not_there_is_named() {
-    let said = |path: &Path| catalogue(path).expect_err("a refusal").to_string();
+    let message = |path: &Path| catalogue(path).expect_err("a refusal").to_string();
     let out = directory();
-    assert!(said(&out.path().join("nowhere")).contains("nowhere: runs go to `runs`"));
+    assert!(message(&out.path().join("nowhere")).contains("nowhere: runs go to `runs`"));
     fs::write(out.path().join("file"), "").unwrap();
-    assert!(said(&out.path().join("file")).contains("cannot read the directory of runs"));
+    assert!(message(&out.path().join("file")).contains("cannot read the directory of runs"));
 }
 
 #[test]
@@ -215,11 +215,11 @@ fn a_record_without_end_is_not_read() {
     assert_eq!(problem.kind, ProblemKind::Damaged);
     assert!(problem.why.contains("more than 1024 MiB"), "{}", problem.why);
     assert!(entry(2).head.is_some(), "one breaks the other");
-    for said in [store::read(&run), store::read_run(out.path(), id(1).as_ref())] {
-        let said = said.expect_err("a refusal").to_string();
-        assert!(said.contains("more than 1024 MiB"), "{said}");
+    for message in [store::read(&run), store::read_run(out.path(), id(1).as_ref())] {
+        let message = message.expect_err("a refusal").to_string();
+        assert!(message.contains("more than 1024 MiB"), "{message}");
     }
     // What is no file has no size beforehand.
-    let said = store::read(Path::new("/dev/zero")).expect_err("a refusal");
-    assert!(matches!(said, ReadError::TooLarge { .. }), "{said}");
+    let message = store::read(Path::new("/dev/zero")).expect_err("a refusal");
+    assert!(matches!(message, ReadError::TooLarge { .. }), "{message}");
 }

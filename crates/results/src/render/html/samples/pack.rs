@@ -48,7 +48,7 @@ struct PackedTimes {
 type Way = (&'static str, fn(&Point) -> Option<i64>);
 const WAYS: [Way; 2] = [("tx", |point| point.tx_ns), ("rx", |point| point.rx_ns)];
 
-/// A message's stack time is told in two bytes.
+/// A message's stack time takes two bytes.
 const MOST_DISTINCT: usize = u16::MAX as usize;
 
 impl Packed {

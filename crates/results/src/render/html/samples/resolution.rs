@@ -1,4 +1,4 @@
-//! How exactly samples are carried: as exactly as the room allows, and said.
+//! How exactly samples are carried: as exactly as the room allows, with the error stated.
 
 use std::collections::HashMap;
 

@@ -11,7 +11,7 @@
 
 const charts = {};
 
-// Curves beyond these would not be told apart, and take long.
+// More curves than these could not be distinguished, and take long.
 const MOST_CURVES = 200;
 
 function chart(wanted) {

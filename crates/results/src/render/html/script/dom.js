@@ -92,7 +92,7 @@ function lazyDetails(summary, build) {
   return box;
 }
 
-// What fills details and choices, whose parts are built when they are first asked for.
+// What fills details and choices: their parts are built when first opened.
 const fillings = new WeakMap();
 
 function note(...children) {

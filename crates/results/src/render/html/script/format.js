@@ -6,7 +6,7 @@ function isNumber(value) {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-// Of any number of values: Math.max takes only so many at once.
+// For any number of values: Math.max takes a limited number of arguments.
 function largest(values, least = -Infinity) {
   return values.reduce((top, v) => (v > top ? v : top), least);
 }
@@ -143,7 +143,7 @@ function quantileName(q) {
   return String(Number((q * 100).toFixed(4))) + '\u00a0%';
 }
 
-// A name that serde wrote in snake_case, as it is said.
+// A name that serde wrote in snake_case, as words.
 function words(name) {
   return String(name).replaceAll('_', ' ');
 }

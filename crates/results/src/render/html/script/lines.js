@@ -1,6 +1,6 @@
 // What a curve looks like.
 
-// Lines of others, told apart by their dashes.
+// Lines of others, with dashes that differ.
 const QUIET_DASHES = { quiet: [], 'quiet-dashed': [7, 4], 'quiet-dotted': [2, 3], 'quiet-dashdot': [9, 3, 2, 3] };
 
 function lineOf(s) {

@@ -1,4 +1,4 @@
-// Marks with whiskers on the curves of a chart, and an axis whose places have names.
+// Marks with whiskers on the curves of a chart, and an axis with names at its places.
 
 // Pixels of a letter under an axis.
 const LETTER = 6.5;

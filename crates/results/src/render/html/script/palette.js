@@ -1,4 +1,4 @@
-// Colours live in the style sheet (after Okabe and Ito, told apart by colour-blind eyes);
+// Colors live in the style sheet (after Okabe and Ito, distinct for color-blind readers);
 // charts ask for them whenever they draw, so that they follow the page into the dark.
 
 const darkQuery = window.matchMedia('(prefers-color-scheme: dark)');

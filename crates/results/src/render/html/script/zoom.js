@@ -20,7 +20,7 @@ function zoomed(parts, plot) {
     .forEach((c) => c.plot.setScale('x', { min, max }));
 }
 
-// What is in view is drawn anew from all values. Not within the drawing that told of it.
+// What is in view is drawn anew from all values. Not within the drawing that reported it.
 function remake({ state, spec, binned }, plot, min, max) {
   if (state.range[0] === min && state.range[1] === max) return;
   state.range = [min, max];

@@ -58,7 +58,7 @@ function clearFilter() {
   drawRows();
 }
 
-// Coming back is told twice by some browsers.
+// Some browsers report the return twice.
 let reading = false;
 
 async function readRuns() {

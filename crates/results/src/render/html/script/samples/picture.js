@@ -66,10 +66,10 @@ function sampleTable(shown, way, value) {
 
 function samplesNote(samples, set, ways, value) {
   const { packed, rows, every, unplaced } = samples;
-  const said = [count(set.seconds.length) + ' of the ' + count(rows) + ' messages in samples.parquet are in this file'
+  const notes = [count(set.seconds.length) + ' of the ' + count(rows) + ' messages in samples.parquet are in this file'
     + (every > 1 ? ', every ' + count(every) + 'th of them' : '') + '.'];
   const ticks = largest(packed.trials.map((t) => t.tick_ns));
-  said.push(isNumber(packed.error)
+  notes.push(isNumber(packed.error)
     ? 'To fit, times are rounded by at most ' + percent(packed.error) + ' and moments to ' + time(ticks) + '; samples.parquet has them exactly.'
     : 'Their times are exact.');
   for (const way of ways) {
@@ -77,11 +77,11 @@ function samplesNote(samples, set, ways, value) {
     const least = times.findIndex((ns) => ns > 0);
     const below = codes.reduce((sum, code) => sum + (code > 0 && (least < 0 || code - 1 < least) ? 1 : 0), 0);
     const unknown = codes.reduce((sum, code) => sum + (code === 0 ? 1 : 0), 0);
-    if (unknown) said.push(count(unknown) + ' have no ' + value + ' ' + way + ': lost, or not seen by a hook.');
-    if (below) said.push(count(below) + ' took zero or less ' + way + ', which has no place on a logarithmic axis; the CSV has them.');
+    if (unknown) notes.push(count(unknown) + ' have no ' + value + ' ' + way + ': lost, or not seen by a hook.');
+    if (below) notes.push(count(below) + ' took zero or less ' + way + ', which has no place on a logarithmic axis; the CSV has them.');
   }
-  if (unplaced) said.push(count(unplaced) + ' have no moment and are left out.');
-  return said.join(' ');
+  if (unplaced) notes.push(count(unplaced) + ' have no moment and are left out.');
+  return notes.join(' ');
 }
 
 function samplesCsv(set, trials, value) {

@@ -76,12 +76,12 @@ fn the_way_between_two_captures_has_every_flow_and_is_judged() {
     assert_eq!((between.direction, times.n, times.min_ns, times.max_ns), (None, 2 * EACH, 30_000, 30_000));
     let (_, record) = files.join("first.pcap sent.log gaps.pcap --window 1024");
     assert_eq!(result(&record).spans[1].times.n, 2 * EACH - EACH / 5);
-    let said = reasons(&record);
-    assert!(said.contains("10.0 % of the messages in first.pcap are not in gaps.pcap"), "{said}");
+    let reply = reasons(&record);
+    assert!(reply.contains("10.0 % of the messages in first.pcap are not in gaps.pcap"), "{reply}");
     // What was in no capture before came from somewhere else.
     let (_, record) = files.join("gaps.pcap sent.log second.pcap --window 1024");
-    let said = reasons(&record);
-    assert!(said.contains("10.0 % of the messages in second.pcap are not in gaps.pcap"), "{said}");
+    let reply = reasons(&record);
+    assert!(reply.contains("10.0 % of the messages in second.pcap are not in gaps.pcap"), "{reply}");
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn packets_without_a_time_are_joined_and_make_none() {
     let result = result(&record);
     assert_eq!((count(result, 0, PacketKind::Joined), result.captures[0].untimed), (EACH, EACH));
     assert!(result.spans.is_empty() && result.captures[0].span_ns == 0);
-    let [said] = &record.findings[..] else { panic!("{:?}", record.findings) };
-    assert!(said.cause.contains("simple packets of pcapng"), "{said:?}");
+    let [reply] = &record.findings[..] else { panic!("{:?}", record.findings) };
+    assert!(reply.cause.contains("simple packets of pcapng"), "{reply:?}");
 }
 
 /// Begins a join, lets it come as far as it can, and asks it to end.
