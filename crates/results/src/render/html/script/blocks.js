@@ -97,6 +97,13 @@ function blockTable(block, title) {
   const columns = block.columns.map((column, i) => ({ head: column.head, title: column.about, text: column.align === 'left', wraps: column.wraps,
     cell: (row) => (i === row.cells.length && row.across ? row.across : blockCell(row.cells[i])) }));
   const rows = block.rows.map((row) => ({ ...row, rowClass: row.strong ? 'strong' : null }));
+  // On a small screen names in the last column would be out of sight.
+  const last = columns.length - 1;
+  const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
+  if (last > 0 && named(last) && !named(0) && matchMedia('(max-width: 600px)').matches) {
+    columns.unshift({ ...columns.pop(), wide: true });
+    for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
+  }
   return table(title, columns, rows, rows.length + block.left_out);
 }
 
