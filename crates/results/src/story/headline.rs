@@ -17,22 +17,25 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     let reasons = record.verdict.shown();
     let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level >= level);
     let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
-    // The short view has room for three: one reason, what the answer is of, and what to do.
-    let mut entries: Vec<String> = reasons.next().into_iter().chain(body.remarks.iter().cloned()).collect();
-    let third = entries.len().min(2);
-    entries.splice(third..third, remedy(record, body));
-    entries.into_iter().chain(reasons).for_each(|entry| page.bullet(&entry));
+    reasons.next().iter().for_each(|reason| page.bullet(reason));
+    remarks(record, body).iter().for_each(|remark| page.bullet(remark));
+    reasons.for_each(|reason| page.bullet(&reason));
     page.rest();
     let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
     let name = record.measurement.name();
     page.note(&format!("netfathom {version} {name}, {}, {}", place::of(record), record.id));
 }
 
-/// What to do about the first finding, if no remark has it.
-fn remedy(record: &Record, body: &Body<'_>) -> Option<String> {
-    let finding = record.findings.first()?;
-    let is_there = body.remarks.iter().any(|remark| remark.contains(&finding.remedy));
-    (!is_there).then(|| format!("{}: {}", finding.seen, finding.remedy))
+/// The remarks, and what to do about the first finding. The short view has room for three entries: a reason, a remark on
+/// the answer, and this.
+pub(crate) fn remarks(record: &Record, body: &Body<'_>) -> Vec<String> {
+    let mut remarks = body.remarks.clone();
+    let is_new = |remedy: &str| !remarks.iter().any(|remark| remark.contains(remedy));
+    let finding = record.findings.first().filter(|finding| is_new(&finding.remedy));
+    let reasons = record.verdict.reasons.len().min(1);
+    let place = remarks.len().min(2 - reasons);
+    remarks.splice(place..place, finding.map(|finding| format!("{}: {}", finding.seen, finding.remedy)));
+    remarks
 }
 
 /// The level of a verdict in a table, with its reasons.

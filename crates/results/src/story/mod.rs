@@ -8,7 +8,7 @@ mod cost;
 pub(crate) mod curves;
 pub(crate) mod distributions;
 pub mod fleet;
-mod headline;
+pub(crate) mod headline;
 mod histogram;
 pub mod host;
 mod join;

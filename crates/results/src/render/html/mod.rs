@@ -214,7 +214,10 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             answer: printable(&story::answer(&record.measurement, record.verdict.level)),
             reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
-            remarks: body.remarks.iter().map(|remark| printable(remark)).collect(),
+            remarks: story::headline::remarks(&record, &body)
+                .iter()
+                .map(|remark| printable(remark))
+                .collect(),
         }],
         ..page
     };
