@@ -61,7 +61,7 @@ fn the_kernels_sink_counts_what_was_sent() {
     for t in sink.iter().flat_map(|cell| &cell.trials) {
         assert!(t.messages >= 5000 && t.lost == 0 && t.server == EndCost::default(), "{t:?}");
     }
-    // The kernel has no sender: that is reported, and the closest placement is used instead.
+    // The kernel has no sender: that is reported, and the nearest layer is measured instead.
     for placement in [Placement::KU, Placement::KK] {
         let cells = of(&p.result.cells, placement);
         assert!(cells.len() == 1 && cells[0].layer.to_string() == "sendfile", "{placement:?}");

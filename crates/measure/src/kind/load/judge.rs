@@ -63,8 +63,8 @@ fn own_rules() -> [Rule<LoadTrial>; 2] {
     ]
 }
 
-/// Messages per packet of a trial with unsplit buffers; 0 otherwise. Half as many packets as messages
-/// reveal a device that was not queried.
+/// Messages per packet of a trial with unsplit buffers; 0 otherwise. A device that was not queried
+/// reveals itself if it counts half as many packets as messages.
 fn messages_a_buffer(trial: &LoadTrial) -> f64 {
     let messages = messages_a_packet(&trial.accounting);
     if trial.unsplit || messages > 2.0 { messages.max(1.0) } else { 0.0 }

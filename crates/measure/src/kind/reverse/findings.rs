@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insignificant_cost_is_not_reported() {
+    fn an_insignificant_cost_is_reported_as_such() {
         for v in [variant(0.03, Some(0.04)), variant(0.03, None)] {
             assert!(of_variant(&v).seen.contains("nothing significant of the sending rate"));
         }

@@ -1,4 +1,4 @@
-//! Generated data is sent without a copy (MSG_ZEROCOPY), and the count of how much of any data was.
+//! Sending generated data without a copy (MSG_ZEROCOPY), and counting how much of any data went that way.
 //!
 //! The kernel sends from the pages of the buffer, which is the same for all calls and never changes.
 //! For each call, it reports when it no longer needs the pages, and whether it copied them after all.

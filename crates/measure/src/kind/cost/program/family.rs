@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(10);
 /// How long ended orphans wait to be reaped.
 const REAP: Duration = Duration::from_millis(200);
-/// One of this many looks coincides with no ending process, unless processes end all the time.
+/// One of this many attempts finds the same members before and after, unless members leave all the time.
 const LOOKS: usize = 20;
 /// Not a permission (EPERM).
 const NOT_OURS: std::io::ErrorKind = std::io::ErrorKind::PermissionDenied;

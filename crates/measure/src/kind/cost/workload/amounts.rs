@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_outside_every_sum_are_assigned_to_no_program() {
+    fn amounts_are_unknown_while_threads_are_missing() {
         let known = |early, missing| {
             let amounts = amounts_of(&spent(early, missing));
             amounts.into_iter().map(|amount| amount.resource).collect::<Vec<_>>()

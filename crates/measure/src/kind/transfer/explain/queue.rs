@@ -6,7 +6,7 @@ use super::facts::{acknowledged, sent, under_way};
 
 /// Of the two windows, one that is this share of the other is as large.
 const MET: f64 = 0.8;
-/// An end of a window stands still once this many times the amount by which it may seem to move is acknowledged.
+/// The end of a window may seem to move a little. It stands still once this many times that amount is acknowledged.
 const UNREAD: u64 = 8;
 
 /// What a sender's queue is in at a look.
