@@ -137,13 +137,12 @@ mod tests {
     use super::*;
 
     fn trial(mega: u64, end: TransferEnd, cause: Cause, share: f64) -> SweepTrial {
-        let remedy = String::new();
         let explanation = Explanation {
             cause,
             share,
             said: String::new(),
             evidence: Vec::new(),
-            remedy,
+            remedy: String::new(),
             others: Vec::new(),
         };
         SweepTrial {
