@@ -1,9 +1,9 @@
-//! How fast a capture and a log are joined, as ratios within one run, beside the programs that
-//! read captures otherwise. Prints a table in Markdown.
+//! How fast a capture and a log are joined, as ratios within one run, compared with other programs that
+//! read captures. Prints a table in Markdown.
 //!
-//! Every contender is a process of its own on one processor, whose files are in the page cache.
-//! Contenders take turns, in an order that is mirrored each round; medians over the rounds, with
-//! the interval of the sign test.
+//! Each contender is a process of its own on one CPU, with its files in the page cache. The order of
+//! the contenders is mirrored each round. Results are medians over the rounds, with the interval of the
+//! sign test.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -54,7 +54,7 @@ fn main() -> Result<(), Failure> {
     memory(&at(MANY), &at(FEW))
 }
 
-/// Writes a capture and a log of so many messages, 1 us apart.
+/// Writes a capture and a log of `n` messages, 1 us apart.
 fn make(dir: &Path, n: u64) -> Result<(), Failure> {
     fs::create_dir(dir)?;
     let capture = BufWriter::with_capacity(1 << 20, File::create(dir.join("capture.pcap"))?);

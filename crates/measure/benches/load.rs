@@ -17,7 +17,7 @@ use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::processors::{Cpus, spread};
 use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::load::engine;
-use netfathom_measure::load::far_end::{self, Whose};
+use netfathom_measure::load::far_end::{self, ExpectedFlow};
 use netfathom_measure::load::flight::Departures;
 use netfathom_measure::load::sender::{SenderTask, send_all};
 use netfathom_measure::load::shot::{Shot, ShotOutcome};
@@ -32,7 +32,7 @@ use netfathom_sys::{counters, cpu};
 
 const ROUNDS: usize = 8;
 const SIZE: usize = 64;
-/// A contender has begun when so many packets have come, within so long.
+/// A contender has started once this many packets arrived, within this time.
 const BEGUN: u64 = 2000;
 const PATIENCE: Duration = Duration::from_secs(6);
 /// From there to the stretch that counts, and that stretch.
@@ -290,14 +290,14 @@ impl Bench {
         Ok(())
     }
 
-    /// Messages a second without pauses, by the sender's loop or by a bare one. To nobody
-    /// who reads, so that only the sender counts.
+    /// Messages a second without pauses, by the sender's loop or by a bare one. No program reads them,
+    /// so only the sender counts.
     fn flat_out(&self, engine: Engine, kept: bool) -> Result<f64, Failure> {
         let (stop, live) = (AtomicBool::new(false), Live::default());
         let receive = if engine == Engine::Xdp { Receive::Xdp } else { Receive::Recvmmsg };
         let shot = self.shot(engine, receive, &stop, &live);
-        let whose = Whose { flow: shot.flow, lanes: 1, planned: u64::MAX >> 1, spin: Spin::Auto };
-        let far = far_end::local(&self.rig, 0, receive, engine, whose, None)?;
+        let expected = ExpectedFlow { flow: shot.flow, lanes: 1, planned: u64::MAX >> 1, spin: Spin::Auto };
+        let far = far_end::local(&self.rig, 0, receive, engine, expected, None)?;
         let socket = self.rig.sender_socket(far.address)?;
         let mut engine = shot.engine(0, &socket, far.address)?;
         let cpu = self.cpus.senders[0];

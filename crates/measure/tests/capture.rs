@@ -133,8 +133,8 @@ fn answers_are_no_messages_of_the_way_out() {
 }
 
 #[test]
-fn a_full_disk_is_said() {
-    let name = "a_full_disk_is_said";
+fn a_full_disk_is_an_error() {
+    let name = "a_full_disk_is_an_error";
     if !privileged(name) || !has_tcpdump(name) {
         return;
     }

@@ -1,5 +1,5 @@
-//! The probe as root and as nobody: it never fails, says of each missing thing why and what
-//! to do, and leaves nothing behind.
+//! The probe as root and without privilege: it never fails, gives a reason and a remedy for each
+//! missing thing, and leaves nothing behind.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use netfathom_sys::probe::effective_user;
 use netfathom_testkit::{alone, skipped};
 
 /// Set in the child that probes without privilege.
-const NOBODY: &str = "NETFATHOM_TEST_NOBODY";
+const UNPRIVILEGED: &str = "NETFATHOM_TEST_UNPRIVILEGED";
 
 fn check(report: &HostReport) {
     assert!(!report.kernel.is_empty() && report.stack.starts_with("netfathom stack"), "{report:?}");
@@ -70,36 +70,36 @@ fn the_probe_agrees_with_others() {
 
 /// Runs the test below as user 65534, without groups and capabilities.
 #[test]
-fn nobody_is_told_what_is_missing() {
-    const TEST: &str = "nobody_is_told_what_is_missing";
+fn a_probe_without_privilege_names_what_is_missing() {
+    const TEST: &str = "a_probe_without_privilege_names_what_is_missing";
     let _turn = alone();
     if effective_user() != 0 {
-        return skipped(TEST, "to become nobody needs root; the other tests ran without privilege");
+        return skipped(TEST, "to become another user needs root; the other tests ran without privilege");
     }
-    // Nobody may not enter root's folders: the program goes where everybody may.
+    // Another user may not enter root's folders: the program goes where everyone may.
     let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
     let program = folder.path().join("program");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let ran = Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", "--"])
         .arg(&program)
-        .args(["--exact", "--ignored", "as_nobody", "--nocapture", "--test-threads=1"])
-        .env(NOBODY, "1")
+        .args(["--exact", "--ignored", "without_privilege", "--nocapture", "--test-threads=1"])
+        .env(UNPRIVILEGED, "1")
         .current_dir("/")
         .output();
     let Ok(output) = ran else {
         return skipped(TEST, "there is no setpriv here (Debian package util-linux)");
     };
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("nobody was told"), "{said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("unprivileged report"), "{text}");
 }
 
-/// Not a test of its own: what `nobody_is_told_what_is_missing` runs.
+/// Not a test of its own: `a_probe_without_privilege_names_what_is_missing` runs it.
 #[test]
-#[ignore = "run by nobody_is_told_what_is_missing"]
-fn as_nobody() {
-    if std::env::var_os(NOBODY).is_none() {
+#[ignore = "run by a_probe_without_privilege_names_what_is_missing"]
+fn without_privilege() {
+    if std::env::var_os(UNPRIVILEGED).is_none() {
         return;
     }
     let report = probe();
@@ -117,5 +117,5 @@ fn as_nobody() {
     assert_ne!(status(&report, Topic::Taps, "timestamping"), "missing");
     let root = &report.row(Topic::Privileges, "root").unwrap().status;
     assert!(matches!(root, HostStatus::Limited { reason, .. } if reason.contains("65534")), "{root:?}");
-    println!("nobody was told: {report:#?}");
+    println!("unprivileged report: {report:#?}");
 }

@@ -112,7 +112,7 @@ fn counters_move_by_the_traffic_alone() {
     assert!(udp.into_iter().flatten().all(|u| (u.in_datagrams, u.out_datagrams, u.in_errors) == (1, 1, 0)));
 }
 
-/// A trial must be able to name the loss of a socket that nobody drains.
+/// A trial must be able to name the loss of a socket without a reader.
 #[test]
 fn a_full_socket_is_counted() {
     needs_root!();

@@ -183,7 +183,7 @@ fn all_taps_stand_beside_each_other() {
 }
 
 #[test]
-fn times_that_somebody_else_moved_are_told() {
+fn times_moved_by_another_program_are_reported() {
     needs_root!();
     let directory = tempfile::tempdir().unwrap();
     let stamped = || {

@@ -26,7 +26,7 @@ fn measure(precision: f64, time_limit_ns: u64) -> (StackResult, Verdict) {
     (measured.result, measured.verdict)
 }
 
-/// Half the interval of the first so many trials of all kinds, as a part of the mean.
+/// Half the interval of the first `trials` trials of all kinds, as a part of the mean.
 fn half_after(result: &StackResult, trials: usize) -> Option<f64> {
     let measured = result.trials[..trials].iter().filter(|t| t.kind == TrialKind::Measured);
     let paths = measured.flat_map(|t| &t.paths);
@@ -72,6 +72,6 @@ fn a_run_that_cannot_be_precise_ends_by_its_time_limit_and_says_so() {
     let precision = result.precision.unwrap();
     let half = precision.widths[0].half.unwrap();
     assert_eq!(precision.ended == Some(Ended::TimeLimit), half > 0.001, "{precision:?}");
-    let said = verdict.reasons.iter().any(|reason| reason.text.starts_with("the mean is known to"));
-    assert_eq!(said, (0.0015..1.0).contains(&half), "{half}: {:?}", verdict.reasons);
+    let reported = verdict.reasons.iter().any(|reason| reason.text.starts_with("the mean is known to"));
+    assert_eq!(reported, (0.0015..1.0).contains(&half), "{half}: {:?}", verdict.reasons);
 }

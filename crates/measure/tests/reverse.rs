@@ -154,7 +154,7 @@ fn median_drop(trials: &[ReverseTrial]) -> f64 {
 }
 
 #[test]
-fn a_run_that_is_told_to_end_keeps_what_it_has() {
+fn a_stopped_run_keeps_what_it_has() {
     needs_root!();
     let _alone = alone();
     /// Ends the run in its second trial.

@@ -131,7 +131,7 @@ fn bpf_and_timestamping_are_compared_by_the_whole_interval_on_the_way_out() {
     assert_accounted(&p);
     let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
     assert_eq!(tx.tap, Tap::Timestamping);
-    // How far trials differ among themselves is the machine's matter; what is said of it is not.
+    // How far trials differ depends on the machine; how the difference is judged does not.
     let (difference, half) = (tx.difference_ns.abs(), tx.half_width_ns.unwrap());
     let margin = (0.15 * tx.mean_ns).max(300.0);
     let within = difference + half <= margin;
@@ -278,7 +278,7 @@ fn a_reader_that_polls_is_never_woken() {
     let p = measure(&plan);
     assert_accounted(&p);
     assert_no_stage_is_negative(&p);
-    assert_eq!(median_ns(&p, Stage::Wakeup), None, "nobody slept");
+    assert_eq!(median_ns(&p, Stage::Wakeup), None, "no reader slept");
     // Only what others took of its processor.
     let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
     let waited = match &row(rx, Stage::Runqueue).unwrap().times {

@@ -1,4 +1,4 @@
-//! A sweep tells apart what limits transfers over a path whose delay and rate are known.
+//! A sweep finds what limits transfers over a path with a known delay and rate.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const RATE_BITS_PER_S: u64 = 50_000_000;
 struct Watcher {
     steps: Vec<String>,
     kept: Vec<usize>,
-    /// Wants an end after so many finished trials.
+    /// Requests the end after this many finished trials.
     enough: Option<(usize, Arc<AtomicBool>)>,
 }
 
@@ -123,10 +123,10 @@ fn an_end_in_between_keeps_what_is_finished() {
 }
 
 #[test]
-fn nobody_who_receives_is_an_error_with_what_to_do() {
+fn a_missing_receiver_is_an_error_with_a_remedy() {
     let (stop, mut watcher) = (AtomicBool::new(false), Watcher::default());
     // Of the discard port of this host's own address; nothing listens there in a test.
-    let nobody = SweepEnds::Host { name: "127.0.0.1".into(), port: 9 };
-    let error = sweep::run(&plan(nobody, vec![None], 50_000_000), &mut watcher, &stop).unwrap_err();
+    let ends = SweepEnds::Host { name: "127.0.0.1".into(), port: 9 };
+    let error = sweep::run(&plan(ends, vec![None], 50_000_000), &mut watcher, &stop).unwrap_err();
     assert!(error.to_string().contains("netfathom ttcp -rs --serve"), "{error}");
 }

@@ -15,7 +15,8 @@ use netfathom_model::verdict::{Level, Part};
 use netfathom_sys::cpu::{allowed, thread_id};
 use netfathom_testkit::{Burner, alone, privileged, skipped};
 
-/// With more the machine itself may be why: 0.4 ms of a round, whose messages take some milliseconds together.
+/// With more, the machine itself may be the reason: 0.4 ms of a round, with messages that take some
+/// milliseconds together.
 const OTHERS: f64 = 0.001;
 /// Quiet ones and the others by turns.
 const ROUNDS: [bool; 12] = [false, true, true, false, false, true, true, false, false, true, true, false];

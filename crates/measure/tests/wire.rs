@@ -46,7 +46,7 @@ fn sockets(lab: &Lab, family: Family) -> (UdpSocket, UdpSocket) {
     (near, far)
 }
 
-/// How long so many messages took to the reader and back, from short to long.
+/// How long `count` messages took to the reader and back, from short to long.
 fn round_trips(lab: &Lab, family: Family, count: usize) -> Vec<Duration> {
     let (near, far) = sockets(lab, family);
     let mut took = thread::scope(|scope| {
@@ -112,7 +112,7 @@ fn numbers(lab: &Lab, count: u32) -> Vec<u32> {
                 thread::sleep(Duration::from_millis(1));
             }
         }
-        // Marks of the end, of which one arrives.
+        // Marks of the end; one of them arrives.
         for _ in 0..20 {
             near.send(&u32::MAX.to_be_bytes()).unwrap();
         }
@@ -150,8 +150,8 @@ fn packets_do_not_pass_each_other() {
     }
 }
 
-/// Sends so many bytes there over TCP, checks them, and tells how many a second arrived, from
-/// before the connection until the last.
+/// Sends `bytes` bytes there over TCP, checks them, and returns how many a second arrived, from before
+/// the connection until the last.
 fn tcp_bytes_per_s(lab: &Lab, family: Family, bytes: usize) -> f64 {
     let to = SocketAddr::new(lab.reader_addr(family), 0);
     let listener = lab.reader.run(|| TcpListener::bind(to)).unwrap().unwrap();
@@ -209,7 +209,7 @@ fn the_rate_is_what_tcp_gets() {
 #[test]
 fn a_full_queue_drops_what_is_beyond() {
     needs_root!();
-    // 100 datagrams of 1028 bytes at once, 10 of which have room.
+    // 100 datagrams of 1028 bytes at once, with room for 10.
     let lab = lab(Wire { rate_bits_per_s: Some(1_000_000), queue_bytes: 10 * 1028, ..Wire::long(0) });
     let (near, far) = sockets(&lab, Family::Ipv4);
     for _ in 0..100 {
@@ -279,7 +279,7 @@ fn nothing_is_left_of_a_dropped_wire() {
         witness.run(|| link::create_veth(end(name), end("canary"), host)).unwrap().unwrap();
     }
     let host = Namespace::from_fd(lab.sender.as_fd().try_clone_to_owned().unwrap()).unwrap();
-    // Something under way, for which nobody is to wait.
+    // Something in flight that no thread waits for.
     let (near, far) = sockets(&lab, Family::Ipv4);
     near.send(b"never to arrive").unwrap();
     drop((near, far));

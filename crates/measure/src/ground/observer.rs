@@ -40,7 +40,7 @@ pub struct Step {
     pub name: String,
     /// Its number, from 1.
     pub number: usize,
-    /// Of how many; 0 where nobody knows yet.
+    /// Of how many; 0 while unknown.
     pub of: usize,
 }
 

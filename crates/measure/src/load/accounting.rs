@@ -22,7 +22,7 @@ pub struct Evidence<'a> {
     pub sent: u64,
     pub refused: u64,
     pub read: &'a Read,
-    /// Packets that the kernel dropped, by its own names; `None` if nobody watched.
+    /// Packets that the kernel dropped, by its own names; `None` if drops were not observed.
     pub drops: Option<&'a BTreeMap<String, u64>>,
     pub counted: &'a SideCounters,
     /// How they left and how they were taken, which decides who counts them.
@@ -102,7 +102,7 @@ impl Evidence<'_> {
                 return losses;
             }
         }
-        if self.read.untold {
+        if self.read.unreported {
             return [(Fate::Untold, self.sent)].into_iter().filter(|f| f.1 > 0).collect();
         }
         let known: u64 = self.read.delivered + losses.values().sum::<u64>();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_is_unexplained() {
+    fn unobserved_losses_are_unexplained() {
         assert_eq!(account(100, 90, 0, Some(&[("SOCKET_RCVBUFF", 7)])).count(&Fate::Unexplained), 3);
         assert_eq!(account(100, 90, 4, None).count(&Fate::Unexplained), 6);
     }

@@ -1,5 +1,5 @@
-//! Where load may go. A generator that floods any address it is given is a weapon: without
-//! being told, it sends only where its user's own machines are.
+//! Where load may go. A generator that floods any address is a weapon: without an explicit option, it
+//! sends only to its user's own machines.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -85,7 +85,7 @@ impl Allowed {
     }
 }
 
-/// What no single host has. A directed broadcast can only be told by who knows the network.
+/// Why an address belongs to no single host. A directed broadcast is known only within its network.
 fn not_one_host(address: IpAddr) -> Option<&'static str> {
     if address.is_unspecified() {
         return Some("the unspecified address");

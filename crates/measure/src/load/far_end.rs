@@ -24,7 +24,7 @@ const FRAMES: u32 = 4096;
 const QUEUE: u32 = 0;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Whose {
+pub struct ExpectedFlow {
     pub flow: u32,
     pub lanes: u32,
     /// Its messages, at most.
@@ -62,12 +62,12 @@ pub fn local(
     port: u16,
     receive: Receive,
     engine: Engine,
-    whose: Whose,
+    expected: ExpectedFlow,
     echo: Option<IpAddr>,
 ) -> Result<Local, FlightError> {
     let socket = rig.reader_socket(port)?;
     let address = socket.local_addr().map_err(GroundError::Socket)?;
-    let tally = Tally::new(whose.flow, whose.lanes, whose.planned);
+    let tally = Tally::new(expected.flow, expected.lanes, expected.planned);
     let echo = echo
         .map(|to| Ok(Echo { socket: socket.try_clone()?, to }))
         .transpose()
@@ -82,9 +82,9 @@ pub fn local(
     let end = match receive {
         Receive::Recv => counted(Box::new(Recv::new(socket).map_err(GroundError::Socket)?)),
         Receive::Recvmmsg => {
-            counted(Box::new(Recvmmsg::new(socket, whose.spin).map_err(GroundError::Socket)?))
+            counted(Box::new(Recvmmsg::new(socket, expected.spin).map_err(GroundError::Socket)?))
         }
-        Receive::Gro => counted(Box::new(Gro::new(socket, whose.spin).map_err(GroundError::Socket)?)),
+        Receive::Gro => counted(Box::new(Gro::new(socket, expected.spin).map_err(GroundError::Socket)?)),
         Receive::AfXdp => {
             let index = device()?;
             let (redirect, receiver) = rig.at(Role::Reader, || -> Result<_, FlightError> {
@@ -94,14 +94,14 @@ pub fn local(
                 Ok((redirect, receiver))
             })??;
             stays = Stays::Redirect { _program: redirect };
-            counted(Box::new(AfXdp::new(receiver, whose.spin)))
+            counted(Box::new(AfXdp::new(receiver, expected.spin)))
         }
         Receive::Xdp => {
             let index = device()?;
             let sink = rig.at(Role::Reader, || XdpSink::attach(index, address.port(), Mode::Native))??;
             // Before the first message leaves: it takes some milliseconds.
-            sink.begin(SinkFlow { flow: whose.flow, lanes: whose.lanes, planned: whose.planned })?;
-            // The socket stays: a port that nobody has would answer by ICMP.
+            sink.begin(SinkFlow { flow: expected.flow, lanes: expected.lanes, planned: expected.planned })?;
+            // The socket stays: a closed port would answer by ICMP.
             Box::new(Kernel { sink, _port: socket })
         }
     };

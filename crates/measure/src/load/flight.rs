@@ -31,7 +31,7 @@ pub const LEAD_IN_NS: u64 = 10_000_000;
 const LEAST_OVERRUN_NS: u64 = 100_000_000;
 /// The reader is given up on when nothing has come for so long after the last departure.
 const SILENCE: Duration = Duration::from_millis(200);
-/// A reader that is told to idle may have thousands of messages queued.
+/// A reader that idles after each message may have thousands of them queued.
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// No machine sends more in one flight without pauses.
 const FLAT_OUT_MESSAGES: u64 = 1 << 32;
@@ -45,8 +45,8 @@ pub enum Departures<'a> {
 }
 
 impl Departures<'_> {
-    /// The mean time between two messages of one of so many senders, where it is all that the
-    /// plan says: the next interval of a Poisson process is no measure of lateness.
+    /// The mean time between two messages of one of `lanes` senders, if that is all that the plan
+    /// states: the next interval of a Poisson process is no measure of lateness.
     pub fn mean_interval_ns(&self, lanes: u32) -> Option<i64> {
         match self {
             Self::Planned(Profile::Poisson { rate_per_s, .. }, _) => {
@@ -96,8 +96,8 @@ pub struct Sender<'a, S> {
 }
 
 pub trait FarEnd: Send {
-    /// A socket whose blocked receive call ends when the flight is over; `None` of one that
-    /// never sleeps for long.
+    /// The socket of a blocked receive call that ends when the flight is over; `None` for a far end
+    /// that never sleeps for long.
     fn sleeps_on(&self) -> Result<Option<UdpSocket>, FlightError> {
         Ok(None)
     }
@@ -107,7 +107,7 @@ pub trait FarEnd: Send {
         Ok(monotonic_ns() + LEAD_IN_NS)
     }
 
-    /// Takes messages until the end is told and nothing is left; runs in a thread of its own.
+    /// Takes messages until the senders are done and nothing is left; runs in a thread of its own.
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError>;
 }
 
@@ -125,10 +125,10 @@ impl Flight<'_> {
         far: &mut dyn FarEnd,
         far_cpu: Option<usize>,
     ) -> Result<Landed<S>, FlightError> {
-        let [told, gone] = [const { AtomicBool::new(false) }; 2];
+        let [senders_done, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
         let end = EndSignal {
-            told: &told,
+            senders_done: &senders_done,
             stop: self.stop,
             gone: &gone,
             received: &received,
@@ -155,7 +155,7 @@ impl Flight<'_> {
                 await_last(total, &end, || reader.is_finished());
             }
             // What was stored before is seen by who sees this.
-            told.store(true, Release);
+            senders_done.store(true, Release);
             sleeping.iter().for_each(end_receiving);
             let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")));
             Ok(Landed { sent: sent?, read: read? })
@@ -223,7 +223,7 @@ impl Flight<'_> {
     }
 }
 
-/// A thread by name; a machine that has no more to give is told, not panicked at.
+/// A thread by name. If the machine has no more threads to give, that is an error, not a panic.
 pub fn spawn<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &'static str,

@@ -63,7 +63,7 @@ impl Frame {
         Self { bytes, message_at, constant }
     }
 
-    /// The frame, of a message whose changing fields are zero.
+    /// The frame, of a message with zeros in its changing fields.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -8,8 +8,9 @@ use netfathom_sys::cpu::is_before_others;
 
 use super::accounting::DEVICE_OUT;
 
-/// A rule: a number of a trial, and what it means beyond its limit. One without room, whose limit is 0, holds of a whole
-/// run even if a single trial breaks it. What a busy machine does to a single trial does not make a run VOID.
+/// A rule: a number of a trial, and what it means beyond its limit. A rule without room, with the limit
+/// 0, applies to a whole run even if a single trial breaks it. What a busy machine does to a single
+/// trial does not make a run VOID.
 pub struct Rule<T> {
     level: Level,
     limit: f64,
@@ -59,7 +60,7 @@ pub fn count(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// Of a rule whose text has no number.
+/// For a rule with no number in its text.
 pub fn no_number(_: f64) -> String {
     String::new()
 }
@@ -81,8 +82,8 @@ pub const UNEVEN: &str = "the load was uneven: 1 % of the messages were late by 
 pub trait Judged {
     fn load(&self) -> &Load;
     fn accounting(&self) -> &Accounting;
-    /// Whether anybody told what arrived.
-    fn is_told(&self) -> bool {
+    /// Whether it is known what arrived.
+    fn arrivals_known(&self) -> bool {
         true
     }
 }
@@ -96,7 +97,7 @@ pub fn messages_a_packet(accounting: &Accounting) -> f64 {
     out.map_or(0.0, |c| c.expected as f64 / c.observed.max(1) as f64)
 }
 
-/// That messages left in buffers, so many in each packet that the device counted.
+/// That messages left in buffers, with `messages_a_packet` in each packet that the device counted.
 pub fn unsplit(messages_a_packet: f64) -> String {
     format!(
         "GSO super-packets: buffers of several messages left the device in one piece ({messages_a_packet:.1} messages for each packet counted), so no wire has carried them singly; turn the offload off: ethtool -K DEVICE tx-udp-segmentation off"
@@ -148,7 +149,7 @@ pub fn share(part: u64, whole: u64) -> f64 {
 
 /// Messages that did not arrive, of those that left, 0 to 1.
 pub fn lost(trial: &impl Judged) -> f64 {
-    if !trial.is_told() {
+    if !trial.arrivals_known() {
         return 0.0;
     }
     let delivered = trial.accounting().count(&Fate::Delivered);

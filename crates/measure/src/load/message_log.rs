@@ -66,7 +66,7 @@ impl MessageLog {
         Ok(Self { path, blocks: Some(blocks), writer: Some(writer) })
     }
 
-    /// A way in for one of so many ends of one flow. Its last messages go in when it is dropped.
+    /// An input for one of `ends` ends of one flow. Its last messages are written when it is dropped.
     pub fn lane(&self, flow: u32, ends: u32) -> SenderLog {
         let size = (TOGETHER / ends.max(1) as usize).max(LEAST_BLOCK);
         SenderLog { size, block: LogBlock::new(flow, size), blocks: self.blocks.clone() }
@@ -90,7 +90,7 @@ impl Drop for MessageLog {
     }
 }
 
-/// Writes blocks until nobody is left who could bring one.
+/// Writes blocks until all their senders are gone.
 fn write(mut log: LogWriter<File>, blocks: &Receiver<LogBlock>) -> io::Result<()> {
     let mut next_ns = 0;
     loop {
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_full_is_told_at_once() {
-        let told =
+    fn a_full_disk_is_an_error_at_once() {
+        let error =
             MessageLog::create(Path::new("/dev/full"), Columns::SENT).map(drop).unwrap_err().to_string();
-        assert!(told.contains("/dev/full") && told.contains("free some space"), "{told}");
+        assert!(error.contains("/dev/full") && error.contains("free some space"), "{error}");
     }
 
     #[test]
-    fn what_cannot_be_written_later_is_told_at_the_end() {
+    fn a_later_write_error_is_reported_at_the_end() {
         // A pipe, for its reader can go in the middle.
         let (reader, writer) = io::pipe().unwrap();
         let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
@@ -224,7 +224,7 @@ mod tests {
             lane.add(LogEntry { sequence, intended_ns: 1, sent_ns: 2, received_ns: 0 });
         }
         drop(lane);
-        let told = log.finish().unwrap_err().to_string();
-        assert!(told.contains(&path.display().to_string()) && told.contains("Broken pipe"), "{told}");
+        let error = log.finish().unwrap_err().to_string();
+        assert!(error.contains(&path.display().to_string()) && error.contains("Broken pipe"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The application at the far end: receives messages, tells whose they are, and stamps them.
+//! The application at the far end: receives messages, assigns them to flows, and stamps them.
 
 use std::io;
 use std::net::UdpSocket;
@@ -24,7 +24,7 @@ pub struct ReaderTask<'a> {
     /// Senders of the trial.
     pub lanes: u32,
     pub planned: u64,
-    /// Idle for so long after each message, until the end is told.
+    /// Idle for this long after each message, until the senders are done.
     pub delay_ns: u64,
     /// Bytes of each message, where they come in a stream.
     pub stream: Option<usize>,
@@ -34,50 +34,50 @@ pub struct ReaderTask<'a> {
 
 /// What the reader and those who wait for it tell each other.
 pub struct EndSignal<'a> {
-    /// Set before the last receive call is woken, so that an empty message is not taken for
-    /// the end.
-    pub told: &'a AtomicBool,
+    /// The senders are done. Set before the last receive call is woken, so that an empty message is not
+    /// taken for the end.
+    pub senders_done: &'a AtomicBool,
     /// The user wants an end: what is still queued is left.
     pub stop: &'a AtomicBool,
     /// The far end is lost: senders stop.
     pub gone: &'a AtomicBool,
     /// Messages of the trial received so far, for the thread that waits for the last.
     pub received: &'a AtomicU64,
-    /// Messages that the senders tried, once the end is told.
+    /// Messages that the senders tried, once they are done.
     pub tried: &'a AtomicU64,
     /// Of those, the ones that the operating system accepted.
     pub accepted: &'a AtomicU64,
 }
 
 impl EndSignal<'_> {
-    /// Whether to read no further, once the end was told; `since_ns` keeps when that was seen.
+    /// Whether to read no further, once the senders are done; `since_ns` keeps when that was seen.
     pub fn is_over(&self, now_ns: u64, since_ns: &mut Option<u64>) -> bool {
-        self.told.load(Relaxed)
+        self.senders_done.load(Relaxed)
             && (self.stop.load(Relaxed) || now_ns > *since_ns.get_or_insert(now_ns) + LONGEST_REST_NS)
     }
 }
 
-/// Reads until the end is told and the socket is empty.
+/// Reads until the senders are done and the socket is empty.
 pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result<Tally> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
     let mut buffer = vec![0; task.stream.unwrap_or(BUFFER_BYTES)];
     let cpu_before_ns = thread_time_ns();
     let mut ended_ns = None;
-    let told = || task.end.told.load(Relaxed);
+    let senders_done = || task.end.senders_done.load(Relaxed);
     // What is under way in a stream comes, if not at once.
     let is_due = |delivered| task.stream.is_some() && delivered < task.end.accepted.load(Relaxed);
     tap.begin(task.socket);
     loop {
         let bytes = match tap.receive(task.socket, &mut buffer) {
             Ok(0)
-                if told()
+                if senders_done()
                     && is_due(tally.read.delivered)
                     && !task.end.is_over(monotonic_ns(), &mut ended_ns) =>
             {
                 continue;
             }
-            Ok(0) if told() => break,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock && told() => break,
+            Ok(0) if senders_done() => break,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && senders_done() => break,
             // A reader that polls, or that a signal has woken.
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
             outcome => outcome?,
@@ -88,7 +88,7 @@ pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result
             tap.delivered(&new.header, received_ns);
         }
         task.end.received.store(tally.read.delivered, Relaxed);
-        if !told() {
+        if !senders_done() {
             idle(task.delay_ns);
         }
         if task.end.is_over(received_ns, &mut ended_ns) {
@@ -127,10 +127,10 @@ mod tests {
             // An empty datagram is not the end.
             assert_eq!(sender.send(&[]).unwrap(), 0);
         }
-        let [told, stop, gone] = [const { AtomicBool::new(false) }; 3];
+        let [senders_done, stop, gone] = [const { AtomicBool::new(false) }; 3];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
         let end = EndSignal {
-            told: &told,
+            senders_done: &senders_done,
             stop: &stop,
             gone: &gone,
             received: &received,
@@ -149,7 +149,7 @@ mod tests {
         let read = std::thread::scope(|s| {
             let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
             std::thread::sleep(std::time::Duration::from_millis(100));
-            told.store(true, Relaxed);
+            senders_done.store(true, Relaxed);
             end_receiving(&socket);
             reader.join().unwrap()
         });

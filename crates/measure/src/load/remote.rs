@@ -1,4 +1,4 @@
-//! A far end on another host: a sink that tells over TCP what arrived, or nobody.
+//! A far end on another host: a sink that reports over TCP what arrived, or none.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -36,7 +36,7 @@ pub fn fly(
 ) -> Result<ShotOutcome, FlightError> {
     if one_way {
         let ways = Ways { engine: shot.engine, receive: None, transport: Transport::Udp };
-        return shot.fly_to(to, &mut Nobody, ways, duration_ns, departures);
+        return shot.fly_to(to, &mut NoSink, ways, duration_ns, departures);
     }
     let session = Session::open(
         to,
@@ -74,17 +74,17 @@ pub(crate) fn counters(tally: &Tally, receive: Receive) -> Vec<CounterCheck> {
     checks.into_iter().flatten().collect()
 }
 
-/// Nobody tells what arrives.
-struct Nobody;
+/// No report of what arrives.
+struct NoSink;
 
-impl FarEnd for Nobody {
+impl FarEnd for NoSink {
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
-        while !end.told.load(Relaxed) {
+        while !end.senders_done.load(Relaxed) {
             // There is nothing to wait for.
             end.received.store(u64::MAX, Relaxed);
             thread::sleep(LOOK);
         }
-        Ok(Read { untold: true, ..Read::default() })
+        Ok(Read { unreported: true, ..Read::default() })
     }
 }
 
@@ -106,8 +106,10 @@ impl FarEnd for Sink {
     }
 
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
-        let Some(session) = self.session.take() else { return Ok(Read { untold: true, ..Read::default() }) };
-        while !end.told.load(Acquire) {
+        let Some(session) = self.session.take() else {
+            return Ok(Read { unreported: true, ..Read::default() });
+        };
+        while !end.senders_done.load(Acquire) {
             let peer = session.peer();
             end.received.store(peer.delivered.load(Relaxed), Relaxed);
             end.gone.store(peer.lost.load(Relaxed), Relaxed);
@@ -117,7 +119,7 @@ impl FarEnd for Sink {
         match session.end(words::SendTotals { tried, accepted, refused: tried.saturating_sub(accepted) }) {
             Ok(tally) => Ok(Read::from(&*self.tally.insert(tally))),
             // The user's own end may come before the sink's answer.
-            Err(_) if end.stop.load(Relaxed) => Ok(Read { untold: true, ..Read::default() }),
+            Err(_) if end.stop.load(Relaxed) => Ok(Read { unreported: true, ..Read::default() }),
             Err(e) => Err(lost(e)),
         }
     }

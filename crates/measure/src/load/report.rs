@@ -6,7 +6,7 @@ use netfathom_stats::Windowed;
 use super::sent::Sent;
 use super::tally::Read;
 
-/// What the load did in one trial of so many planned messages.
+/// What the load did in one trial of `planned` messages.
 pub fn load(sent: &Sent, read: &Read, planned: u64) -> Load {
     Load {
         planned,

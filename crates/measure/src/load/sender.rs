@@ -22,7 +22,7 @@ use crate::ground::observer::Live;
 /// Before a departure the last stretch is spun, not slept: a wake-up alone is late by
 /// tens of microseconds.
 const SPIN_NS: u64 = 200_000;
-/// The longest nap, so that a slow profile still ends when it is told to.
+/// The longest nap, so that a slow profile still ends on request.
 const NAP_NS: u64 = 50_000_000;
 
 pub struct SenderTask<'a> {

@@ -13,7 +13,7 @@ use super::window::{GRAIN, PART_GRAIN};
 
 /// Coarse: there are many, and each goes into the record.
 const SECOND_GRAIN: u32 = 3;
-/// At most so many histograms of lag over a trial.
+/// The most histograms of lag over a trial.
 const MOST_SECONDS: u64 = 120;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -46,7 +46,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Nothing yet, of one of `lanes` senders whose engine sends up to `batch` messages together.
+    /// Empty, for one of `lanes` senders with an engine that sends up to `batch` messages together.
     pub fn new(windows: Windows, batch: usize, lanes: u32, mean_interval_ns: Option<i64>) -> Self {
         // The messages of the other senders lie in between.
         let lateness = Lateness::new(batch as f64 / f64::from(lanes), mean_interval_ns);
@@ -93,7 +93,7 @@ impl Sent {
         self.accepted.saturating_sub(1) as f64 * 1e9 / self.span_ns().max(1) as f64
     }
 
-    /// A call of the engine took so many messages.
+    /// A call of the engine took `messages` messages.
     #[inline]
     pub fn call(&mut self, messages: usize, called_ns: u64, done_ns: u64) {
         let count = messages.max(1) as u64;

@@ -1,6 +1,6 @@
-//! Which sequences have come: tells duplicates and stragglers in constant memory.
+//! Which sequences have come: finds duplicates and stragglers in constant memory.
 
-/// How far back a straggler is still told from a duplicate.
+/// How far back a straggler is still distinguished from a duplicate.
 pub const SPAN: u64 = 1 << 16;
 
 /// What a sequence is to those before it.
@@ -13,7 +13,7 @@ pub enum Arrival {
     },
     /// Its first time, but after a higher one.
     Late,
-    /// It has come before, or so long ago that it cannot be told.
+    /// It has come before, or is too old to know.
     Duplicate,
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_told() {
+    fn each_kind_is_recognized() {
         let mut seen = SequenceWindow::default();
         assert_eq!(seen.arrive(0), Arrival::InOrder { gap: 0 });
         assert_eq!(seen.arrive(3), Arrival::InOrder { gap: 2 });

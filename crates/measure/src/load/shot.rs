@@ -17,7 +17,7 @@ use super::accounting::{Evidence, Ways};
 use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
-use super::far_end::{self, Whose};
+use super::far_end::{self, ExpectedFlow};
 use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
@@ -47,7 +47,7 @@ pub struct Shot<'a> {
     pub transport: Transport,
     /// How they are taken, where that is on this machine.
     pub receive: Receive,
-    /// Processors of the senders, of which there are as many, and of the receiver.
+    /// CPUs of the senders, one each, and of the receiver.
     pub cpus: &'a Cpus,
     /// UDP payload.
     pub size: usize,
@@ -98,10 +98,14 @@ impl Shot<'_> {
         if self.transport == Transport::Tcp {
             return self.fly_connected(duration_ns, departures);
         }
-        let whose =
-            Whose { flow: self.flow, lanes: self.lanes(), planned: departures.messages(), spin: self.spin };
+        let expected = ExpectedFlow {
+            flow: self.flow,
+            lanes: self.lanes(),
+            planned: departures.messages(),
+            spin: self.spin,
+        };
         let echo = self.echo.then(|| self.rig.answers_go_to());
-        let mut far = far_end::local(self.rig, self.port, self.receive, self.engine, whose, echo)?;
+        let mut far = far_end::local(self.rig, self.port, self.receive, self.engine, expected, echo)?;
         let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: Transport::Udp };
         self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
     }

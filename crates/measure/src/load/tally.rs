@@ -25,8 +25,8 @@ pub struct Read {
     pub cpu_ns: u64,
     /// How often it slept until something came (voluntary context switches).
     pub sleeps: u64,
-    /// Nobody is there who could tell: the counts above say nothing.
-    pub untold: bool,
+    /// No far end reports: the counts above are unknown.
+    pub unreported: bool,
     /// Who had the reader's processor.
     pub contention: Option<Contention>,
 }
@@ -69,7 +69,7 @@ impl From<&Read> for words::Tally {
     }
 }
 
-/// What another host told.
+/// What another host reported.
 impl From<&words::Tally> for Read {
     fn from(tally: &words::Tally) -> Self {
         Self {
@@ -82,14 +82,14 @@ impl From<&words::Tally> for Read {
             dropped: tally.socket_drops,
             cpu_ns: tally.cpu_ns,
             sleeps: 0,
-            untold: false,
+            unreported: false,
             contention: None,
         }
     }
 }
 
-/// Tells each datagram's kind. The messages of one trial come from `lanes` senders, each of
-/// which sends every `lanes`-th sequence: order is a matter of each alone.
+/// Determines each datagram's kind. The messages of one trial come from `lanes` senders. Each sends
+/// every `lanes`-th sequence, so order is a matter of each alone.
 pub struct Tally {
     flow: u32,
     planned: u64,
@@ -106,8 +106,7 @@ pub struct New {
 }
 
 impl Tally {
-    /// Of a trial with that flow, so many senders and so many messages: a sequence beyond
-    /// them is damaged.
+    /// For a trial with that flow, `lanes` senders and `planned` messages: a sequence beyond them is damaged.
     pub fn new(flow: u32, lanes: u32, planned: u64) -> Self {
         let lanes = (0..lanes.max(1)).map(|_| SequenceWindow::default()).collect();
         Self { flow, planned, lanes, read: Read::default() }

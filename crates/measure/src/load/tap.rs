@@ -14,7 +14,7 @@ pub trait SendTap {
     /// A message was handed to the operating system, which accepted or refused it.
     fn sent(&mut self, header: &Header, accepted: bool);
     fn finish(&mut self);
-    /// What is to be told of a message before its call, where it goes over TCP.
+    /// What is to be announced of a message before its call, if it goes over TCP.
     fn announces(&self) -> Option<Announce> {
         None
     }

@@ -21,7 +21,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// The shortest windows of which the kernel's number covers the trial.
+    /// The shortest windows that cover the trial with the number that the kernel has.
     pub fn shift_for(duration_ns: u64) -> u32 {
         (0..63).find(|&shift| duration_ns >> shift < WINDOWS as u64).unwrap_or(63)
     }

@@ -52,9 +52,9 @@ impl<'a> BpfReader<'a> {
 
     /// Adds the times of a delivered message on its way in.
     ///
-    /// Its stack time needs the link layer's hook only. Its stages need all: a reader that
-    /// is awake may take a message before `sk_data_ready` has told of it, and then nobody
-    /// knows where the one stage ended and the next began.
+    /// Its stack time needs the link layer's hook only. Its stages need all: a running reader may take
+    /// a message before `sk_data_ready` reports it. Then it is unknown where the one stage ended and
+    /// the next began.
     fn join(&mut self, header: &Header, reception: Option<Reception>, received_ns: u64) {
         let Some(rx) = self.view.rx(header.sequence) else { return };
         let Some(link) = rx.netif_receive_skb else { return };
@@ -105,8 +105,9 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// `None` if a hook did not see it, or told of it only after the reader had it, or if the reader was taken off its
-    /// processor twice in its call: what lay between link layer and receive call can then not be parted.
+    /// `None` if a hook did not see it, or reported it only after the reader had it. Also if the reader
+    /// was preempted twice in its call: what lay between link layer and receive call can then not be
+    /// parted.
     fn new(rx: &RxStamps, reception: &Reception, call: Moment, received: u64) -> Option<Self> {
         let ready = rx.sk_data_ready?;
         if ready > reception.sock_recv_length? {
@@ -292,7 +293,7 @@ mod tests {
 
     /// Ready at 150 while the reader ran; taken off its processor for 40 before or within its call.
     #[test]
-    fn a_preemption_is_told_to_lie_before_the_call_or_within_it() {
+    fn a_preemption_is_placed_before_the_call_or_within_it() {
         let rx = RxStamps {
             netif_receive_skb: Some(100),
             sk_data_ready: Some(150),

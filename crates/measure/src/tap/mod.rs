@@ -38,7 +38,7 @@ pub struct Collected {
     /// Application to link layer or back.
     pub total: Windowed,
     pub stages: Vec<(Stage, Windowed)>,
-    /// Messages whose stack time could not be cut into stages.
+    /// Messages with a stack time that could not be divided into stages.
     pub unstaged: u64,
     /// The stack times of messages that found nothing foreign on their processors; `None` where that is not known.
     pub undisturbed: Option<Sifted>,

@@ -40,7 +40,7 @@ impl Files {
         Self { directory: directory.cloned(), stem: format!("trial-{:02}", index + 1), keep }
     }
 
-    /// Of a burst, which nobody looks at again.
+    /// For a burst, which is not examined later.
     pub fn of_burst(directory: Option<&Directory>) -> Self {
         Self { directory: directory.cloned(), stem: "burst".into(), keep: false }
     }
@@ -155,7 +155,7 @@ impl PcapTap {
         self.log.lane(flow, ends)
     }
 
-    /// Ends the captures and joins each with the log, whose lanes are dropped.
+    /// Ends the captures and joins each with the log. The log's lanes must be dropped before.
     pub fn finish(self, flow: u32, windows: Windows) -> Result<Tapped, TapError> {
         let Self { captures, log, log_file, ahead_ns } = self;
         let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
@@ -201,7 +201,7 @@ impl DeviceCapture {
         windows: Windows,
     ) -> Result<(Collected, record::Captured), TapError> {
         let Self { direction, device, capturing, file } = self;
-        let told = capturing.finish()?;
+        let captured = capturing.finish()?;
         let mut collected = Collected::new(&[], WINDOWS);
         let joined = joined(&file, log, |s: &Sighting| {
             let span_ns = match direction {
@@ -215,11 +215,11 @@ impl DeviceCapture {
         let captured = record::Captured {
             direction,
             device,
-            by: told.by,
-            packets: told.packets,
-            dropped: told.dropped,
-            dropped_by_device: told.dropped_by_interface,
-            stamped_early: told.stamped_early,
+            by: captured.by,
+            packets: captured.packets,
+            dropped: captured.dropped,
+            dropped_by_device: captured.dropped_by_interface,
+            stamped_early: captured.stamped_early,
             duplicates: joined.kinds.of(PacketKind::Duplicate),
             others: others(&joined),
             file: file.keep()?,

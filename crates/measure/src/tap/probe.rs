@@ -88,9 +88,9 @@ fn remedy(error: &LoadError, transport: Transport) -> String {
 /// to be that; `out_at_lo` where they go out at the loopback device.
 pub fn pcap(tcpdump: bool, out_at_lo: bool) -> Result<(), LeftOut> {
     capture::probe(&By::of(tcpdump), out_at_lo).map_err(|e| {
-        let told = e.to_string();
+        let text = e.to_string();
         // What to do comes last.
-        let (reason, remedy) = told.rsplit_once("; ").unwrap_or((&told, "use another tap"));
+        let (reason, remedy) = text.rsplit_once("; ").unwrap_or((&text, "use another tap"));
         LeftOut { what: "pcap tap".into(), reason: reason.into(), remedy: remedy.into() }
     })
 }

@@ -11,8 +11,8 @@ use netfathom_model::sample::Sample;
 use super::sampling::Sampling;
 use crate::load::tap::{Announce, SendTap};
 
-/// A message that waits in the device's queue has left so many messages later; its slot is
-/// taken by another one only after 16,384.
+/// A message that waits in the device's queue is sent this many messages later at most; another one
+/// takes its slot only after 16,384.
 const BEHIND: u64 = 4096;
 /// The last ones have left so soon after.
 const LAST: Duration = Duration::from_millis(20);

@@ -15,7 +15,7 @@ use super::Collected;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
 
-/// Sent messages whose stamps may still be outstanding; real drivers stamp after the call.
+/// Sent messages that may still await their stamps; real drivers stamp after the call.
 const PENDING: usize = 4096;
 /// Receive stamps begin a little after they were asked for.
 pub const STAMPS_BEGIN: Duration = Duration::from_millis(50);

@@ -52,7 +52,7 @@ impl Outcome {
         stream.bytes as f64 / (stream.closed_ns.unwrap_or(stream.duration_ns) as f64 / 1e9)
     }
 
-    pub fn told_there(&self) -> &Explanation {
+    pub fn explanation_there(&self) -> &Explanation {
         self.sent.explanation.as_ref().expect("it was asked for")
     }
 
@@ -62,12 +62,17 @@ impl Outcome {
         let there = self.received.as_ref();
         for (result, cause) in [(Some(&self.sent), at_sender), (there, at_receiver)] {
             let Some(result) = result else { continue };
-            let told = result.explanation.as_ref().expect("it was asked for");
-            let reasoned = told.share > 0.1 && !told.evidence.is_empty() && !told.remedy.is_empty();
-            if told.cause != cause || !reasoned {
+            let explanation = result.explanation.as_ref().expect("it was asked for");
+            let reasoned =
+                explanation.share > 0.1 && !explanation.evidence.is_empty() && !explanation.remedy.is_empty();
+            if explanation.cause != cause || !reasoned {
                 let stream = &result.streams[0];
                 let seen = (stream.calls_took, stream.tcp, stream.samples.len());
-                return Err(format!("{:?}, not {}: {told:#?} {seen:?}", result.plan.role, cause.name()));
+                return Err(format!(
+                    "{:?}, not {}: {explanation:#?} {seen:?}",
+                    result.plan.role,
+                    cause.name()
+                ));
             }
         }
         Ok(())
@@ -75,7 +80,7 @@ impl Outcome {
 }
 
 impl Situation {
-    /// Data made up, for a while.
+    /// Generated data, for a while.
     pub fn over(between: Between) -> Self {
         let mut sends = TransferPlan::classic(Role::Transmit);
         let mut receives = TransferPlan::classic(Role::Receive);

@@ -10,15 +10,15 @@ use crate::both::{Between, Outcome, Situation};
 /// wait, because others took the processors that its peer needed, may have waited for anything.
 fn nothing_is_wrong(outcome: &Outcome) {
     for result in [Some(&outcome.sent), outcome.received.as_ref()].into_iter().flatten() {
-        let told = result.explanation.as_ref().expect("it was asked for");
+        let explanation = result.explanation.as_ref().expect("it was asked for");
         let (role, ran) = (result.plan.role, ran(result));
-        println!("{role:?}, which ran {:.0} % of the time: {told:?}", 100.0 * ran);
-        let is_fine = matches!(told.cause, Nothing | Processor);
+        println!("{role:?}, which ran {:.0} % of the time: {explanation:?}", 100.0 * ran);
+        let is_fine = matches!(explanation.cause, Nothing | Processor);
         if !is_fine && ran < 0.5 {
             println!("skipped: {role:?} waited for a machine that is busy with other things");
             continue;
         }
-        assert!(is_fine, "{role:?} ran {:.0} % of the time: {told:#?}", 100.0 * ran);
+        assert!(is_fine, "{role:?} ran {:.0} % of the time: {explanation:#?}", 100.0 * ran);
     }
 }
 
@@ -46,7 +46,7 @@ fn at_full_speed_in_a_lab_nothing_is_wrong() {
 }
 
 #[test]
-fn what_is_over_at_once_cannot_be_told() {
+fn a_very_short_transfer_cannot_be_explained() {
     let short = Situation::over(Between::Loopback).with(|s| {
         (s.sends.time_ns, s.sends.buffers) = (None, 2);
     });

@@ -28,8 +28,8 @@ fn a_queue_that_is_too_short() {
     let wire = Wire { rate_bits_per_s: Some(50_000_000), queue_bytes: 60_000, ..Wire::long(50_000_000) };
     let short = Situation::over(Between::Wire(wire)).with(|s| s.sends.time_ns = Some(4_000_000_000));
     let Some(outcome) = short.shows(Loss, Elsewhere) else { return };
-    let told = outcome.told_there();
-    assert!(told.remedy.contains("a queue that is too short"), "{told:#?}");
+    let explanation = outcome.explanation_there();
+    assert!(explanation.remedy.contains("a queue that is too short"), "{explanation:#?}");
 }
 
 #[test]

@@ -79,11 +79,12 @@ fn a_program_that_stops_reading_now_and_then_on_a_slow_path() {
     let outcome = stops.run();
     let took_us = outcome.sent.streams[0].closed_ns.unwrap() / 1000;
     let stood_still = STOOD_STILL_US.load(Relaxed) as f64 / took_us as f64;
-    let told = outcome.told_there();
-    let named = [(told.cause, told.share)].into_iter().chain(told.others.iter().copied());
+    let explanation = outcome.explanation_there();
+    let named =
+        [(explanation.cause, explanation.share)].into_iter().chain(explanation.others.iter().copied());
     let share: f64 = named.filter(|(cause, _)| *cause == SlowReceiver).map(|(_, share)| share).sum();
     // It is a moment until the kernel there notices, and another until what waits is read.
-    assert!((0.7..1.3).contains(&(share / stood_still)), "{share} of {stood_still}: {told:#?}");
+    assert!((0.7..1.3).contains(&(share / stood_still)), "{share} of {stood_still}: {explanation:#?}");
 }
 
 /// Reads all that the least window holds, and sleeps: the window is full about as long as it is closed.
@@ -101,7 +102,7 @@ fn a_program_that_sleeps_after_each_read_of_a_full_window() {
         s.foreign = Some(sleeps_after_each_read);
     });
     let outcome = sleeps.run();
-    let explanation = outcome.told_there();
+    let explanation = outcome.explanation_there();
     assert_eq!(explanation.cause, SlowReceiver, "{explanation:#?}");
     assert!(explanation.others.iter().all(|(cause, _)| *cause != ReceiveWindow), "{explanation:#?}");
 }

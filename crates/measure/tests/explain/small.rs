@@ -18,8 +18,8 @@ fn a_send_buffer_smaller_than_a_write() {
         (s.sends.buffer_bytes, s.sends.socket_buffer_bytes) = (65_536, Some(4096));
     });
     let Some(outcome) = small.shows(SendBuffer, Elsewhere) else { return };
-    let told = outcome.told_there();
-    assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:#?}");
+    let explanation = outcome.explanation_there();
+    assert!(explanation.evidence.iter().any(|e| e.contains("smaller than a write")), "{explanation:#?}");
     small.cured_by(|s| s.sends.socket_buffer_bytes = None, 2.0, &outcome);
 }
 
@@ -42,8 +42,8 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
     small.cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
 }
 
-/// Reads, and has its kernel put off acknowledgements, as it does for a program that answers.
-fn puts_off(mut from: TcpStream) {
+/// Reads, and has its kernel delay ACKs, as it does for a program that answers.
+fn delays_acks(mut from: TcpStream) {
     let mut buffer = vec![0; 65_536];
     loop {
         endpoint::put_off_acknowledgements(from.as_fd()).unwrap();
@@ -54,11 +54,11 @@ fn puts_off(mut from: TcpStream) {
 }
 
 #[test]
-fn acknowledgements_that_are_put_off() {
+fn delayed_acks() {
     // Over loopback a write is one segment, and two do not fit into the least buffer.
     let small = Situation::over(Between::Loopback).with(|s| {
         s.sends.socket_buffer_bytes = Some(1);
-        s.foreign = Some(puts_off);
+        s.foreign = Some(delays_acks);
     });
     let Some(outcome) = small.shows(DelayedAcknowledgement, DelayedAcknowledgement) else { return };
     small.cured_by(|s| s.sends.socket_buffer_bytes = None, 3.0, &outcome);
@@ -98,5 +98,5 @@ fn small_pieces_that_wait_for_each_other() {
     });
     let Some(outcome) = small.shows(Nagle, Elsewhere) else { return };
     let Some(at_once) = small.cured_by(|s| s.sends.no_delay = true, 1.1, &outcome) else { return };
-    assert_ne!(at_once.told_there().cause, Nagle);
+    assert_ne!(at_once.explanation_there().cause, Nagle);
 }

@@ -77,20 +77,20 @@ impl Drop for Capture {
 /// tcpdump says `listening on ...` when it does.
 fn await_listening(child: &mut Child) -> io::Result<()> {
     let mut stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    let (mut said, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&said).contains("listening on") {
+    let (mut text, mut byte) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&text).contains("listening on") {
         if stderr.read(&mut byte)? == 0 {
-            return Err(io::Error::other(String::from_utf8_lossy(&said).into_owned()));
+            return Err(io::Error::other(String::from_utf8_lossy(&text).into_owned()));
         }
-        said.push(byte[0]);
+        text.push(byte[0]);
     }
     // Kept open, so that what it says at its end does not kill it.
     thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
     Ok(())
 }
 
-/// The messages in a capture: a header of 24 bytes, and one of 16 before each packet, the
-/// third word of which is its length.
+/// The messages in a capture: a header of 24 bytes, and one of 16 before each packet; its third word is
+/// the packet's length.
 fn messages(pcap: &[u8]) -> Vec<Captured> {
     let mut rest = pcap.get(24..).unwrap_or_default();
     let mut messages = Vec::new();

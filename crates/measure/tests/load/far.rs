@@ -1,5 +1,5 @@
-//! The far host of a load: a bound socket that nobody reads, and for frames that are put
-//! straight into the driver's queue, a program that lets them in.
+//! The far host of a load: a bound socket without a reader, and for frames that are put straight into
+//! the driver's queue, a program that lets them in.
 
 use std::net::{SocketAddr, UdpSocket};
 

@@ -153,7 +153,7 @@ fn a_veth_that_takes_no_frames_is_named() {
     assert!(named, "{:?}", p.verdict);
 }
 
-/// The plan of a load to another host that nobody there tells about.
+/// The plan of a load to another host without a sink.
 fn to(address: SocketAddr, profile: &str, engine: Engine) -> LoadPlan {
     LoadPlan {
         place: Place::To(address),

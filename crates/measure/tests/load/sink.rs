@@ -128,7 +128,7 @@ fn a_sink_answers_only_where_it_was_asked_to() {
     let sink = Running::start();
     let p = measure(LoadPlan { echo: true, ..sink.to("constant:1k/200ms") });
     assert_eq!(p.result.summary.unwrap().echo_loaded.unwrap().answered, 200);
-    // A message that nobody announced is not answered, however whole it is.
+    // An unannounced message is not answered, however complete it is.
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     stranger.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     stranger.send_to(&message(9, 0), sink.address).unwrap();

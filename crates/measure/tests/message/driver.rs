@@ -1,4 +1,5 @@
-//! Ends in the driver (XDP): datagrams go one way, and to and fro, in every placement, and what cannot be is said.
+//! Ends in the driver (XDP): datagrams go one way, and to and fro, in every placement, and impossible
+//! ones are reported.
 
 use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};

@@ -1,4 +1,4 @@
-//! Ends in the kernel: what they say agrees with what user space saw, and nobody's time has them.
+//! Ends in the kernel: their reports agree with what user space saw, and no thread's CPU time includes them.
 
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{EndCost, MessageCell};
@@ -61,7 +61,7 @@ fn the_kernels_sink_counts_what_was_sent() {
     for t in sink.iter().flat_map(|cell| &cell.trials) {
         assert!(t.messages >= 5000 && t.lost == 0 && t.server == EndCost::default(), "{t:?}");
     }
-    // There is no sender in the kernel: that is said, and what is nearest stands there.
+    // The kernel has no sender: that is reported, and the nearest layer is measured instead.
     for placement in [Placement::KU, Placement::KK] {
         let cells = of(&p.result.cells, placement);
         assert!(cells.len() == 1 && cells[0].layer.to_string() == "sendfile", "{placement:?}");

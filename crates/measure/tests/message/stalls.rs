@@ -7,7 +7,7 @@ use netfathom_testkit::needs_root;
 use crate::bench::{alone, cell, plan, run};
 
 /// Linux puts an acknowledgement off for at least as long (TCP_DELACK_MIN), a tick less.
-const PUT_OFF_NS: i64 = 36_000_000;
+const DELAYED_ACK_NS: i64 = 36_000_000;
 
 fn stalling(names: &str) -> MessagePlan {
     MessagePlan { messages: 12, trials: 1, ..plan(MessageTest::Pingpong, Place::Lab, names) }
@@ -19,8 +19,8 @@ fn two_writes_stall_and_each_remedy_ends_it() {
     let _alone = alone();
     let p = run(stalling("two,two+nodelay@client,two+nodelay"));
     let p50 = |layer| cell(&p.result, layer).times.p50_ns;
-    assert!(p50("two") > 2 * PUT_OFF_NS && p50("two+nodelay@client") > PUT_OFF_NS, "{}", p50("two"));
-    assert!(p50("two+nodelay@client") < 2 * PUT_OFF_NS && p50("two+nodelay") < PUT_OFF_NS / 4);
+    assert!(p50("two") > 2 * DELAYED_ACK_NS && p50("two+nodelay@client") > DELAYED_ACK_NS, "{}", p50("two"));
+    assert!(p50("two+nodelay@client") < 2 * DELAYED_ACK_NS && p50("two+nodelay") < DELAYED_ACK_NS / 4);
     let stalls: Vec<(String, Stall)> =
         p.result.remedies.iter().map(|r| (r.layer.to_string(), r.stall)).collect();
     assert_eq!(
@@ -41,9 +41,9 @@ fn two_writes_stall_and_each_remedy_ends_it() {
             );
         }
     }
-    let told: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
-    assert!(told.iter().any(|t| t.contains("the client and the server writes")), "{told:?}");
-    assert!(told.iter().any(|t| t.contains("the server writes")), "{told:?}");
+    let causes: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
+    assert!(causes.iter().any(|t| t.contains("the client and the server writes")), "{causes:?}");
+    assert!(causes.iter().any(|t| t.contains("the server writes")), "{causes:?}");
 }
 
 #[test]
@@ -65,6 +65,6 @@ fn a_stall_is_recognised_at_a_rate_that_it_cannot_keep() {
     // Each waits for all before it as well; when it has left it takes what it takes without a rate.
     let cell = cell(&p.result, "two");
     assert!(cell.times.p99_ns > 6 * cell.service_times().p50_ns, "{}", cell.times.p99_ns);
-    let told: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
-    assert!(told.iter().any(|t| t.contains("the client and the server writes")), "{told:?}");
+    let causes: Vec<&str> = p.findings.iter().map(|f| f.cause.as_str()).collect();
+    assert!(causes.iter().any(|t| t.contains("the client and the server writes")), "{causes:?}");
 }

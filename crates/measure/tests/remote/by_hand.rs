@@ -33,10 +33,10 @@ fn hello() -> Hello {
     }
 }
 
-/// Of the messages of the plan every so many-th is never sent, though its sender says so.
+/// One message of the plan in this many is never sent, though its sender reports it as sent.
 const LOST_EVERY: u64 = 100;
 
-/// A sender that is not netfathom's, and whose clock is ahead of this machine's by so much.
+/// A sender that is not netfathom's, with a clock `ahead_ns` ahead of this machine's.
 fn send_by_hand(to: SocketAddr, ahead_ns: i64) {
     let there_ns = || monotonic_ns().wrapping_add_signed(ahead_ns);
     let mut session = Session::open(to, hello()).unwrap();
@@ -127,7 +127,7 @@ fn a_sender_that_vanishes_leaves_no_trial() {
 }
 
 #[test]
-fn a_load_of_another_plan_is_told_what_is_wanted() {
+fn a_load_of_another_plan_is_refused_with_the_required_plan() {
     needs_root!();
     let _alone = alone();
     let (p, refused, _) = listen(listening(), &AtomicBool::new(false), |to| {

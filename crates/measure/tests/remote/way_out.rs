@@ -33,7 +33,7 @@ fn the_way_out_to_another_host() {
     };
     let plan = plan.validated().unwrap();
     let over = AtomicBool::new(false);
-    let (told, events) = channel();
+    let (notify, events) = channel();
     let (p, events) = thread::scope(|scope| {
         let sink = SinkPlan {
             listen: SocketAddr::new(FAR, PORT),
@@ -46,7 +46,7 @@ fn the_way_out_to_another_host() {
         };
         let (far, over) = (&hosts.far, &over);
         scope.spawn(move || {
-            far.run(|| serve(&sink, &mut |event| drop(told.send(event)), over)).unwrap().unwrap();
+            far.run(|| serve(&sink, &mut |event| drop(notify.send(event)), over)).unwrap().unwrap();
         });
         assert!(matches!(events.recv(), Ok(SinkEvent::Listening(_))));
         let (waiting, _) = channel();
@@ -62,7 +62,7 @@ fn the_way_out_to_another_host() {
             _ => None,
         })
         .collect();
-    assert_eq!(arrived.len(), 5, "one load a trial, and no burst that nobody asked for: {events:?}");
+    assert_eq!(arrived.len(), 5, "one load a trial, and no unrequested burst: {events:?}");
     for (trial, arrived) in p.result.trials.iter().zip(arrived) {
         assert_accounted(trial);
         assert_eq!((trial.load.sent, trial.flat_out_per_s), (plan.profile.messages(), None));

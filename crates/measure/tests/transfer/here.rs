@@ -19,7 +19,7 @@ pub const HANGS: Duration = Duration::from_secs(30);
 
 pub struct Here {
     pub stop: Arc<AtomicBool>,
-    /// Read by the end, unless its data is made up.
+    /// Read by the end, unless its data is generated.
     pub input: Option<PipeWriter>,
     pub output: Option<PipeReader>,
     events: Receiver<TransferEvent>,

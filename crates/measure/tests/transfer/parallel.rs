@@ -55,14 +55,14 @@ fn a_receiver_of_fewer_streams_fails_the_sender_with_what_to_do() {
     let to = Here::start(receiver_of(2));
     let mut plan = sender_of(5, to.address());
     plan.buffers = 1_000_000;
-    let said = match Here::start(plan).end() {
+    let reason = match Here::start(plan).end() {
         Ok((result, verdict)) => {
             assert_eq!(verdict.level, Level::Void);
             why(&result).to_owned()
         }
         Err(error) => error.to_string(),
     };
-    assert!(said.contains("--parallel 5 too, or --serve"), "{said}");
+    assert!(reason.contains("--parallel 5 too, or --serve"), "{reason}");
     assert!(to.result().streams.len() <= 2);
 }
 
@@ -123,7 +123,7 @@ fn another_host_in_between_is_cut_and_the_streams_go_on() {
     assert_eq!((result.streams.len(), result.bytes(), result.end), (2, 300, TransferEnd::Whole));
 }
 
-/// Who knocks again and again does not keep a receiver whose other streams do not come.
+/// A client that connects again and again does not delay a receiver that lacks its other streams.
 #[test]
 fn others_do_not_make_the_wait_longer() {
     let mut plan = receiver_of(2);
@@ -185,7 +185,7 @@ fn a_receiver_that_is_ended_while_it_waits_for_more_tells_what_came() {
 }
 
 #[test]
-fn streams_that_nobody_takes_are_one_error() {
+fn refused_streams_are_one_error() {
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = Here::start(sender_of(3, at)).end().unwrap_err();
     assert!(matches!(error, TransferError::Connect { .. }), "{error}");

@@ -73,7 +73,7 @@ fn every_byte_arrives_of_any_length_spliced_and_copied() {
 }
 
 #[test]
-fn who_reads_the_output_no_more_is_told_to_both_ends() {
+fn both_ends_report_a_closed_output() {
     for full_blocks in [false, true] {
         let mut plan = receiver(Tcp);
         (plan.made_up, plan.full_blocks) = (false, full_blocks);
@@ -99,15 +99,15 @@ fn the_output_can_be_read_while_nothing_comes_and_left_before_the_end() {
         let mut peer = TcpStream::connect(to.address()).unwrap();
         peer.write_all(b"first").unwrap();
         let mut output = to.output.take().unwrap();
-        // Read and closed in a thread, as a pipe whose lock is held blocks both.
-        let (tell, told) = channel();
+        // Read and closed in a thread, because a pipe with a held lock blocks both.
+        let (tell, first) = channel();
         thread::spawn(move || {
             let mut some = [0; 5];
             output.read_exact(&mut some).unwrap();
             drop(output);
             tell.send(some).unwrap();
         });
-        assert_eq!(told.recv_timeout(HANGS).expect("what came is there to be read"), *b"first");
+        assert_eq!(first.recv_timeout(HANGS).expect("what came is there to be read"), *b"first");
         peer.shutdown(Shutdown::Write).unwrap();
         let to = to.result();
         assert_eq!((&to.end, to.bytes()), (&TransferEnd::Whole, 5), "nothing was left for who had ended");

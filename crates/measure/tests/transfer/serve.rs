@@ -154,8 +154,8 @@ fn who_sends_nothing_is_cut_and_who_sends_slowly_is_not() {
     slowly.join().unwrap();
     let (result, served) = stopped(here);
     assert_eq!((served.whole, served.broken, served.bytes), (2, 1, 20));
-    let said = result.streams.iter().find(|s| s.end != TransferEnd::Whole).unwrap();
-    assert!(matches!(&said.end, TransferEnd::Broken { why } if why.contains("--timeout")), "{said:?}");
+    let broken = result.streams.iter().find(|s| s.end != TransferEnd::Whole).unwrap();
+    assert!(matches!(&broken.end, TransferEnd::Broken { why } if why.contains("--timeout")), "{broken:?}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn clients_that_cut_their_own_connection_do_no_harm() {
         drop(socket);
     }
     client(at, 10);
-    // The cut ones are noticed, though nobody tells when.
+    // The cut ones are noticed; when is unknown.
     thread::sleep(Duration::from_millis(300));
     let (result, served) = stopped(here);
     assert_eq!((served.whole, served.broken), (1, 3), "{result:?}");
@@ -189,7 +189,7 @@ fn the_end_cuts_those_who_are_there() {
 }
 
 #[test]
-fn a_service_that_nobody_used_ends_as_well() {
+fn an_unused_service_ends_as_well() {
     let (here, _) = serving(SERVICE);
     let (result, served) = stopped(here);
     assert_eq!((served, result.streams.len(), result.peer), (Served::default(), 0, None));

@@ -178,7 +178,7 @@ fn a_transfer_of_a_given_time_is_cut_off_where_its_buffer_does_not_drain() {
     assert_eq!(reader.join().unwrap(), Err(std::io::ErrorKind::ConnectionReset));
 }
 
-/// Its end, said before, is no sign that it has read.
+/// An end that it announced before does not show that it has read.
 #[test]
 fn a_receiver_that_ended_its_own_half_first_confirms_nothing() {
     let listener = listener();
@@ -200,7 +200,7 @@ fn who_is_ended_by_its_user_cuts_the_connection() {
     plan.buffers = 1_000_000;
     let here = Here::start(plan);
     let mut from = listener.accept().unwrap().0;
-    // The sender is blocked by then, for nobody reads.
+    // The sender is blocked by then: the peer does not read.
     thread::sleep(Duration::from_millis(300));
     here.stop.store(true, Relaxed);
     assert_eq!(here.result().end, TransferEnd::Interrupted);
@@ -208,7 +208,7 @@ fn who_is_ended_by_its_user_cuts_the_connection() {
 }
 
 #[test]
-fn who_waits_for_nobody_can_be_ended() {
+fn a_receiver_without_a_sender_can_be_stopped() {
     let here = Here::start(receiver(Tcp));
     here.address();
     thread::sleep(Duration::from_millis(100));

@@ -54,9 +54,9 @@ fn a_receiver_that_goes_at_the_first_mark_is_fine() {
 }
 
 #[test]
-fn where_nobody_receives_the_sender_says_so() {
-    let nobody = socket().local_addr().unwrap();
-    let mut plan = sender(Udp, nobody);
+fn a_sender_without_a_receiver_reports_it() {
+    let closed = socket().local_addr().unwrap();
+    let mut plan = sender(Udp, closed);
     plan.buffers = 1000;
     let result = Here::start(plan).result();
     assert!(crate::here::why(&result).contains("no receiver is there"), "{result:?}");
@@ -86,7 +86,7 @@ fn marks_of_no_bytes_or_one_and_left_over_ones_do_no_harm() {
 }
 
 #[test]
-fn a_lost_end_is_told_after_the_idle_time_which_does_not_count() {
+fn a_lost_end_is_noticed_after_the_idle_time_which_does_not_count() {
     let mut plan = receiver(Udp);
     plan.idle_ns = 400_000_000;
     let here = Here::start(plan);
@@ -106,7 +106,7 @@ fn a_lost_start_begins_with_the_data() {
 }
 
 #[test]
-fn a_second_sender_is_left_out_and_told() {
+fn a_second_sender_is_left_out_and_reported() {
     let here = Here::start(receiver(Udp));
     let (to, first, second) = (here.address(), socket(), socket());
     send(&first, to, &[4, 100]);
@@ -117,7 +117,7 @@ fn a_second_sender_is_left_out_and_told() {
     assert_eq!(verdict.level, Level::Degraded);
 }
 
-/// What others send does not keep a receiver whose own sender is gone.
+/// Datagrams of other senders do not delay a receiver that has lost its own sender.
 #[test]
 fn a_second_sender_does_not_keep_it_for_ever() {
     let mut plan = receiver(Udp);
@@ -153,7 +153,7 @@ fn what_is_longer_than_the_buffer_is_counted() {
 
 /// From standard input any length may come, so that only no bytes at all are the end.
 #[test]
-fn short_data_is_no_mark_where_it_is_not_made_up() {
+fn short_data_from_standard_input_is_no_mark() {
     use std::io::{Read, Write};
     let mut plan = receiver(Udp);
     plan.made_up = false;

@@ -1,4 +1,4 @@
-//! Data that is to go without a copy: it arrives right, and what was copied is told.
+//! Data that is to go without a copy: it arrives intact, and copies are reported.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -28,13 +28,13 @@ fn listener() -> TcpListener {
 }
 
 /// The printable characters over and over, as the classic has them, from anew in each buffer.
-fn made_up(buffer_bytes: u64, buffers: u64) -> Vec<u8> {
+fn generated(buffer_bytes: u64, buffers: u64) -> Vec<u8> {
     let buffer: Vec<u8> = (b' '..=b'~').cycle().take(buffer_bytes as usize).collect();
     buffer.repeat(buffers as usize)
 }
 
 #[test]
-fn every_byte_arrives_and_the_kernel_is_told_to_have_copied_it() {
+fn every_byte_arrives_and_the_kernel_reports_a_copy() {
     // Within a page, over several, and more than a call can take at once.
     for (buffer_bytes, buffers) in [(100, 3000), (70_001, 100), (5 << 20, 4)] {
         let listener = listener();
@@ -43,7 +43,7 @@ fn every_byte_arrives_and_the_kernel_is_told_to_have_copied_it() {
         let mut bytes = Vec::new();
         listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
         let result = here.result();
-        assert!(bytes == made_up(buffer_bytes, buffers), "{} bytes came", bytes.len());
+        assert!(bytes == generated(buffer_bytes, buffers), "{} bytes came", bytes.len());
         assert_eq!((result.bytes(), &result.end), (buffer_bytes * buffers, &TransferEnd::Whole));
         assert_eq!(result.streams[0].calls, buffers);
         let all = ZeroCopied { copied_bytes: result.bytes(), ..ZeroCopied::default() };
@@ -62,8 +62,8 @@ fn time_and_several_streams_are_counted_as_well() {
     }
 }
 
-/// What waits for the receiver's window is not told of: nor is it waited for for ever, nor taken
-/// for something to read.
+/// The kernel does not report data that waits for the receiver's window. The sender neither waits for
+/// the report forever, nor takes it for something to read.
 #[test]
 fn a_receiver_that_reads_late_and_does_not_close_is_not_waited_for() {
     let listener = listener();
@@ -76,14 +76,14 @@ fn a_receiver_that_reads_late_and_does_not_close_is_not_waited_for() {
     let mut bytes = Vec::new();
     from.read_to_end(&mut bytes).unwrap();
     let result = here.result();
-    assert!(bytes == made_up(8192, 30));
+    assert!(bytes == generated(8192, 30));
     assert_eq!(result.end, TransferEnd::Acknowledged);
-    assert_eq!(zero_copied(&result).copied_bytes, result.bytes(), "told in the end");
+    assert_eq!(zero_copied(&result).copied_bytes, result.bytes(), "reported in the end");
     drop(from);
 }
 
 #[test]
-fn who_waits_for_the_kernel_can_be_ended_and_a_cut_is_told() {
+fn a_wait_for_the_kernel_can_be_stopped_and_a_cut_is_reported() {
     for cut in [false, true] {
         let listener = listener();
         endpoint::set_buffer(listener.as_fd(), SocketBuffer::Receive, 20_000).unwrap();
@@ -103,7 +103,7 @@ fn who_waits_for_the_kernel_can_be_ended_and_a_cut_is_told() {
     }
 }
 
-/// Pages of the pipe or the file go as they are, also over loopback; nobody looks at their bytes.
+/// Pages of the pipe or the file are sent as they are, also over loopback; no program looks at their bytes.
 #[test]
 fn a_pipe_is_spliced_and_counted_by_the_device() {
     let listener = listener();
@@ -135,7 +135,7 @@ fn a_receiver_says_what_it_knows() {
 }
 
 #[test]
-fn who_did_not_ask_is_told_nothing() {
+fn nothing_is_reported_unless_it_is_requested() {
     let listener = listener();
     let here = Here::start(TransferPlan { zero_copy: false, ..to(&listener) });
     listener.accept().unwrap().0.read_to_end(&mut Vec::new()).unwrap();

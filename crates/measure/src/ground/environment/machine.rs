@@ -77,8 +77,8 @@ fn disabled_states(folder: &Path) -> Option<String> {
     let off =
         states.iter().filter(|state| words(&folder.join(state).join("disable")).is_ok_and(|d| d != "0"));
     let off: Vec<String> = off.filter_map(|state| words(&folder.join(state).join("name")).ok()).collect();
-    let told = if off.is_empty() { "none".to_owned() } else { off.join("+") };
-    (!states.is_empty()).then_some(told)
+    let names = if off.is_empty() { "none".to_owned() } else { off.join("+") };
+    (!states.is_empty()).then_some(names)
 }
 
 /// Limits, by the names that records have: the controller of the first version, its file, and that of the second.

@@ -76,8 +76,8 @@ pub fn grouped(all: impl IntoIterator<Item = (String, String)>) -> Option<String
         [] => None,
         [(value, _)] => Some(value.clone()),
         many => {
-            let told = many.iter().map(|(value, who)| format!("{value} ({})", who.join(", ")));
-            Some(told.collect::<Vec<_>>().join(", "))
+            let values = many.iter().map(|(value, who)| format!("{value} ({})", who.join(", ")));
+            Some(values.collect::<Vec<_>>().join(", "))
         }
     }
 }

@@ -95,10 +95,10 @@ mod tests {
         }
         let mut reading = Reading::default();
         read(root.path(), &[device("eth0")], &mut reading);
-        let told: Vec<String> =
+        let settings: Vec<String> =
             reading.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
-            told,
+            settings,
             [
                 "kernel.sched_rt_runtime_us=950000",
                 "net.ipv4.conf.default.accept_redirects=1",

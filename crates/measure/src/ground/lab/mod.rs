@@ -1,8 +1,8 @@
-//! Two hosts on one machine: two network namespaces joined by a veth pair, or by a path whose
-//! delay, loss and rate are chosen.
+//! Two hosts on one machine: two network namespaces joined by a veth pair, or by a path with a chosen
+//! delay, loss and rate.
 //!
-//! Neither namespace has a name, so labs at the same time never collide, and nothing is left
-//! of a lab whose program ended, however it ended.
+//! The namespaces have no names, so labs that run at the same time never collide. Nothing remains of a
+//! lab after its program has ended, for whatever reason.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
@@ -27,7 +27,7 @@ const IPV6: [Ipv6Addr; 2] =
 const IPV6_PREFIX_BITS: u8 = 64;
 /// The name of the device, on either host.
 const DEVICE: &str = "veth0";
-/// The same, over a path whose properties are chosen.
+/// The same, over a path with chosen properties.
 const WIRED_DEVICE: &str = "tun0";
 /// Where a connection's round trip and threshold are kept for the next one to the same host, which would begin where
 /// another one has ended.
@@ -119,9 +119,9 @@ impl Lab {
         Ok(lab)
     }
 
-    /// What became of the packets so far that this host sent; `None` over a veth pair, which
-    /// loses none. A device whose relay does not keep up drops packets of its own, which its
-    /// `tx_dropped` counts.
+    /// What became of the packets that this host sent so far; `None` over a veth pair, which loses
+    /// none. A device drops packets of its own if its relay is too slow, and counts them in
+    /// `tx_dropped`.
     pub fn wire_counts(&self, from: Role) -> Option<WireCounts> {
         self.relay.as_ref().map(|relay| relay.counts()[from as usize])
     }

@@ -1,4 +1,4 @@
-//! How a rate is tried: the flights of one engine with so many workers.
+//! How a rate is tried: the flights of one engine with a number of workers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -64,7 +64,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The processors of so many workers and of the receiver.
+/// The CPUs of `workers` workers and of the receiver.
 pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     let workers = workers as usize;
     let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };
@@ -73,7 +73,7 @@ pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     Ok(Cpus { senders, reader: given(workers).unwrap_or(last) })
 }
 
-/// The flights of one engine with so many workers, and what is known of them together.
+/// The flights of one engine with one number of workers, and their combined results.
 pub struct EngineFlights<'b, 'a> {
     bench: &'b mut Bench<'a>,
     engine: Engine,
@@ -82,7 +82,7 @@ pub struct EngineFlights<'b, 'a> {
     pub receive: Option<Receive>,
     pub bursts_per_s: Vec<f64>,
     burst_sent: u64,
-    /// `None` where nobody told.
+    /// `None` if no far end reported.
     burst_delivered: Option<u64>,
     /// Who had the processors in the searches with the receiver that polls.
     pub contention: Vec<Contention>,
@@ -102,14 +102,14 @@ impl EngineFlights<'_, '_> {
         if !self.bench.stop.load(Relaxed) {
             self.bursts_per_s.push(outcome.sent.per_s());
             self.burst_sent += outcome.sent.accepted;
-            if !outcome.read.untold {
+            if !outcome.read.unreported {
                 *self.burst_delivered.get_or_insert(0) += outcome.read.delivered;
             }
         }
         Ok(self.bursts_per_s.iter().copied().fold(0.0, f64::max))
     }
 
-    /// The part of all bursts that did not arrive; `None` where nobody told.
+    /// The share of all bursts that did not arrive; `None` if no far end reported.
     pub fn burst_lost(&self) -> Option<f64> {
         self.burst_delivered.map(|delivered| 1.0 - share(delivered, self.burst_sent))
     }
@@ -192,7 +192,7 @@ fn probe(wanted_per_s: f64, planned: u64, outcome: &ShotOutcome) -> Probe {
     let mut probe = Probe {
         wanted_per_s,
         reached_per_s: kept.reached_per_s(),
-        lost: (!outcome.read.untold).then(|| outcome.lost()),
+        lost: (!outcome.read.unreported).then(|| outcome.lost()),
         missed: share(sent.lateness.missed_slots + sent.unsent, planned),
         lag_p99_of_slot: sent.lateness.p99_of_slot(),
         lag_p99_ns: sent.lag.distribution.quantile(0.99).unwrap_or(0),

@@ -13,7 +13,7 @@ use crate::load::judge as load;
 use crate::load::judge::percent;
 use crate::load::shot::ShotOutcome;
 
-/// Searches whose interval is wider than this part of their mean disagree.
+/// Searches disagree if their interval is wider than this share of their mean.
 const AGREED: f64 = 0.2;
 /// Who had a smaller part of the time is no reason for searches that disagree.
 const OCCUPIED: f64 = 0.005;
@@ -78,7 +78,7 @@ fn free(row: &CapacityRow) -> Option<String> {
     load::occupied(row.contention.iter(), &[LoadThread::Sender, LoadThread::Reader], OCCUPIED)
 }
 
-/// How far one row can be trusted, of which so many searches were planned.
+/// How far one row of `planned` searches can be trusted.
 pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let mut verdict = Verdict::default();
     wrongs.lower(&mut verdict);
@@ -90,13 +90,13 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let lacking = |of: fn(&Search) -> Option<f64>| row.searches.iter().filter(|s| of(s).is_none()).count();
     let unsustained = lacking(|s| s.sustained_per_s);
     if unsustained > 0 {
-        degraded(format!("{}no rate was sustained, down to {}/s", whose(unsustained, all), floor()));
+        degraded(format!("{}no rate was sustained, down to {}/s", which_searches(unsustained, all), floor()));
     }
     let late = lacking(|s| s.capacity_per_s);
     if late > unsustained {
         degraded(format!(
             "{}no rate was on schedule, down to {}/s ({}): {}",
-            whose(late, all),
+            which_searches(late, all),
             floor(),
             how_late(row),
             load::even_load(row.contention.iter())
@@ -132,7 +132,7 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     verdict
 }
 
-fn whose(n: usize, all: usize) -> String {
+fn which_searches(n: usize, all: usize) -> String {
     if n == all { String::new() } else { format!("in {n} of {all} searches ") }
 }
 

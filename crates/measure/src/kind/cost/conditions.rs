@@ -16,16 +16,19 @@ pub fn of(plan: &CostPlan) -> Vec<Condition> {
     let mut all = vec![baseline()];
     match &plan.subject {
         Subject::Interception { ways } => {
-            // It is compared with a benchmark that nobody observes.
-            let nobody = Condition { armed: false, ..baseline() };
-            let observed =
-                |&way: &Interception| Condition { name: way.name().into(), way: Some(way), ..nobody.clone() };
-            return std::iter::once(nobody.clone()).chain(ways.iter().map(observed)).collect();
+            // Observers are compared with an unobserved benchmark.
+            let unobserved = Condition { armed: false, ..baseline() };
+            let observed = |&way: &Interception| Condition {
+                name: way.name().into(),
+                way: Some(way),
+                ..unobserved.clone()
+            };
+            return std::iter::once(unobserved.clone()).chain(ways.iter().map(observed)).collect();
         }
         Subject::Nothing if plan.load.is_some() => {
             all.extend(plan.levels.iter().filter(|level| !is_none(level)).map(|level| loaded(level, false)));
         }
-        // Its own calls are ranked; that needs nobody beside it.
+        // Ranking its own calls needs no other program.
         Subject::Nothing if plan.own => {}
         _ if plan.levels.is_empty() => {
             all.push(Condition { name: "with the program".into(), program: true, ..baseline() });
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn observers_are_compared_with_nobody() {
+    fn observers_are_compared_with_an_unobserved_benchmark() {
         let ways = vec![Interception::Strace, Interception::Tracepoints];
         let plan = CostPlan { subject: Subject::Interception { ways }, controls: true, ..plan() };
         let all = of(&plan);

@@ -13,13 +13,13 @@ pub enum CostError {
     Ground(#[from] GroundError),
     #[error("cannot start {what} `{program}`: {source}{remedy}", remedy = start_remedy(.source))]
     Start {
-        /// Whose it is, such as `COMMAND`.
+        /// Its role, such as `COMMAND`.
         what: &'static str,
         program: String,
         source: io::Error,
     },
-    #[error("{what} `{program}` ended at once ({status}){said}{remedy}")]
-    EndedAtOnce { what: &'static str, program: String, status: String, said: String, remedy: &'static str },
+    #[error("{what} `{program}` ended at once ({status}){detail}{remedy}")]
+    EndedAtOnce { what: &'static str, program: String, status: String, detail: String, remedy: &'static str },
     #[error(
         "{what} cannot be ended: process {pid} is still there {after} s after SIGKILL; is its device stuck? (ps -o stat,wchan {pid})"
     )]
@@ -36,8 +36,8 @@ pub enum CostError {
     Foreign { what: &'static str, pid: u32 },
     #[error("--pid {pid}: {why}")]
     Process { pid: u32, why: String },
-    #[error("`{command}` failed ({status}){said}; it has to end with status 0")]
-    Toggle { command: String, status: String, said: String },
+    #[error("`{command}` failed ({status}){detail}; it has to end with status 0")]
+    Toggle { command: String, status: String, detail: String },
     #[error("cannot make the load: {0}")]
     Load(io::Error),
     #[error("cannot count what the load sent: {0}")]

@@ -1,4 +1,4 @@
-//! Plans and trials that tests have made up.
+//! Generated plans and trials for tests.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
 use netfathom_model::record::{Comparison, CostBenchmark, CostTrial, Effect, Estimate, Outcome};

@@ -24,7 +24,7 @@ use crate::load::sender::{SenderTask, send_all};
 
 /// Ethernet, IPv4 and UDP: what a frame has before the message.
 const HEADER_BYTES: u32 = 14 + 20 + 8;
-/// The smallest that the kernel grants: what nobody reads is to be thrown away soon.
+/// The smallest buffer that the kernel grants: unread packets are to be dropped soon.
 const LEAST_BUFFER: i32 = 1;
 
 pub enum BackgroundLoad {
@@ -40,7 +40,7 @@ pub enum BackgroundLoad {
     },
 }
 
-/// Packets to a socket that nobody reads.
+/// Packets to a socket without a reader.
 pub struct Udp {
     lab: Lab,
     frame_bytes: u32,
@@ -160,7 +160,7 @@ impl Udp {
         let socket = self.near.try_clone().map_err(CostError::Load)?;
         let mut engine = engine::Send::new(socket, (self.frame_bytes - HEADER_BYTES) as usize);
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let stop_flag = Arc::clone(&stop);
         let send = move || {
             let windows = windows_from_now(MAX_DURATION_NS);
             let task = SenderTask {
@@ -172,7 +172,7 @@ impl Udp {
                 deadline_ns: windows.start_ns + MAX_DURATION_NS,
                 // A processor that spins would be taken from the benchmark.
                 spin: Spin::Never,
-                stop: &told,
+                stop: &stop_flag,
                 gone: &AtomicBool::new(false),
                 live: &Live::default(),
             };
@@ -192,7 +192,7 @@ impl Udp {
         sending.thread.join().map_err(died)
     }
 
-    /// What came in at the far end so far, read by nobody there: what the stack says, not the sender.
+    /// What arrived at the far end so far, where no program reads: by the count of the stack, not of the sender.
     fn arrived(&self) -> Result<Moment, CostError> {
         let read = || netfathom_sys::counters::read();
         let counters = self.lab.reader.run(read).map_err(|e| CostError::Load(io::Error::other(e)))??;

@@ -154,7 +154,7 @@ struct Rig<'a, O> {
     stage: Stage<'a>,
     progressed: Progressed<CostResult>,
     compared: Vec<Compared>,
-    /// What nobody knows of this machine.
+    /// What is unknown about this machine.
     unknown: Vec<String>,
     trials: u32,
     began: Instant,
@@ -227,10 +227,10 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             let trial = self.stage.trial(workload, &conditions[condition], place)?;
             let Some(trial) = trial else { return Ok(()) };
             self.trials += 1;
-            let told = &mut self.progressed.result.benchmarks[at];
-            told.trials.push(trial);
-            told.about = workload.about();
-            told.absent = absent(workload, &self.unknown);
+            let benchmark = &mut self.progressed.result.benchmarks[at];
+            benchmark.trials.push(trial);
+            benchmark.about = workload.about();
+            benchmark.absent = absent(workload, &self.unknown);
         }
         self.keep()
     }
@@ -300,7 +300,7 @@ fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
     }
 }
 
-/// What of it is not known so far, and what nobody knows of this machine.
+/// What is unknown about the workload so far, and about this machine.
 fn absent(workload: &dyn Workload, unknown: &[String]) -> Vec<String> {
     workload.absent().into_iter().chain(unknown.iter().cloned()).collect()
 }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_ranked_by_their_time_and_told_what_they_add() {
+    fn calls_are_ranked_by_time_with_what_they_add() {
         let trials = (0..3).flat_map(|block| {
             let more = u64::from(block);
             [
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_only_one_condition_makes_is_told_of_that() {
+    fn a_call_that_only_one_condition_makes_is_listed_for_it() {
         let trials =
             (0..2).flat_map(|block| [called(block, 0, &[("a", 1)]), called(block, 1, &[("a", 1), ("b", 7)])]);
         let mut benchmark = fixture::benchmark(trials.collect());

@@ -9,7 +9,7 @@ pub struct Reached {
     pub at_ns: u64,
 }
 
-/// Marks beyond these are not told one by one: a table of more is not read by anybody.
+/// More marks than this are not listed one by one: the table would be too long to read.
 const MOST_MARKS: usize = 64;
 /// The names of where a benchmark starts and ends, which every one has.
 pub const START: &str = "start";
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_the_first_run_is_told() {
+    fn differences_from_the_first_run_are_reported() {
         let (sequence, _) = Sequence::learn(&reached(&[("a", 1), ("b", 2), ("a", 3)]), false).unwrap();
         assert_eq!(sequence.names()[1..4], ["a #1", "b", "a #2"]);
         let missing = sequence.spans_ns(0, &reached(&[("a", 1), ("b", 2)]), 9).unwrap_err();

@@ -91,7 +91,7 @@ fn mean(values: &[f64]) -> Option<Estimate> {
     }
 }
 
-/// What pairs say, and the smallest slowdown that they would have told.
+/// What the pairs show, and the smallest slowdown that they could detect.
 fn outcome(pairs: &[(f64, f64)]) -> (Outcome, Option<f64>) {
     let logs: Vec<f64> = pairs.iter().map(|&(after, before)| (after / before).ln()).collect();
     let Some(decision) = stats::decide(&logs).filter(|_| logs.iter().all(|log| log.is_finite())) else {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_none_the_smallest_that_would_have_been_seen_is_told() {
+    fn without_a_slowdown_the_smallest_detectable_one_is_reported() {
         let mut trials = drifting(1.0, 8);
         for trial in &mut trials {
             let wild = 1.0 + 0.01 * f64::from(i32::from(trial.condition == 1) * (trial.block as i32 % 3 - 1));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_is_not_known_of_all_trials_is_not_told() {
+    fn a_resource_that_is_not_known_of_all_trials_is_left_out() {
         let mut trials = drifting(1.05, 4);
         for trial in &mut trials {
             let value = if trial.condition == 1 { 5e6 } else { 1e6 } * f64::from(trial.block + 1);
@@ -258,7 +258,7 @@ mod tests {
             ];
         }
         let found = comparison(&trials, WHAT).unwrap();
-        // What nobody had any of is no news.
+        // A resource that no trial used is left out.
         assert_eq!(found.taken.len(), 1);
         assert!((found.taken[0].difference.value - 10e6).abs() < 1.0 && found.taken[0].before == 2.5e6);
         trials[3].amounts.clear();

@@ -28,7 +28,7 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// Makes one in a directory, after it has removed those of this kind whose owner is gone.
+    /// Makes one in a directory, after removing those of this kind that a dead process left.
     pub fn create(parent: &Path, kind: &str) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         sweep(parent, kind);
@@ -59,8 +59,8 @@ impl Drop for Workplace {
     }
 }
 
-/// Removes directories of this kind whose owner is gone, and returns them. Best effort: what
-/// cannot be read or removed stays for the next time. What another user left is not ours.
+/// Removes directories of this kind that a dead process left, and returns them. Best effort: what
+/// cannot be read or removed stays for the next time. Directories of other users stay.
 pub fn sweep(parent: &Path, kind: &str) -> Vec<PathBuf> {
     let Ok(parent) = Directory::open_to_write(parent) else { return Vec::new() };
     let names = parent.names().unwrap_or_default();

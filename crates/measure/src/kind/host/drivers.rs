@@ -136,7 +136,7 @@ fn af_xdp(lab: &Lab) -> Attempt {
     Ok(())
 }
 
-/// Gives a socket that nobody sends to to the kernel.
+/// Gives the kernel a socket that receives nothing.
 fn socket_verdict() -> Attempt {
     let (near, far) = (bind(Ipv4Addr::LOCALHOST.into())?, bind(Ipv4Addr::LOCALHOST.into())?);
     near.connect(far.local_addr()?)?;

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_disturbs_is_said() {
+    fn disturbances_are_reported() {
         assert_eq!([30.0, 900.0].map(|ns| status(&reading(ns))), ["works", "limited"]);
         assert_eq!([60, 9000].map(|ns| status(&offset(Duration::from_nanos(ns)))), ["works", "limited"]);
         assert_eq!(

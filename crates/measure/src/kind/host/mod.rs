@@ -45,7 +45,7 @@ pub fn probe() -> HostReport {
     report
 }
 
-/// What `netfathom stack` does here unless told otherwise.
+/// What `netfathom stack` does here by default.
 fn stack_sentence(report: &HostReport) -> String {
     let works = |topic, name| report.row(topic, name).is_some_and(is_usable);
     let bpf = report.row(Topic::Taps, taps::BPF).map(|row| &row.status);

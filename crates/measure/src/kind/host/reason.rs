@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What the system said, such as `Operation not permitted`.
+/// The text of a system error, such as `Operation not permitted`.
 pub(super) fn words(error: &io::Error) -> String {
     plain(&error.to_string())
 }

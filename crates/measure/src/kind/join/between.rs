@@ -20,7 +20,7 @@ pub struct Hop {
     pub times: Times,
 }
 
-/// Joins a capture with the one before it, whose messages are those of a log.
+/// Joins a capture with the previous one, which has the messages of a log.
 pub fn join(plan: &JoinPlan, to: usize, live: &Live, stop: &AtomicBool) -> Result<Hop, JoinError> {
     let fitted = match plan.clock {
         ClockChoice::Stated => None,

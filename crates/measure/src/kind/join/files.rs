@@ -16,8 +16,8 @@ use super::reads_twice;
 use crate::ground::error::{Failure, Mistake};
 use crate::ground::observer::Live;
 
-/// Those who watch are told after so many packets.
-const TOLD_AFTER: u64 = 4096;
+/// Progress is reported after this many packets.
+const REPORT_EVERY: u64 = 4096;
 
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
@@ -75,7 +75,7 @@ pub fn sort(files: &[String]) -> Result<(Vec<String>, Vec<String>), JoinError> {
 
 /// Whether a file is still there after it was read.
 fn is_lasting(name: &str) -> bool {
-    // One that is not there is told as such when it is opened.
+    // The error for a missing file comes when it is opened.
     name != "-" && fs::metadata(name).map_or(true, |m| m.is_file() || m.is_dir())
 }
 
@@ -158,14 +158,14 @@ impl<'a, S> Watched<'a, S> {
         Self { source, live, stop, count: 0 }
     }
 
-    /// Counts one more, of which so many are told at a time; whether an end is wanted.
+    /// Counts one more, and adds `reported` to the progress every [`REPORT_EVERY`]. Returns whether an end is wanted.
     #[inline]
-    fn ends(&mut self, told: u64) -> bool {
+    fn ends(&mut self, reported: u64) -> bool {
         self.count += 1;
-        if !self.count.is_multiple_of(TOLD_AFTER) {
+        if !self.count.is_multiple_of(REPORT_EVERY) {
             return false;
         }
-        self.live.sent.fetch_add(told, Relaxed);
+        self.live.sent.fetch_add(reported, Relaxed);
         self.stop.load(Relaxed)
     }
 }
@@ -173,7 +173,7 @@ impl<'a, S> Watched<'a, S> {
 impl<P: Packets> Packets for Watched<'_, P> {
     #[inline]
     fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
-        if self.ends(TOLD_AFTER) { Ok(None) } else { self.source.next_packet() }
+        if self.ends(REPORT_EVERY) { Ok(None) } else { self.source.next_packet() }
     }
 
     #[inline]
@@ -183,7 +183,7 @@ impl<P: Packets> Packets for Watched<'_, P> {
 }
 
 impl<M: Messages> Messages for Watched<'_, M> {
-    /// Those who watch are told of packets.
+    /// Progress counts packets, not these.
     #[inline]
     fn next_message(&mut self) -> Result<Option<Message>, CaptureError> {
         if self.ends(0) { Ok(None) } else { self.source.next_message() }
@@ -223,10 +223,10 @@ mod tests {
     fn what_is_left_of_a_log_is_not_read_once_an_end_is_wanted() {
         let (live, stop) = (Live::default(), AtomicBool::new(false));
         let mut log = Watched::new(Endless, &live, &stop);
-        let mut read = || (0..3 * TOLD_AFTER).take_while(|_| log.next_message().unwrap().is_some()).count();
-        assert_eq!(read() as u64, 3 * TOLD_AFTER);
+        let mut read = || (0..3 * REPORT_EVERY).take_while(|_| log.next_message().unwrap().is_some()).count();
+        assert_eq!(read() as u64, 3 * REPORT_EVERY);
         stop.store(true, Relaxed);
-        assert!((read() as u64) < TOLD_AFTER);
-        assert_eq!(live.sent.load(Relaxed), 0, "those who watch are told of packets");
+        assert!((read() as u64) < REPORT_EVERY);
+        assert_eq!(live.sent.load(Relaxed), 0, "progress counts packets");
     }
 }

@@ -160,12 +160,12 @@ fn steps(plan: &JoinPlan, pairs: &[Pair]) -> Vec<String> {
             (&plan.captures[pair.capture], steps_ns(&pair.joined.resolutions)),
             (&plan.logs[pair.log], steps_ns(&[pair.joined.log_resolution])),
         ];
-        let told = |(file, steps_ns): (&String, Vec<u32>)| {
+        let describe = |(file, steps_ns): (&String, Vec<u32>)| {
             let each = |ns: &u32| print::time(f64::from(*ns));
             let all = steps_ns.iter().map(each).collect::<Vec<_>>().join(" and ");
             (!steps_ns.is_empty()).then(|| format!("{file}: steps of {all}"))
         };
-        files.map(told)
+        files.map(describe)
     };
     let mut all: Vec<String> = pairs.iter().flat_map(of_pair).flatten().collect();
     all.sort();

@@ -13,7 +13,7 @@ use crate::load::judge::{percent, share};
 
 /// Beyond this share of messages that could not be joined a trial says nothing (Borodin 2014).
 const MOST_UNJOINED: f64 = 0.05;
-/// No way takes less than nothing: where so many seem to, none of the times means anything.
+/// No path takes negative time: if this share seems to, none of the times means anything.
 const MOST_NEGATIVE: f64 = 0.5;
 /// A clock that moved by more moved what was measured.
 const MOST_MOVED_NS: u64 = 1_000;
@@ -98,18 +98,18 @@ fn of_files(log: &str, capture: &str, joined: &Joined, verdict: &mut Verdict) {
         return verdict.lower(Level::Void, text);
     }
     let missing = share(joined.missing, count + joined.missing);
-    let told = |part: f64, of: &str, not_in: &str| {
+    let missing_text = |part: f64, of: &str, not_in: &str| {
         format!("{} of the messages in {of} are not in {not_in}", percent(part))
     };
     let level = |part: f64| if part > MOST_UNJOINED { Level::Void } else { Level::Degraded };
     let allowed =
         |part: f64| if part > MOST_UNJOINED { " (5 % allowed)" } else { "; times are those of the others" };
     if joined.missing > 0 {
-        verdict.lower(level(missing), told(missing, log, capture) + allowed(missing));
+        verdict.lower(level(missing), missing_text(missing, log, capture) + allowed(missing));
     }
     let unlogged = share(joined.unlogged, count + joined.unlogged);
     if joined.unlogged > 0 {
-        verdict.lower(level(unlogged), told(unlogged, capture, log) + allowed(unlogged));
+        verdict.lower(level(unlogged), missing_text(unlogged, capture, log) + allowed(unlogged));
     }
     for (name, damage) in [(capture, &joined.capture_damage), (log, &joined.log_damage)] {
         if let Some(damage) = damage {

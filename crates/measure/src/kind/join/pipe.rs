@@ -2,7 +2,7 @@
 //!
 //! A pipe may stall for as long as its writer likes, and a FIFO is not even opened before there is
 //! a writer. A signal does not end such a call: another thread may have got it, and it is restarted.
-//! So a thread of its own reads, which nobody waits for.
+//! So a thread of its own reads, and no other thread waits for it.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -60,7 +60,7 @@ impl Read for Pipe<'_> {
     }
 }
 
-/// Reads until the end, an error, or nobody takes it any more.
+/// Reads until the end, an error, or until the receiver is gone.
 fn give_all(mut input: Input, give: &SyncSender<io::Result<Vec<u8>>>) {
     loop {
         let mut chunk = vec![0; CHUNK_BYTES];

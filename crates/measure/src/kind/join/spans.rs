@@ -1,4 +1,4 @@
-//! The spans that are told, in the order in which a message passes them.
+//! The spans that are reported, in the order in which a message passes them.
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};

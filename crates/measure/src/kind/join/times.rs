@@ -21,7 +21,7 @@ pub struct Times {
     window_ns: i64,
     /// When the first window begins; none before the first time.
     start_ns: Option<i64>,
-    /// The window that was added to last, whose moments are not yet in `windows`.
+    /// The latest window; its moments are not yet in `windows`.
     current: Current,
     /// Times of more than an hour, which are in none of the others.
     pub apart: u64,
@@ -157,7 +157,7 @@ mod tests {
         times.add(i64::MAX, 5, 1);
         times.add(i64::MIN, 6, 3);
         assert_eq!(times.apart, 4000);
-        let told = times.summary();
-        assert_eq!((told.times.n, told.times.sum_ns, told.uncertainty_ns), (2, 11, 2.0));
+        let summary = times.summary();
+        assert_eq!((summary.times.n, summary.times.sum_ns, summary.uncertainty_ns), (2, 11, 2.0));
     }
 }

@@ -21,7 +21,7 @@ impl Judged for LoadTrial {
         &self.accounting
     }
 
-    fn is_told(&self) -> bool {
+    fn arrivals_known(&self) -> bool {
         self.accounting.count(&Fate::Untold) == 0
     }
 }
@@ -50,7 +50,7 @@ fn own_rules() -> [Rule<LoadTrial>; 2] {
     [
         Rule::degraded(
             0.0,
-            |t| flag(!t.is_told()),
+            |t| flag(!t.arrivals_known()),
             no_number,
             "what arrived is unknown (--one-way): these are the messages sent",
         ),
@@ -63,8 +63,8 @@ fn own_rules() -> [Rule<LoadTrial>; 2] {
     ]
 }
 
-/// Messages a packet of a trial whose buffers were not split; 0 of others. A device that is not asked what it
-/// does gives itself away by half as many packets.
+/// Messages per packet of a trial with unsplit buffers; 0 otherwise. A device that was not queried
+/// reveals itself if it counts half as many packets as messages.
 fn messages_a_buffer(trial: &LoadTrial) -> f64 {
     let messages = messages_a_packet(&trial.accounting);
     if trial.unsplit || messages > 2.0 { messages.max(1.0) } else { 0.0 }

@@ -1,4 +1,4 @@
-//! `netfathom load send`: the generator alone, whose own truth is checked.
+//! `netfathom load send`: the generator alone, with a check of its own accuracy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

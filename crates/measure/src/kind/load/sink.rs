@@ -53,7 +53,7 @@ pub struct SinkPlan {
     pub most_ns: u64,
     /// Senders that are served at the same time.
     pub most_senders: u32,
-    /// Ends after so many loads; `None` goes on until it is stopped.
+    /// Ends after this many loads; `None` continues until it is stopped.
     pub most_loads: Option<u32>,
     /// Where it writes down what it received, message by message: not where the driver counts
     /// them.
@@ -96,7 +96,7 @@ pub enum SinkEvent {
 /// Serves until it is stopped.
 pub fn serve(
     plan: &SinkPlan,
-    told: &mut (dyn FnMut(SinkEvent) + Send),
+    notify: &mut (dyn FnMut(SinkEvent) + Send),
     stop: &AtomicBool,
 ) -> Result<(), FlightError> {
     let senders = Some(Allowed::new(&plan.allow));
@@ -105,15 +105,15 @@ pub fn serve(
     let address = listener.local_addr();
     let desk = Desk::new(&socket).map_err(GroundError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
-    told(SinkEvent::Listening(address));
+    notify(SinkEvent::Listening(address));
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = spawn(scope, "sink", || desk.read(plan.receive, address, &over, stop))?;
         let at = Attended { plan, listener: &listener, desk: &desk, log: log.as_ref() };
-        let served = at.attend(told, stop, || reader.is_finished());
+        let served = at.attend(notify, stop, || reader.is_finished());
         over.store(true, Relaxed);
         let read = reader.join().unwrap_or(Err(FlightError::Thread("sink")));
-        desk.strays(Duration::ZERO).into_iter().for_each(told);
+        desk.strays(Duration::ZERO).into_iter().for_each(notify);
         read.and(served)
     })?;
     log.map_or(Ok(()), MessageLog::finish)
@@ -159,12 +159,12 @@ struct Attended<'a> {
 impl Attended<'_> {
     fn attend(
         &self,
-        told: &mut (dyn FnMut(SinkEvent) + Send),
+        notify: &mut (dyn FnMut(SinkEvent) + Send),
         stop: &AtomicBool,
         reader_died: impl Fn() -> bool,
     ) -> Result<(), FlightError> {
-        let (told, loads) = (Mutex::new(told), Loads::default());
-        let tell = |event| told.lock().unwrap_or_else(PoisonError::into_inner)(event);
+        let (notify, loads) = (Mutex::new(notify), Loads::default());
+        let tell = |event| notify.lock().unwrap_or_else(PoisonError::into_inner)(event);
         thread::scope(|scope| {
             while !stop.load(Relaxed)
                 && !reader_died()
@@ -224,7 +224,7 @@ impl Attended<'_> {
         let kernel = match kernel {
             Ok(kernel) => kernel,
             Err(e) => {
-                // The sender is told why, not only hung up on.
+                // The sender receives the reason, not only a closed connection.
                 incoming.refuse(Why::Limit { text: e.to_string() })?;
                 return Err(e);
             }

@@ -80,7 +80,7 @@ pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
     let total = |of: fn(&LoadTrial) -> u64| -> u64 { loaded.iter().map(|t| of(t)).sum() };
     let (planned, sent) = (total(|t| t.load.planned), total(|t| t.load.sent));
     let delivered = total(|t| t.accounting.count(&Fate::Delivered));
-    let untold = total(|t| t.accounting.count(&Fate::Untold));
+    let unknown = total(|t| t.accounting.count(&Fate::Untold));
     let mut lag = stats::Distribution::from(&loaded[0].load.lag);
     loaded[1..].iter().for_each(|t| lag.merge(&(&t.load.lag).into()));
     Some(LoadSummary {
@@ -88,7 +88,7 @@ pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
         reached_per_s: rates.iter().sum::<f64>() / rates.len() as f64,
         between_trials_per_s: stats::between_trials(&rates).map(|e| e.half_width),
         of_plan: share(sent, planned),
-        lost: (untold == 0).then(|| 1.0 - share(delivered, sent)),
+        lost: (unknown == 0).then(|| 1.0 - share(delivered, sent)),
         lag: (&lag).into(),
         echo_idle: merged(of(LoadTrialKind::Idle)),
         echo_loaded: merged(of(LoadTrialKind::Loaded)),

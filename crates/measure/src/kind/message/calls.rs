@@ -35,8 +35,8 @@ pub struct Followed<'a> {
 
 impl<'a> Followed<'a> {
     /// Counts those of the calling thread and of its end's own ones.
-    pub fn begin(calls: &'a Calls, end: &dyn End, whose: Side) -> Self {
-        let followed = |&thread: &u32| calls.follow(thread, whose as usize).is_ok();
+    pub fn begin(calls: &'a Calls, end: &dyn End, side: Side) -> Self {
+        let followed = |&thread: &u32| calls.follow(thread, side as usize).is_ok();
         let threads = end.threads().into_iter().flatten().chain([thread_id()]).filter(followed).collect();
         Self { calls, threads }
     }

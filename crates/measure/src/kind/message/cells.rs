@@ -68,7 +68,7 @@ fn merged(old: &Distribution, new: &stats::Distribution) -> Distribution {
     (&all).into()
 }
 
-/// Messages or requests that left. Where the server counts round trips nobody else knows of them.
+/// Messages or requests that were sent. If the server counts round trips, only it knows how many.
 fn sent(test: MessageTest, shot: &Shot, timing: &Done) -> u64 {
     match test {
         MessageTest::Oneway => shot.client.messages,

@@ -24,13 +24,13 @@ use crate::load::frame::{Frame, FrameAddresses};
 
 /// Headers of IPv4 and UDP.
 const PACKET_HEADERS: usize = 28;
-/// The shortest body of a message whose frame a program writes: it numbers them.
+/// The shortest message body for frames that a program writes: it numbers them.
 const LEAST_WRITTEN: u64 = (NUMBERED_BYTES - HEADER_BYTES) as u64;
 /// The longest body of a message that is one frame.
 const MOST_IN_FRAME: u64 = (MTU as usize - PACKET_HEADERS - HEADER_BYTES) as u64;
 /// There are no routers in the lab.
 const HOP_LIMIT: u8 = 1;
-/// Those of a trial are told by their addresses.
+/// The messages of a trial are identified by their addresses.
 const FLOW: u32 = 0;
 
 /// Whether the ends in the kernel are in the driver.
@@ -44,24 +44,24 @@ pub fn writes_frames(test: MessageTest, cell: &Cell) -> bool {
 }
 
 /// Whether this end is a socket that frames of XDP come to.
-pub fn takes_frames(test: MessageTest, whose: Side, cell: &Cell) -> bool {
-    let (here, there) = match whose {
+pub fn takes_frames(test: MessageTest, side: Side, cell: &Cell) -> bool {
+    let (here, there) = match side {
         Side::Client => (cell.placement.kernel_client(), cell.placement.kernel_server()),
         Side::Server => (cell.placement.kernel_server(), cell.placement.kernel_client()),
     };
-    has(&cell.layer) && !here && there && (test == MessageTest::Pingpong || whose == Side::Server)
+    has(&cell.layer) && !here && there && (test == MessageTest::Pingpong || side == Side::Server)
 }
 
 /// Puts an end into the driver of its device, for the datagrams that would come to its socket.
 pub fn attach(
     ground: &Ground,
     test: MessageTest,
-    whose: Side,
+    side: Side,
     socket: &Socket,
 ) -> Result<KernelEnd, EndError> {
     let [here, there] = addresses(datagrams(socket)?)?;
-    let index = device(ground, whose)?.index;
-    Ok(ground.at(whose, || KernelEnd::at_driver(work(test), Flow { here, there }, index))??)
+    let index = device(ground, side)?.index;
+    Ok(ground.at(side, || KernelEnd::at_driver(work(test), Flow { here, there }, index))??)
 }
 
 fn work(test: MessageTest) -> Work {
@@ -69,9 +69,9 @@ fn work(test: MessageTest) -> Work {
 }
 
 /// Makes the device of an end take frames of XDP, until what it returns is dropped.
-pub fn have_taken(ground: &Ground, whose: Side) -> Result<XdpPass, EndError> {
-    let index = device(ground, whose)?.index;
-    Ok(ground.at(whose, || XdpPass::attach(index))??)
+pub fn have_taken(ground: &Ground, side: Side) -> Result<XdpPass, EndError> {
+    let index = device(ground, side)?.index;
+    Ok(ground.at(side, || XdpPass::attach(index))??)
 }
 
 /// The client that writes frames, in the name of its socket.
@@ -123,8 +123,8 @@ fn datagrams(socket: &Socket) -> Result<&UdpSocket, EndError> {
     }
 }
 
-fn device(ground: &Ground, whose: Side) -> Result<&Link, EndError> {
-    ground.device(whose).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
+fn device(ground: &Ground, side: Side) -> Result<&Link, EndError> {
+    ground.device(side).ok_or_else(|| EndError::Unexpected("an end in the driver needs the lab".into()))
 }
 
 fn addresses(socket: &UdpSocket) -> Result<[SocketAddrV4; 2], EndError> {
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_the_shortest_is_what_it_is() {
+    fn stated_frame_limits_are_right() {
         assert_eq!(LEAST_WRITTEN, 28);
         assert_eq!(MOST_IN_FRAME, 1468);
     }
@@ -169,7 +169,7 @@ mod tests {
         use MessageTest::{Oneway, Pingpong};
         let takes = |test, placement| {
             let cell = Cell { layer: "xdp".parse().unwrap(), bytes: 64, placement, pair: 0 };
-            [Side::Client, Side::Server].map(|whose| takes_frames(test, whose, &cell))
+            [Side::Client, Side::Server].map(|side| takes_frames(test, side, &cell))
         };
         assert_eq!(takes(Oneway, Placement::KU), [false, true]);
         assert_eq!(takes(Oneway, Placement::UK), [false, false]);

@@ -1,10 +1,10 @@
-//! Cells for tests, of which only what a test looks at is its own.
+//! Cells for tests: only the fields that a test reads are set.
 
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageTrial};
 use netfathom_stats::Distribution;
 
-/// So many messages that came, and nothing else.
+/// A trial with this many received messages, and nothing else.
 pub fn trial(messages: u64) -> MessageTrial {
     MessageTrial {
         index: 0,

@@ -99,16 +99,16 @@ impl Ground {
     }
 
     /// Runs `work` where that end stands.
-    pub fn at<T: Send>(&self, whose: Side, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        match whose {
+    pub fn at<T: Send>(&self, side: Side, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        match side {
             Side::Client => self.at_client(work),
             Side::Server => self.at_server(work),
         }
     }
 
     /// The device of that end; `None` over loopback.
-    pub fn device(&self, whose: Side) -> Option<&link::Link> {
-        let role = match whose {
+    pub fn device(&self, side: Side) -> Option<&link::Link> {
+        let role = match side {
             Side::Client => lab::Role::Sender,
             Side::Server => lab::Role::Reader,
         };

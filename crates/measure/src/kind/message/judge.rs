@@ -68,7 +68,7 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
     verdict
 }
 
-/// An open loop whose messages leave late is none.
+/// A load with late messages is no open loop.
 fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
     let allowed_ns = LAG * 1e9 / rate_per_s;
     let late = |cell: &&MessageCell| cell.lag.as_ref().is_some_and(|lag| lag.p99_ns as f64 > allowed_ns);
@@ -101,7 +101,7 @@ fn restless(result: &MessageResult) -> Option<String> {
     })
 }
 
-/// Datagrams of which too many were lost: the times are those of the rest.
+/// Too many datagrams were lost: the times are those of the rest.
 fn lossy(cells: &[MessageCell]) -> Option<String> {
     let share = |cell: &MessageCell| {
         let lost: u64 = cell.trials.iter().map(|t| t.lost).sum();
@@ -173,13 +173,13 @@ mod tests {
     }
 
     #[test]
-    fn losses_are_told_with_the_worst_layer() {
+    fn losses_are_reported_with_the_worst_layer() {
         let few = judged(vec![cell("write", 990, 1000, 10)]);
         assert_eq!(few.level, Level::Valid, "{few:?}");
         let many = judged(vec![cell("write", 980, 1000, 20), cell("writev", 700, 1000, 300)]);
         assert_eq!(many.level, Level::Degraded);
-        let told = format!("{many:?}");
-        assert!(told.contains("in 2 of 2 cells") && told.contains("writev and 64 bytes: 30.0 %"), "{told}");
+        let text = format!("{many:?}");
+        assert!(text.contains("in 2 of 2 cells") && text.contains("writev and 64 bytes: 30.0 %"), "{text}");
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(judged(vec![cell("write", 0, 5000, 0)]).level, Level::Valid);
         let short = judged(vec![cell("write", 100, 100, 0), cell("writev", 20, 20, 0)]);
         assert_eq!(short.level, Level::Degraded);
-        let told = format!("{short:?}");
-        assert!(told.contains("1 of 2 cells") && told.contains("writev with 64 bytes: 20"), "{told}");
+        let text = format!("{short:?}");
+        assert!(text.contains("1 of 2 cells") && text.contains("writev with 64 bytes: 20"), "{text}");
     }
 }

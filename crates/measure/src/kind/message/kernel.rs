@@ -27,21 +27,21 @@ const SILENCE: Duration = Duration::from_millis(300);
 pub const SINK_ROOM: u32 = 1 << 30;
 /// Bytes of the library's longest header.
 const MOST_HEADER: u64 = 8;
-/// The client looks at how many there are once in so many.
+/// The client checks the number once per this many messages.
 const MARGIN: u64 = 16;
 
 /// Gives a connected socket to the kernel, before anything was sent.
-pub fn attach(test: MessageTest, whose: Side, cell: &Cell, socket: &Socket) -> Result<KernelEnd, EndError> {
-    let (work, comes) = work(test, whose, cell.bytes);
+pub fn attach(test: MessageTest, side: Side, cell: &Cell, socket: &Socket) -> Result<KernelEnd, EndError> {
+    let (work, comes) = work(test, side, cell.bytes);
     Ok(Programs::load(work, comes)?.attach(socket.as_fd())?)
 }
 
 /// What it does with messages of this test, and how long those are that come to it.
-fn work(test: MessageTest, whose: Side, bytes: u64) -> (Work, NonZeroU32) {
+fn work(test: MessageTest, side: Side, bytes: u64) -> (Work, NonZeroU32) {
     // The library's messages have a header of four bytes too, as long as they are short.
     let framed = |body: usize| u32::try_from(body + HEADER_BYTES).unwrap_or(u32::MAX);
     let (body, request) = (positive(framed(bytes as usize)), positive(framed(REQUEST_BYTES)));
-    match (test, whose) {
+    match (test, side) {
         (MessageTest::Oneway, _) => (Work::Sink, body),
         (MessageTest::Pingpong, _) => (Work::Echo { until: None }, body),
         (MessageTest::Post, Side::Client) => (Work::Ask { bytes: request, until: None }, body),
@@ -57,11 +57,11 @@ fn positive(bytes: u32) -> NonZeroU32 {
 pub fn run(
     kernel: KernelEnd,
     end: &mut dyn End,
-    whose: Side,
+    side: Side,
     cell: &Cell,
     task: &Task<'_>,
 ) -> Result<Done, EndError> {
-    let done = match (whose, cell.placement.kernel_server()) {
+    let done = match (side, cell.placement.kernel_server()) {
         (Side::Server, _) => serve(&kernel, task),
         (Side::Client, false) => begin(end, task)?,
         (Side::Client, true) => bounce(&kernel, end, task)?,
@@ -72,12 +72,12 @@ pub fn run(
         let text = format!("the kernel would not send {} packets back", report.refused);
         return Err(EndError::Unexpected(text));
     }
-    let mut told = from_report(&report, done);
+    let mut result = from_report(&report, done);
     if task.plan.test == MessageTest::Oneway {
         // What lies between arrivals is no time of a message.
-        (told.timed, told.times) = (report.messages, Distribution::new(GRAIN));
+        (result.timed, result.times) = (report.messages, Distribution::new(GRAIN));
     }
-    Ok(told)
+    Ok(result)
 }
 
 /// The server in the kernel: until the client has finished, and what it sent is there.
@@ -162,8 +162,8 @@ fn distribution(histogram: &Histogram, report: &EndReport) -> Distribution {
     Distribution { moments, histogram: histogram.clone() }
 }
 
-/// How many messages there may be: the library sends no more than the other end has said it has room
-/// for, and a sink never says so again.
+/// How many messages there may be: the library sends no more than the other end has granted, and a sink
+/// grants only once.
 pub fn room(test: MessageTest, cell: &Cell) -> u64 {
     let sink = test == MessageTest::Oneway && cell.placement.kernel_server();
     match cell.layer {
@@ -193,7 +193,7 @@ pub fn want_of_privilege() -> &'static str {
 
 /// Why the kernel can be no end of such messages; `None` where it can.
 pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u64) -> Option<Reason> {
-    let said = match layer {
+    let reason = match layer {
         Layer::Bare { .. } => return fits(plan, placement, bytes),
         Layer::Library { .. } if plan.test == MessageTest::Post => (
             "the library announces buffers before a post, which no program of the kernel understands",
@@ -205,13 +205,13 @@ pub fn why_not(plan: &MessagePlan, placement: Placement, layer: &Layer, bytes: u
         ),
         Layer::Library { .. } => return None,
     };
-    Some(said.into())
+    Some(reason.into())
 }
 
 fn fits(plan: &MessagePlan, placement: Placement, bytes: u64) -> Option<Reason> {
     let ends = [(Side::Client, placement.kernel_client()), (Side::Server, placement.kernel_server())];
-    let unfit = |&(whose, _): &(Side, bool)| {
-        let (work, comes) = work(plan.test, whose, bytes);
+    let unfit = |&(side, _): &(Side, bool)| {
+        let (work, comes) = work(plan.test, side, bytes);
         work.check(comes.get(), plan.carrier == Carrier::Udp).err()
     };
     let error = ends.iter().filter(|(_, in_kernel)| *in_kernel).find_map(unfit)?;

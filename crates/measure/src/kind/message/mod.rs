@@ -92,7 +92,7 @@ pub fn run(
         .and_then(|()| count_calls(plan, around, &mut steps, &mut p))
         .and_then(|()| remedies::measure(plan, around, &mut steps, &mut p));
     if measured.is_err() && !p.result.cells.is_empty() {
-        // What was finished is kept; of nothing nobody can learn.
+        // Finished cells are kept; an empty result is not.
         steps.keep(&mut p)?;
     }
     judge::conclude(&mut p, steps.planned);

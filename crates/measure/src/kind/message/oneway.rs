@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Ten messages were sent, each of which departed a second after the one before.
+    /// Ten messages, sent at intervals of a second.
     fn served(places: &[Option<u64>], numbered: bool) -> Done {
         let plan = MessagePlan { messages: 10, ..MessagePlan::paper(MessageTest::Oneway, Place::Loopback) };
         let stop = AtomicBool::new(false);

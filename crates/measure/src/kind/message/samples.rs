@@ -4,8 +4,8 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-/// So many are known at a time, the latest: two million messages of which every sixteenth is in the
-/// sample are more than are under way.
+/// The number of latest samples that are kept: two million messages, sampled one in sixteen, are more
+/// than are in flight.
 pub const MOST: usize = 1 << 17;
 /// Of no message.
 const NONE: u64 = u64::MAX;
@@ -15,7 +15,7 @@ pub struct Samples {
     slots: Vec<SampleSlot>,
 }
 
-/// A message of the sample; the next one whose place falls on the slot takes it.
+/// A message of the sample, until a later one takes the slot.
 struct SampleSlot {
     place: AtomicU64,
     departed_ns: AtomicU64,
@@ -27,7 +27,7 @@ impl Samples {
         Self { every, slots: (0..MOST).map(slot).collect() }
     }
 
-    /// Of a test whose client takes the times, which needs no memory for them: nothing may depart.
+    /// For a test with times taken by the client. It needs no memory for them: nothing may depart.
     pub fn none() -> Self {
         Self { every: 1, slots: Vec::new() }
     }
@@ -47,8 +47,7 @@ impl Samples {
         slot.place.store(place, Release);
     }
 
-    /// When that message left; `None` if it is not in the sample, or so many left since that it is
-    /// forgotten.
+    /// When that message was sent; `None` if it is not in the sample, or if a later one has taken its slot.
     #[inline]
     pub fn departed_ns(&self, index: u64) -> Option<u64> {
         let (place, slot) = self.slot(index);

@@ -93,8 +93,8 @@ pub fn make(
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = watched.map(|watched| watched.calls.counts());
-    let place = |whose, cpu, socket, posts| EndThread {
-        whose,
+    let place = |side, cpu, socket, posts| EndThread {
+        side,
         cpu,
         socket,
         posts,
@@ -122,7 +122,7 @@ pub fn make(
         let join = |thread: ScopedJoinHandle<'_, EndResult>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        // That there is no thread is told before what the other end made of it.
+        // A missing thread is reported before its effect on the other end.
         let (a, b) = (a.map(join), b.map(join));
         Ok::<_, MessageError>([a.map_err(MessageError::Thread)?, b.map_err(MessageError::Thread)?])
     })?;
@@ -174,7 +174,7 @@ fn watch(ends: &std::sync::mpsc::Receiver<()>, most: Duration, stop: &AtomicBool
 }
 
 struct EndThread<'a> {
-    whose: Side,
+    side: Side,
     cpu: usize,
     socket: &'a Socket,
     /// The connection for posts, where the layer has that apart.
@@ -193,7 +193,7 @@ fn start<'s, 'e: 's>(
     place: EndThread<'e>,
     ended: Sender<()>,
 ) -> io::Result<ScopedJoinHandle<'s, EndResult>> {
-    let name = place.whose.name().to_owned();
+    let name = place.side.name().to_owned();
     thread::Builder::new().name(name).spawn_scoped(scope, move || {
         let mut leaving = Leaving { place: &place, ended, well: false };
         let outcome = place.run();
@@ -211,21 +211,21 @@ struct Leaving<'a> {
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        let EndThread { meeting, task, socket, posts, whose, .. } = self.place;
+        let EndThread { meeting, task, socket, posts, side, .. } = self.place;
         meeting.failed.store(true, Release);
-        task.finish(*whose);
+        task.finish(*side);
         if !self.well {
             // Only the first one counts.
-            let _ = meeting.broke.set(*whose);
+            let _ = meeting.broke.set(*side);
             posts.iter().chain([socket]).for_each(|socket| socket.cut());
         }
-        // Nobody waits for it where the other one could not even start.
+        // The receiver may be gone if the other end could not even start.
         let _ = self.ended.send(());
     }
 }
 
-fn thread(whose: Side) -> LoadThread {
-    match whose {
+fn thread(side: Side) -> LoadThread {
+    match side {
         Side::Client => LoadThread::Client,
         Side::Server => LoadThread::Server,
     }
@@ -234,16 +234,16 @@ fn thread(whose: Side) -> LoadThread {
 impl EndThread<'_> {
     fn run(&self) -> EndResult {
         cpu::pin(self.cpu)?;
-        let told = |what| {
-            move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.whose, what, source }
+        let failed = |what| {
+            move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.side, what, source }
         };
-        let mut end = self.make().map_err(told("could not be made"))?;
-        let kernel = self.attach().map_err(told("cannot be in the kernel"))?;
-        let takes_frames = driver::takes_frames(self.task.plan.test, self.whose, self.cell);
+        let mut end = self.make().map_err(failed("could not be made"))?;
+        let kernel = self.attach().map_err(failed("cannot be in the kernel"))?;
+        let takes_frames = driver::takes_frames(self.task.plan.test, self.side, self.cell);
         let _taken = takes_frames
-            .then(|| driver::have_taken(self.ground, self.whose))
+            .then(|| driver::have_taken(self.ground, self.side))
             .transpose()
-            .map_err(told("cannot take frames from the driver"))?;
+            .map_err(failed("cannot take frames from the driver"))?;
         if !self.meeting.wait(MADE) {
             return Ok(None);
         }
@@ -251,27 +251,27 @@ impl EndThread<'_> {
             if !self.meeting.wait(METERED) {
                 return Ok(None);
             }
-            let done = kernel::run(kernel, &mut *end, self.whose, self.cell, self.task);
-            return Ok(Some((done.map_err(told("broke off"))?, EndCost::default(), None)));
+            let done = kernel::run(kernel, &mut *end, self.side, self.cell, self.task);
+            return Ok(Some((done.map_err(failed("broke off"))?, EndCost::default(), None)));
         }
         let meter = Meter::start(&*end, self.socket);
-        let followed = self.watched.map(|w| calls::Followed::begin(w.calls, &*end, self.whose));
+        let followed = self.watched.map(|w| calls::Followed::begin(w.calls, &*end, self.side));
         let observed = self.watched.and_then(|w| w.contention).and_then(|c| c.observe(self.cpu));
         if !self.meeting.wait(METERED) {
             return Ok(None);
         }
-        let done = self.work(&mut *end).map_err(told("broke off"))?;
+        let done = self.work(&mut *end).map_err(failed("broke off"))?;
         drop(followed);
-        let contention = observed.and_then(|observed| observed.account(thread(self.whose)));
+        let contention = observed.and_then(|observed| observed.account(thread(self.side)));
         let mut cost = meter.stop();
         cost.cpu_ns = cost.cpu_ns.and_then(|ns| ns.checked_sub(done.waiting_ns));
-        self.task.finish(self.whose);
-        if self.whose == Side::Client {
+        self.task.finish(self.side);
+        if self.side == Side::Client {
             // What lies in its buffer has gone then.
             self.task.await_finished(Side::Server);
         }
         cost.segments = meter.segments();
-        self.close(&mut *end).map_err(told("could not close"))?;
+        self.close(&mut *end).map_err(failed("could not close"))?;
         Ok(Some((done, cost, contention)))
     }
 
@@ -279,19 +279,19 @@ impl EndThread<'_> {
     /// sends one way is not: what is nearest to it is a call of user space.
     fn attach(&self) -> Result<Option<KernelEnd>, EndError> {
         let (test, placement) = (self.task.plan.test, self.cell.placement);
-        let in_kernel = match self.whose {
+        let in_kernel = match self.side {
             Side::Client => placement.kernel_client() && test != MessageTest::Oneway,
             Side::Server => placement.kernel_server(),
         };
         let attach = || match driver::has(&self.cell.layer) {
-            true => driver::attach(self.ground, test, self.whose, self.socket),
-            false => kernel::attach(test, self.whose, self.cell, self.socket),
+            true => driver::attach(self.ground, test, self.side, self.socket),
+            false => kernel::attach(test, self.side, self.cell, self.socket),
         };
         in_kernel.then(attach).transpose()
     }
 
     fn peer_in_kernel(&self) -> bool {
-        match self.whose {
+        match self.side {
             Side::Client => self.cell.placement.kernel_server(),
             Side::Server => {
                 self.cell.placement == Placement::KU && self.task.plan.test != MessageTest::Oneway
@@ -311,22 +311,22 @@ impl EndThread<'_> {
                 MessageLoad { message_bytes: bytes, bulk_bytes: 0, grown: false, into_sink }
             }
         };
-        if self.whose == Side::Client && driver::writes_frames(self.task.plan.test, self.cell) {
+        if self.side == Side::Client && driver::writes_frames(self.task.plan.test, self.cell) {
             return Ok(Box::new(driver::frames(self.ground, self.socket, load)?));
         }
         let posts = self.posts.map(Socket::again).transpose()?;
-        end::make(&self.cell.layer, self.whose, self.socket.again()?, posts, load)
+        end::make(&self.cell.layer, self.side, self.socket.again()?, posts, load)
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {
         let counts = self.cell.placement == Placement::KU;
-        match (self.task.plan.test, self.whose) {
+        match (self.task.plan.test, self.side) {
             (MessageTest::Pingpong, Side::Server) if counts => pingpong::counting_server(end, self.task),
             (MessageTest::Post, Side::Server) if counts => post::counting_server(end, self.task),
             (MessageTest::Oneway, Side::Client) => oneway::client(end, self.task),
             (test @ MessageTest::Oneway, Side::Server) => {
                 let done = oneway::server(end, self.task)?;
-                // Which of them were lost is not known, so neither is which time is whose.
+                // Which messages were lost is unknown, so a time cannot be assigned to a message.
                 let times =
                     if driver::writes_frames(test, self.cell) { Done::nothing().times } else { done.times };
                 Ok(Done { times, ..done })
@@ -344,7 +344,7 @@ impl EndThread<'_> {
             // It understands no close.
             return Ok(());
         }
-        match self.whose {
+        match self.side {
             Side::Client => end.finish(),
             Side::Server => {
                 while end.receive()? > 0 {}

@@ -17,19 +17,19 @@ const DELAYED_NS: Range<u64> = 36_000_000..60_000_000;
 const DELAYED_TWICE_NS: Range<u64> = 72_000_000..120_000_000;
 /// The shortest retransmission time-out (TCP_RTO_MIN, 200 ms).
 const TIMEOUT_NS: u64 = 190_000_000;
-/// A stall is what so many of the messages meet.
+/// A stall affects at least this share of the messages.
 const COMB: f64 = 0.1;
-/// Acknowledgements that were put off, a message: a stalled round trip has one at least.
-const PUT_OFF: f64 = 0.05;
-/// The tail is made of waits for a processor if it is so many times as long as the median,
+/// Delayed ACKs per message: a stalled round trip has at least one.
+const DELAYED_ACKS: f64 = 0.05;
+/// The tail consists of waits for a CPU if it is this many times as long as the median,
 const SPIKE: i64 = 20;
 /// and longer than this.
 const SPIKE_NS: i64 = 500_000;
 
-/// What stalls a cell; `None` where nothing does, or it cannot be told.
+/// What stalls a cell; `None` if nothing does, or if the cause is unknown.
 pub fn stall(test: MessageTest, cell: &MessageCell, shares: Shares) -> Option<Stall> {
     if test != MessageTest::Oneway {
-        if put_off_per_message(cell).is_some_and(|n| n >= PUT_OFF) {
+        if delayed_acks_per_message(cell).is_some_and(|n| n >= DELAYED_ACKS) {
             if share_within(cell.service_times(), DELAYED_TWICE_NS) >= COMB {
                 return Some(Stall::NagleBoth);
             }
@@ -50,12 +50,12 @@ pub fn stall(test: MessageTest, cell: &MessageCell, shares: Shares) -> Option<St
     None
 }
 
-/// Acknowledgements that were put off until their timer ran out, a message.
-pub fn put_off_per_message(cell: &MessageCell) -> Option<f64> {
+/// ACKs that were delayed until their timer expired, per message.
+pub fn delayed_acks_per_message(cell: &MessageCell) -> Option<f64> {
     let counted = cell.trials.iter().map(|t| Some((t.tcp?.delayed_acks, t.messages)));
-    let (put_off, messages) =
+    let (delayed_acks, messages) =
         counted.collect::<Option<Vec<_>>>()?.into_iter().fold((0, 0), |(a, n), (b, m)| (a + b, n + m));
-    (messages > 0).then(|| put_off as f64 / messages as f64)
+    (messages > 0).then(|| delayed_acks as f64 / messages as f64)
 }
 
 fn timeouts(cell: &MessageCell) -> u64 {
@@ -156,7 +156,7 @@ fn nagle(stall: Stall, cell: &MessageCell) -> (String, String, String) {
          delayed ACKs a message with an expired timer",
         100.0 * share_within(cell.service_times(), DELAYED_NS),
         100.0 * share_within(cell.service_times(), DELAYED_TWICE_NS),
-        put_off_per_message(cell).unwrap_or(0.0)
+        delayed_acks_per_message(cell).unwrap_or(0.0)
     );
     (
         cause,
@@ -191,19 +191,19 @@ mod tests {
     const PAIR: ProcessorPair = ProcessorPair { shares: Shares::Cache, client: 1, server: 0 };
 
     #[test]
-    fn stalls_are_told_apart() {
-        let told = |cell: &MessageCell| stall(MessageTest::Pingpong, cell, Shares::Cache);
-        assert_eq!(told(&cell("two", &[(88_000_000, 20)], 40, 0, 0)), Some(Stall::NagleBoth));
-        assert_eq!(told(&cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0)), Some(Stall::NagleOne));
-        // A path of 44 ms has the same times, and no acknowledgement is put off.
-        assert_eq!(told(&cell("two", &[(44_000_000, 20)], 0, 0, 0)), None);
-        assert_eq!(told(&cell("write", &[(20_000, 99), (210_000_000, 1)], 0, 1, 0)), Some(Stall::Timeouts));
+    fn stalls_are_distinguished() {
+        let found = |cell: &MessageCell| stall(MessageTest::Pingpong, cell, Shares::Cache);
+        assert_eq!(found(&cell("two", &[(88_000_000, 20)], 40, 0, 0)), Some(Stall::NagleBoth));
+        assert_eq!(found(&cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0)), Some(Stall::NagleOne));
+        // A path of 44 ms has the same times, without a delayed ACK.
+        assert_eq!(found(&cell("two", &[(44_000_000, 20)], 0, 0, 0)), None);
+        assert_eq!(found(&cell("write", &[(20_000, 99), (210_000_000, 1)], 0, 1, 0)), Some(Stall::Timeouts));
         let spikes = [(20_000, 900), (3_000_000, 100)];
-        assert_eq!(told(&cell("write", &spikes, 0, 0, 150_000_000)), Some(Stall::WakeUps));
-        assert_eq!(told(&cell("write", &spikes, 0, 0, 1_000_000)), None);
+        assert_eq!(found(&cell("write", &spikes, 0, 0, 150_000_000)), Some(Stall::WakeUps));
+        assert_eq!(found(&cell("write", &spikes, 0, 0, 1_000_000)), None);
         let taking_turns = cell("write", &spikes, 0, 0, 150_000_000);
         assert_eq!(stall(MessageTest::Pingpong, &taking_turns, Shares::Same), None);
-        assert_eq!(told(&cell("write", &[(20_000, 1000)], 0, 0, 0)), None);
+        assert_eq!(found(&cell("write", &[(20_000, 1000)], 0, 0, 0)), None);
     }
 
     #[test]

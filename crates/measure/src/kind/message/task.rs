@@ -14,12 +14,12 @@ use super::samples::{MOST, Samples};
 
 /// Resolution of times: a bucket is less than one percent wide.
 pub const GRAIN: u32 = 7;
-/// Closed loop, one way: the clock is read once in so many messages, which costs a small message
+/// Closed loop, one way: the clock is read once per this many messages, which costs a small message
 /// about a nanosecond at either end.
 const EVERY: u64 = 16;
 /// How much longer than its time an end may take before the other one goes on without it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Messages in a row, at the beginning, of which nothing comes back.
+/// Messages in a row, at the beginning, without a reply.
 const MOST_LOST: u64 = 5;
 /// Between two looks at whether it has finished.
 const NAP: Duration = Duration::from_millis(1);
@@ -41,11 +41,11 @@ pub struct Done {
     pub messages: u64,
     /// When the first one left or came, CLOCK_MONOTONIC; `None` before.
     pub first_ns: Option<u64>,
-    /// When the last one did of which the time is known.
+    /// When the last one with a known time did.
     pub last_ns: u64,
     /// Messages until then.
     pub timed: u64,
-    /// Messages of which nothing came back, so that another one was sent (UDP).
+    /// Messages without a reply, so that another one was sent (UDP).
     pub lost: u64,
     /// Whether time was over before there were enough.
     pub cut_short: bool,
@@ -124,7 +124,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// What is to be done after so many, so long after the first.
+    /// What to do after `messages` messages, `elapsed_ns` after the first.
     pub fn next(&self, messages: u64, elapsed_ns: u64) -> Next {
         if messages + 1 >= self.plan.messages && elapsed_ns >= self.plan.least_ns {
             Next::Last
@@ -135,7 +135,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The client is about to send the last of so many.
+    /// The client is about to send the last of `total` messages.
     pub fn announce(&self, total: u64) {
         self.total.store(total, Release);
     }
@@ -184,8 +184,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// How many messages there are for one whose time is taken. With a rate they are as many as can be
-/// under way at once, so that none of them is forgotten while it waits.
+/// One in this many messages is timed. With a rate, the sample has room for all messages that can be in
+/// flight at once, so that none of them is forgotten while it waits.
 fn every(plan: &MessagePlan) -> u64 {
     match plan.rate_per_s {
         Some(rate) => ((rate * plan.most_ns as f64 / 1e9) as u64).div_ceil(MOST as u64).max(1),

@@ -38,7 +38,7 @@ fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {
     Finding { seen, cause, evidence: evidence(variant, s), remedy: remedy.into() }
 }
 
-/// Whether a value differs from another, as far as that can be told.
+/// Whether a value differs significantly from another.
 fn can_tell(value: f64, interval: Option<Estimate>, from: f64) -> bool {
     interval.map_or((value - from).abs() > CHANCE, |interval| !interval.holds(from))
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_take_is_told_with_numbers() {
+    fn the_cost_of_answers_is_reported_with_numbers() {
         let f = of_variant(&variant(0.5, Some(0.02)));
         assert!(f.seen.contains("without a reader take 50.0 % ± 2.0 of the sending rate"), "{}", f.seen);
         assert!(f.cause.contains("10.0 % of it before and 37.0 % at the peak"), "{}", f.cause);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not() {
+    fn an_insignificant_cost_is_reported_as_such() {
         for v in [variant(0.03, Some(0.04)), variant(0.03, None)] {
             assert!(of_variant(&v).seen.contains("nothing significant of the sending rate"));
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_come_back_is_told() {
+    fn missing_answers_are_reported() {
         let mut v = variant(0.5, Some(0.02));
         let summary = v.summary.as_mut().unwrap();
         summary.recovery = 0.9;

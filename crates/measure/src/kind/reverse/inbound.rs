@@ -119,7 +119,7 @@ impl Echo<'_> {
     }
 }
 
-/// Sends so many of a batch; leaves out each that is refused. Returns how many were taken.
+/// Sends `count` messages of a batch, and skips each that is refused. Returns how many were accepted.
 fn send(batch: &mut SendBatch, socket: &UdpSocket, count: usize) -> u64 {
     let (mut from, mut sent) = (0, 0);
     while from < count {
@@ -212,8 +212,8 @@ mod tests {
         }
     }
 
-    /// With so many messages in the rise, about half of them are answered in its middle, each
-    /// once and with a flow of their own.
+    /// With this many messages in the rise, about half of them are answered in its middle, each once
+    /// and with a flow of their own.
     #[test]
     fn an_echo_answers_its_share() {
         let (sender, far) = pair();

@@ -21,7 +21,7 @@ pub struct Checks {
     pub inbound_arrived: u64,
     /// Those that the far device gave up.
     pub inbound_dropped: u64,
-    /// Those that were read, or found the socket full; `None` where nobody reads.
+    /// Messages that were read, or found the socket full; `None` without a reader.
     pub inbound_ended: Option<u64>,
     pub processor: ProcessorShares,
     /// The part of the time in which the sender waited for its processor, before the load in or
@@ -173,13 +173,13 @@ mod tests {
         ] {
             assert_eq!(trial(&bad).level, Level::Degraded, "{bad:?}");
         }
-        // Nobody reads, and nobody planned: nothing to compare with.
+        // No reader and no plan: nothing to compare with.
         let echo = Checks { inbound_planned: None, inbound_ended: None, ..GOOD };
         assert_eq!(trial(&echo).level, Level::Valid);
     }
 
     #[test]
-    fn trials_that_are_missing_are_told() {
+    fn missing_trials_are_reported() {
         assert_eq!(run(&[GOOD], 2).level, Level::Degraded);
         assert_eq!(run(&[], 2).level, Level::Void);
     }

@@ -45,8 +45,8 @@ impl ReverseFacts<'_> {
         windows.take(self.outcome.phases.window_count()).collect()
     }
 
-    /// Where somebody reads, what was read in each window; where nobody does, what the far end
-    /// sent in it, for nobody was there to take the time of its arrival.
+    /// What was read in each window. Without a reader, what the far end sent in it: no program recorded
+    /// when it arrived.
     fn inbound(&self) -> Vec<u64> {
         let ReverseOutcome { phases, inbound, read, .. } = self.outcome;
         let windows = read.as_ref().map(|counts| &counts.windows).or(inbound.windows.as_ref());

@@ -12,15 +12,14 @@ use crate::load::error::FlightError;
 
 /// Room for about 10,000 small messages, where somebody reads.
 const READ_BYTES: i32 = 8 << 20;
-/// The least that the kernel gives, where nobody does: it is full from the first moment on, so
-/// that every message of the trial dies the same death.
+/// The smallest buffer that the kernel grants, for a socket without a reader: it is full from the
+/// beginning, so every message of the trial is dropped at the same place.
 const UNREAD_BYTES: i32 = 4096;
 
 pub struct Sockets {
     /// Sends the load; connected to the far end.
     pub sender: UdpSocket,
-    /// Where the load goes. Held even where nobody reads it: a port that nobody has would
-    /// answer by ICMP.
+    /// Where the load goes. Held even without a reader: a closed port would answer by ICMP.
     _far: UdpSocket,
     /// Where messages come in on this host: a socket of its own, or the sender's.
     pub inbound: UdpSocket,

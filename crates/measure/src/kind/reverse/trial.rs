@@ -52,14 +52,14 @@ pub struct ReverseTask<'a> {
     pub contention: Option<&'a Contention>,
 }
 
-/// What came of a trial, before anything is said about it.
+/// The outcome of a trial, before it is judged.
 pub struct ReverseOutcome {
     pub phases: Phases,
     pub sent: Sent,
     /// Who had the sender's processor.
     pub contention: Option<record::Contention>,
     pub inbound: Inbound,
-    /// What an application of this host read; `None` where nobody reads.
+    /// What an application of this host read; `None` without a reader.
     pub read: Option<WindowCounts>,
     /// Messages that the socket on this host had no room for.
     pub overflowed: u64,

@@ -17,7 +17,7 @@ use crate::load::error::FlightError;
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
-/// A block has at least so many windows: in the first one programs are attached or taken away.
+/// The fewest windows in a block: programs are attached or detached in the first one.
 const BLOCK_WINDOWS: u64 = 3;
 /// It takes some milliseconds.
 const LEAST_BLOCK_NS: u64 = 40_000_000;

@@ -37,7 +37,7 @@ pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
         (values(trials, |t| has(t, tap), value), values(trials, is_control, value))
     };
-    // Of a sender on another host nobody knows how long its calls took.
+    // How long the calls of a sender on another host took is unknown.
     let (tapped, bare) = both(|t| (t.load.send_call.n > 0).then_some(t.load.send_call.mean_ns));
     let send_call_ns = difference(&tapped, &bare)?.into();
     let longer = |r: Estimate| Estimate { value: r.value - 1.0, half_width: r.half_width };

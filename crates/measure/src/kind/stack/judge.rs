@@ -149,7 +149,7 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
     }
 }
 
-/// What baselines and cross-checks say does not make a result VOID, but it must be told.
+/// Findings of baselines and cross-checks do not make a result VOID, but they must be reported.
 fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
     // An alternating trial stalls while programs are attached; its differences are of the blocks between.
     let kinds = [(TrialKind::Control, "baseline"), (TrialKind::Witness, "cross-check")];

@@ -42,8 +42,8 @@ impl Listening {
         self.lanes.get()
     }
 
-    /// What to do on the other host, so that the next trials can be run. The engine is named
-    /// because one that batches would look late here, where nobody knows its batches.
+    /// What to do on the other host, so that the next trials can be run. The engine is named because
+    /// one that batches would look late here, where its batches are unknown.
     pub fn command(&self, plan: &StackPlan, trials: usize) -> String {
         let address = self.listener.local_addr();
         // That of all addresses is none to send to.
@@ -58,8 +58,8 @@ impl Listening {
         )
     }
 
-    /// The next sender with a load of this plan, however long that takes; `None` when the
-    /// user wants an end. Others are told what is wanted.
+    /// The next sender with a load of this plan, however long that takes; `None` when the user wants an
+    /// end. Other senders are refused with the required plan.
     pub fn next(
         &self,
         plan: &StackPlan,
@@ -89,7 +89,7 @@ impl Listening {
             && lanes.contains(&hello.lanes)
     }
 
-    /// Remembers a trial of which there is no result, and why.
+    /// Records a trial without a result, and why.
     pub fn throw_away(&self, why: String) {
         self.thrown_away.borrow_mut().push(why);
     }

@@ -22,7 +22,7 @@ impl Share {
     }
 }
 
-/// The kinds of a run's trials, in the order in which they run: rounds without end, with so many of each kind.
+/// The kinds of a run's trials, in the order in which they run: endless rounds with a number of each kind.
 pub struct Order(Vec<Share>);
 
 impl Order {

@@ -57,7 +57,7 @@ pub struct StackTask<'a> {
     pub files: Files,
 }
 
-/// What came of a trial, before anything is said about it.
+/// The outcome of a trial, before it is judged.
 pub struct StackOutcome {
     /// The trial's number among the messages.
     pub flow: u32,

@@ -125,7 +125,7 @@ fn between(
         // Without an address it has failed, and says why.
         let sent = ready.recv().ok().map(send);
         if stop.load(Relaxed) || !matches!(sent, Some(Ok(_))) {
-            // Nobody comes any more.
+            // No further sender comes.
             gone.store(true, Relaxed);
         }
         let received = receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -153,7 +153,7 @@ fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &
 
 fn make(plan: &TransferPlan, stop: &AtomicBool, tell: &(dyn Fn(TransferEvent) + Sync)) -> Transferred {
     let (input, output) = (io::stdin(), io::stdout());
-    // The data is made up and thrown away: neither is touched.
+    // The data is generated and discarded: neither is touched.
     let standard = Standard { input: input.as_fd(), output: output.as_fd() };
     let live = Live::default();
     transfer::part(plan, Around { standard, live: &live, stop, tell })

@@ -137,9 +137,14 @@ mod tests {
     use super::*;
 
     fn trial(mega: u64, end: TransferEnd, cause: Cause, share: f64) -> SweepTrial {
-        let (said, remedy) = Default::default();
-        let explanation =
-            Explanation { cause, share, said, evidence: Vec::new(), remedy, others: Vec::new() };
+        let explanation = Explanation {
+            cause,
+            share,
+            said: String::new(),
+            evidence: Vec::new(),
+            remedy: String::new(),
+            others: Vec::new(),
+        };
         SweepTrial {
             index: 0,
             bytes: mega * 1_000_000,

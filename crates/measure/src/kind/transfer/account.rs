@@ -41,7 +41,7 @@ impl<'a, T: Timing> Meter<'a, T> {
         self.on.live.restarted(self.started_ns);
     }
 
-    /// One call has moved so many bytes.
+    /// One call has moved `bytes` bytes.
     #[inline]
     pub fn moved(&mut self, bytes: usize) {
         self.calls += 1;

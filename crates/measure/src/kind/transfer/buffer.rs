@@ -32,7 +32,7 @@ impl Buffer {
         &self.storage[self.start..self.start + self.length]
     }
 
-    /// So many bytes from its beginning, which may be [`LONGEST`] more than it is long.
+    /// The first `bytes` bytes, which may be [`LONGEST`] more than its length.
     pub fn first(&self, bytes: usize) -> &[u8] {
         &self.storage[self.start..self.start + bytes]
     }

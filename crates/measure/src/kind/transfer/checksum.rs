@@ -1,10 +1,9 @@
 //! The data's checksum behind the data, and the receiver's answer to it.
 //!
-//! TCP knows no end of the data but the end of the stream, so the checksum is its last 40 bytes:
-//! a sign and the SHA-256 of all before. A receiver holds that many bytes back until it knows
-//! that they are the last. Where both agree it sends the same 40 bytes back; otherwise it cuts
-//! the connection, so that either way both ends know. The classic knows nothing of this: both
-//! ends must be told to do it.
+//! TCP has no end of the data but the end of the stream, so the checksum is its last 40 bytes: a sign
+//! and the SHA-256 of everything before. A receiver holds that many bytes back until it knows that they
+//! are the last. If both agree, it sends the same 40 bytes back; otherwise it cuts the connection, so
+//! that both ends know either way. The classic tool does not do this: both ends need the option.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -91,11 +90,11 @@ fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize
     }
 }
 
-pub(super) fn answered(sent: &Trailer, said: &[u8]) -> Result<Checksum, Broken> {
-    if said == sent {
+pub(super) fn answered(sent: &Trailer, reply: &[u8]) -> Result<Checksum, Broken> {
+    if reply == sent {
         return Ok(checksum(sent, true));
     }
-    Err(Broken::Checksum(match said {
+    Err(Broken::Checksum(match reply {
         [] => {
             "everything went, but the receiver confirmed no checksum: give it --checksum too, else the checksum is in \
              its data"

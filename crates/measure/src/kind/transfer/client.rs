@@ -120,7 +120,7 @@ fn some(plan: &TransferPlan, socket: BorrowedFd<'_>, buffer: &mut [u8], left: u6
     Ok(bytes)
 }
 
-/// What is said of a client that was cut off, or cut its connection itself.
+/// The end of a client that was cut off, or cut its connection itself.
 fn why(service: &Service, broken: Broken) -> TransferEnd {
     use netfathom_model::units::format_duration;
     let why = match &broken {

@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Between two looks once the peer has closed and only an acknowledgement is missing.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Of what a peer says, so much is kept.
-const MOST_SAID: usize = 4096;
+/// The most bytes of a peer's reply that are kept.
+const MOST_REPLY: usize = 4096;
 
-/// A peer whose host is gone says nothing for ever; one that is asked so often is given up after a
+/// A peer on a host that is gone stays silent forever; with probes this often it is given up after a
 /// minute of silence.
 const ASK_EVERY: Duration = Duration::from_secs(15);
 
@@ -40,9 +40,9 @@ pub(super) fn release(socket: BorrowedFd<'_>) -> Result<(), Broken> {
     endpoint::cut_on_close(socket, false).map_err(Broken::Network)
 }
 
-/// Ends the sending half and waits until it is known what became of it; also what the peer
-/// said, of which the beginning is kept. A transfer of a given time waits no longer than `idle` in
-/// all: what the buffers hold by then may take a slow path minutes.
+/// Ends the sending half and waits until its outcome is known. Also returns the beginning of the peer's
+/// reply. A transfer of a given time waits no longer than `idle` in all: a slow path may need minutes
+/// for what the buffers hold by then.
 pub(super) fn end(
     socket: BorrowedFd<'_>,
     idle: Duration,
@@ -50,27 +50,27 @@ pub(super) fn end(
     around: Around<'_>,
 ) -> Result<(TransferEnd, Vec<u8>), Broken> {
     let began = Instant::now();
-    // A peer that has ended its own half before says nothing by it about ours.
-    let mut said = Vec::new();
-    let early = has_ended(socket, &mut said)?;
+    // A peer that has ended its own half before does not confirm ours by it.
+    let mut reply = Vec::new();
+    let early = has_ended(socket, &mut reply)?;
     endpoint::end_sending(socket).map_err(Broken::Network)?;
-    let mut peer = Peer { socket, said, ended: early, moved: Instant::now(), last: (0, 0, 0) };
+    let mut peer = Peer { socket, reply, ended: early, moved: Instant::now(), last: (0, 0, 0) };
     loop {
         if around.stopped() {
             return Err(Broken::Interrupted);
         }
         let info = peer.look()?;
         if info.end_acknowledged && peer.ended && !early {
-            return Ok((TransferEnd::Whole, peer.said));
+            return Ok((TransferEnd::Whole, peer.reply));
         }
         if info.end_acknowledged && (early || peer.moved.elapsed() > idle) {
-            return Ok((TransferEnd::Acknowledged, peer.said));
+            return Ok((TransferEnd::Acknowledged, peer.reply));
         }
         if timed && !info.end_acknowledged && began.elapsed() > idle {
             let unacknowledged_bytes = endpoint::queued_out(socket).map_err(Broken::Network)?;
             return Ok((
                 TransferEnd::CutOff { unacknowledged_bytes: unacknowledged_bytes.into() },
-                peer.said,
+                peer.reply,
             ));
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn end(
 
 struct Peer<'a> {
     socket: BorrowedFd<'a>,
-    said: Vec<u8>,
+    reply: Vec<u8>,
     ended: bool,
     /// When its kernel or its program last did something.
     moved: Instant,
@@ -90,7 +90,7 @@ impl Peer<'_> {
         if self.ended {
             thread::sleep(SHORT);
         } else if readable(self.socket, LOOK)? {
-            self.ended = has_ended(self.socket, &mut self.said)?;
+            self.ended = has_ended(self.socket, &mut self.reply)?;
         }
         let info = tcp_info::read(self.socket).map_err(Broken::Network)?;
         // A program that reads opens the window.
@@ -109,14 +109,13 @@ fn readable(socket: BorrowedFd<'_>, most: Duration) -> Result<bool, Broken> {
     }
 }
 
-/// Whether the peer has ended its half. Of what it says the beginning is kept in `said`, and the
-/// rest thrown away.
-fn has_ended(socket: BorrowedFd<'_>, said: &mut Vec<u8>) -> Result<bool, Broken> {
-    let mut some = [0; MOST_SAID];
+/// Whether the peer has ended its half. The beginning of its reply is kept in `reply`, and the rest is discarded.
+fn has_ended(socket: BorrowedFd<'_>, reply: &mut Vec<u8>) -> Result<bool, Broken> {
+    let mut some = [0; MOST_REPLY];
     while readable(socket, Duration::ZERO)? {
         match endpoint::receive(socket, &mut some) {
             Ok(0) => return Ok(true),
-            Ok(bytes) => said.extend(&some[..bytes.min(MOST_SAID - said.len())]),
+            Ok(bytes) => reply.extend(&some[..bytes.min(MOST_REPLY - reply.len())]),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             // What looked readable was news of data that went without a copy.
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),

@@ -35,7 +35,7 @@ impl<'a> Door<'a> {
         let since = Instant::now();
         loop {
             let end = match self.accept() {
-                Err(TransferError::NobodyCame) => return Ok(None),
+                Err(TransferError::NoSender) => return Ok(None),
                 end => end?,
             };
             if self.is_ours(&end)? {
@@ -73,7 +73,7 @@ impl<'a> Door<'a> {
                     return Ok(End { socket: Arc::new(socket), local, peer: Some(from), granted_bytes });
                 }
                 Err(_) if self.around.stopped() => return Err(TransferError::Interrupted),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(TransferError::NobodyCame),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(TransferError::NoSender),
                 // A sender that was gone before it was its turn is none.
                 Err(e) if endpoint::befell_the_sender(&e) => {}
                 Err(source) => return Err(TransferError::Socket { action: "take a connection", source }),

@@ -41,7 +41,7 @@ pub enum TransferEvent {
     /// A service has as many clients as it may have, or no thread or descriptor for another one.
     TurnedAway {
         turned_away: u64,
-        /// So many may be there at once.
+        /// The most clients at once.
         most_clients: u32,
     },
     Interval(Step),
@@ -97,7 +97,7 @@ pub(super) fn connect(plan: &TransferPlan, around: Around<'_>) -> Result<Vec<End
     let to = first.peer;
     let mut ends = vec![first];
     for _ in 1..plan.streams {
-        // What is the same for all is told once.
+        // An error that all streams share is reported once.
         match to.map(|to| connect_to(plan, to, around.silent())).transpose() {
             Ok(end) => ends.extend(end),
             Err(error) => {

@@ -42,8 +42,8 @@ pub enum TransferError {
     )]
     Directory,
     #[error("no further sender came")]
-    NobodyCame,
-    #[error("ended before anybody came: nothing was transferred")]
+    NoSender,
+    #[error("ended before a sender came: nothing was transferred")]
     Interrupted,
     #[error("cannot take a signal for ending the transfer: {0}")]
     Signals(io::Error),
@@ -106,7 +106,7 @@ pub(super) enum Broken {
     Output(io::Error),
     /// The data is not what the other end has, or it does not say so.
     Checksum(&'static str),
-    /// The other end cut one of several streams: perhaps it is not to take so many.
+    /// The other end cut one of several streams: perhaps it does not accept this many.
     OneOf(u16, io::Error),
 }
 

@@ -16,7 +16,7 @@ pub struct Live {
     lanes: Mutex<Vec<Arc<LiveStream>>>,
     /// Bytes of those that are over.
     past_bytes: AtomicU64,
-    /// Bytes that there are, 0 where nobody knows.
+    /// Bytes to transfer, 0 if unknown.
     pub(super) planned: AtomicU64,
     /// When the first stream began, on the one clock; 0 before.
     started_ns: AtomicU64,
@@ -36,7 +36,7 @@ impl Live {
         past + self.lanes().iter().map(|lane| lane.bytes.load(Relaxed)).sum::<u64>()
     }
 
-    /// Bytes that there are to go; `None` where nobody knows.
+    /// Bytes to transfer; `None` if unknown.
     pub fn planned(&self) -> Option<u64> {
         Some(self.planned.load(Relaxed)).filter(|&bytes| bytes > 0)
     }

@@ -67,7 +67,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Within this the other thread has noticed, unless it was only about to make a call.
 const NOTICE: Duration = Duration::from_millis(5);
 
-/// Where data comes from and goes to that is not made up.
+/// Where data comes from and goes to, unless it is generated.
 #[derive(Clone, Copy, Debug)]
 pub struct Standard<'a> {
     /// Standard input, or what takes its place.

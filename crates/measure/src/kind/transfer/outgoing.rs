@@ -1,4 +1,4 @@
-//! Bytes that go out over TCP: made up, or from standard input.
+//! Bytes that are sent over TCP: generated, or from standard input.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::BorrowedFd;
@@ -43,7 +43,7 @@ impl Turn {
 }
 
 /// Sends the same buffer over and over, by a call that says how much of what is left it took.
-pub(super) fn send_made_up(
+pub(super) fn send_generated(
     plan: &TransferPlan,
     around: Around<'_>,
     (socket, buffer): (BorrowedFd<'_>, &Buffer),
@@ -62,7 +62,7 @@ pub(super) fn send_made_up(
         if around.expired() {
             break;
         }
-        // What is left of a buffer when the time is over, nobody misses.
+        // The rest of a buffer is not needed once the time is over.
         send_unless(|| around.expired(), around, bytes, meter, &mut call)?;
         if turn.ends(bytes.len()) {
             thread::yield_now();

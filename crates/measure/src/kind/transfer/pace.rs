@@ -25,7 +25,7 @@ const CATCH_UP_NS: u64 = 10_000_000;
 pub(super) struct Pace {
     due_ns: u64,
     bits_per_s: u64,
-    /// Whether the last moments are spun: datagrams have nobody else who spaces them.
+    /// Whether the last moments are spun: datagrams have no other pacing.
     exact: bool,
 }
 
@@ -36,7 +36,7 @@ impl Pace {
         Some(Self { due_ns: monotonic_ns(), bits_per_s, exact: plan.protocol == Protocol::Udp })
     }
 
-    /// Waits until so many bytes may go, or it is to end.
+    /// Waits until `bytes` bytes may go, or it is to end.
     pub fn wait(&mut self, bytes: usize, around: Around<'_>) {
         let mut now = monotonic_ns();
         while now < self.due_ns && !around.stopped() && !around.expired() {
@@ -50,7 +50,7 @@ impl Pace {
         match left_ns.checked_sub(OVERSLEEP_NS) {
             Some(ns) if ns > 0 => thread::sleep(Duration::from_nanos(ns.min(LONGEST_NS))),
             _ if self.exact => std::hint::spin_loop(),
-            // Who comes late is made up for by the next one's time.
+            // The next wait compensates for a late end of this one.
             _ => thread::sleep(Duration::from_nanos(left_ns)),
         }
     }

@@ -83,17 +83,17 @@ fn judge(result: &TransferResult) -> Verdict {
 }
 
 fn judge_datagrams(verdict: &mut Verdict, counts: &UdpCounts) {
-    let mut told = |count: u64, text: &str| {
+    let mut lower = |count: u64, text: &str| {
         if count > 0 {
             verdict.lower(Level::Degraded, format!("{count} {text}"));
         }
     };
-    told(counts.dropped, "datagrams found the socket's buffer full and are missing: enlarge it with -b");
-    told(
+    lower(counts.dropped, "datagrams found the socket's buffer full and are missing: enlarge it with -b");
+    lower(
         counts.truncated,
         "datagrams were longer than the buffer and lost their rest: give the sender's -l here too",
     );
-    told(counts.foreign, "datagrams came from another sender than the first, and were left out");
+    lower(counts.foreign, "datagrams came from another sender than the first, and were left out");
 }
 
 fn findings(result: &TransferResult) -> Vec<Finding> {

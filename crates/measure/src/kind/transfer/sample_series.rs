@@ -2,7 +2,7 @@
 
 use netfathom_model::record::TransferSample;
 
-/// No more than so many are kept: an odd number, so that of every second one the last is kept.
+/// The most looks that are kept: an odd number, so that the last one stays when every second one is kept.
 const MOST: usize = 1023;
 /// Between the first looks; a transfer that is over soon has them, too.
 const FIRST_PERIOD_NS: u64 = 1_000_000;

@@ -1,8 +1,8 @@
 //! A receiver that takes sender after sender, several at once, until its user ends it.
 //!
-//! What it needs is bounded whoever comes: a thread and a buffer for each client up to the most
-//! there may be, and the last of the streams that have ended. Who comes beyond is cut off at once,
-//! which costs a call or two and leaves nobody waiting.
+//! Its resources are bounded however many clients come: a thread and a buffer for each client up to the
+//! limit, and the last of the ended streams. A client beyond the limit is cut off at once, which costs
+//! a call or two and blocks no other client.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -24,10 +24,10 @@ use super::{Around, TransferError};
 const MOST_KEPT: usize = 1000;
 /// Before another attempt to take a connection that there is no memory for.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often it is told that senders are turned away: a flood of them is one message.
+/// How often rejected senders are reported: a flood of them is one message.
 const TELL: Duration = Duration::from_secs(1);
 
-/// A client that has ended, as it is told.
+/// A client that has ended, as it is reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The first is 1.
@@ -47,7 +47,7 @@ pub(super) fn serve(
 ) -> Result<TransferResult, TransferError> {
     let house = House::default();
     let listening = ends::listen(plan, around)?;
-    let mut porter = Porter { service, around, house: &house, came: 0, told: None, spare: spare() };
+    let mut porter = Porter { service, around, house: &house, came: 0, reported: None, spare: spare() };
     thread::scope(|scope| {
         while !around.stopped() {
             let next = porter.next(&listening).inspect_err(|_| around.end());
@@ -77,8 +77,8 @@ struct Porter<'a> {
     around: Around<'a>,
     house: &'a House,
     came: u64,
-    /// When it was last told that somebody was turned away.
-    told: Option<Instant>,
+    /// When a rejected sender was last reported.
+    reported: Option<Instant>,
     /// A descriptor to give up where there is no other: then a sender can still be cut off.
     spare: Option<File>,
 }
@@ -119,8 +119,8 @@ impl Porter<'_> {
     fn turn_away(&mut self, end: &End) {
         let _ = endpoint::cut_on_close(end.socket.as_fd(), true);
         let turned_away = self.house.turned_away();
-        if self.told.is_none_or(|told| told.elapsed() >= TELL) {
-            self.told = Some(Instant::now());
+        if self.reported.is_none_or(|reported| reported.elapsed() >= TELL) {
+            self.reported = Some(Instant::now());
             let most_clients = self.service.most_clients;
             self.around.tell(TransferEvent::TurnedAway { turned_away, most_clients });
         }
@@ -166,7 +166,7 @@ impl House {
         counts.served.turned_away
     }
 
-    /// A client has ended: counted before it is told, for whoever hears of it may look.
+    /// A client has ended: it is counted before it is reported, because the observer may look at the counts.
     fn leave(&self, around: Around<'_>, number: u64, client: client::Client) {
         let stream = &client.moved.stream;
         let (bytes, duration_ns, end) = (stream.bytes, stream.duration_ns, stream.end.clone());

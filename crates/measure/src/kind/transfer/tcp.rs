@@ -15,7 +15,7 @@ use super::account::{Meter, state};
 use super::door::Door;
 use super::ends::End;
 use super::incoming::{receive_by, way_in};
-use super::outgoing::{send_input, send_made_up, send_some, way_out};
+use super::outgoing::{send_generated, send_input, send_some, way_out};
 use super::streams::{Moved, Moving, Streams};
 use super::timing::{Timed, Timing, Untimed};
 use super::zero_copy::{ZeroCopy, by_way};
@@ -38,7 +38,7 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
         let mut interrupted = false;
         for number in 0..plan.streams {
             let end = match door.next() {
-                // What has come by then is told.
+                // What has come by then is reported.
                 Err(TransferError::Interrupted) if number > 0 => {
                     interrupted = true;
                     break;
@@ -69,9 +69,9 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
         }
         if let Some(zero_copy) = &mut zero_copy {
             let call = |rest: &[u8]| zero_copy.send(around, socket, rest);
-            send_made_up(plan, around, (socket, &buffer), &mut meter, call)?;
+            send_generated(plan, around, (socket, &buffer), &mut meter, call)?;
         } else if plan.made_up {
-            send_made_up(plan, around, (socket, &buffer), &mut meter, |rest| send_some(socket, rest))?;
+            send_generated(plan, around, (socket, &buffer), &mut meter, |rest| send_some(socket, rest))?;
         } else {
             way = way_out(around);
             send_input(plan, around, socket, buffer.bytes_mut(), &mut meter, &mut way)?;
@@ -82,9 +82,9 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let idle = Duration::from_nanos(plan.idle_ns);
     let closed = sent.and_then(|trailer| {
         zero_copy.as_mut().map_or(Ok(()), |zero_copy| zero_copy.finish(around, socket, idle))?;
-        let (how, said) = closing::end(socket, idle, plan.time_ns.is_some(), around)?;
+        let (how, reply) = closing::end(socket, idle, plan.time_ns.is_some(), around)?;
         stream.closed_ns = Some(meter.elapsed_ns());
-        stream.checksum = trailer.map(|sent| checksum::answered(&sent, &said)).transpose()?;
+        stream.checksum = trailer.map(|sent| checksum::answered(&sent, &reply)).transpose()?;
         Ok(how)
     });
     // What the kernel still had to send is a part of it.

@@ -11,8 +11,8 @@ use netfathom_sys::endpoint;
 
 /// Buckets of a power of two, as a power of two: percentiles are right to 3 %.
 const GRAIN: u32 = 5;
-/// A call of so long may have waited for an acknowledgement that was put off: Linux does so for
-/// 40 ms (TCP_DELACK_MIN), and a busy machine adds to it.
+/// A call of this duration may have waited for a delayed ACK: Linux delays for 40 ms (TCP_DELACK_MIN),
+/// and a busy machine adds to it.
 const DELAYED_NS: std::ops::RangeInclusive<u64> = 30_000_000..=60_000_000;
 /// Then the loop looks again whether it was interrupted.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_took_long_is_told() {
+    fn long_calls_are_counted() {
         let mut timed = Timed::default();
         (0..98).for_each(|_| timed.add_socket(1000));
         [40_000_000, 200_000_000].into_iter().for_each(|ns| timed.add_socket(ns));

@@ -30,13 +30,13 @@ const MORE_MARKS: u32 = 4;
 /// Before a datagram is tried again that the device had no room for; the classic waits 18 ms.
 const NO_ROOM: Duration = Duration::from_millis(1);
 
-/// Sends to a host, which need not be there: nobody confirms what goes.
+/// Sends to a host, which need not exist: UDP confirms nothing.
 pub(super) fn send(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let mut buffer = Buffer::new(plan);
     let mut sender = Sender { around, socket: end.socket.as_fd(), counts: UdpCounts::default() };
     let mut meter = Meter::start(around.live, number, end);
     let sent = if plan.made_up {
-        sender.made_up(plan, buffer.bytes(), &mut meter)
+        sender.send_generated(plan, buffer.bytes(), &mut meter)
     } else {
         sender.input(plan, buffer.bytes_mut(), &mut meter)
     };
@@ -57,7 +57,12 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    fn made_up(&mut self, plan: &TransferPlan, bytes: &[u8], meter: &mut Meter<'_>) -> Result<(), Broken> {
+    fn send_generated(
+        &mut self,
+        plan: &TransferPlan,
+        bytes: &[u8],
+        meter: &mut Meter<'_>,
+    ) -> Result<(), Broken> {
         let mark = &bytes[..MARK_BYTES as usize];
         self.send(mark)?;
         meter.restart();
@@ -153,7 +158,7 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
         return Err(TransferError::Interrupted);
     }
     receiver.counts.dropped = socket::drops(end.socket.as_fd()).map_or(0, u64::from);
-    // The time in which nothing came, or nobody did, is none of the transfer's.
+    // Time without datagrams, or without a sender, does not count for the transfer.
     let ago_ns = match received {
         _ if receiver.peer.is_none() => u64::MAX,
         Ok(TransferEnd::Idle) => plan.idle_ns,

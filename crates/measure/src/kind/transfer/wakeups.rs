@@ -16,9 +16,9 @@ use netfathom_sys::endpoint;
 const ENOUGH: u32 = 128 << 10;
 /// For so long, which is enough at 2 Gbit/s.
 const PATIENCE: Duration = Duration::from_micros(500);
-/// A stream waits for much after so many bytes.
+/// A stream waits for that much after this many bytes,
 const FIRST_AFTER: u64 = 512 << 10;
-/// And after so many times as many as before, where it waited in vain: what that costs stays small.
+/// and, after a wait in vain, after this many times as many as before: its cost stays small.
 const LATER: u64 = 4;
 
 /// How the receiver of a stream is woken.
@@ -41,7 +41,7 @@ impl<'a> Wakeups<'a> {
         Self { socket: may.then_some(socket), seldom: false, drained: false, since: 0, after: FIRST_AFTER }
     }
 
-    /// Makes a call that receives up to so many bytes. It is interrupted where nothing had come.
+    /// Makes a call that receives up to `most` bytes. It is interrupted if nothing had come.
     #[inline]
     pub fn call(&mut self, most: usize, call: impl FnOnce() -> io::Result<usize>) -> io::Result<usize> {
         let Some(socket) = self.socket else { return call() };
@@ -99,7 +99,7 @@ mod tests {
         (sender, listener.accept().unwrap().0)
     }
 
-    /// Receives until so many bytes have come.
+    /// Receives `bytes` bytes.
     fn take(wakeups: &mut Wakeups<'_>, receiver: &TcpStream, mut bytes: usize) {
         let mut buffer = [0; 2 * PIECE];
         while bytes > 0 {

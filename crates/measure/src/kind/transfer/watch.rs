@@ -15,7 +15,7 @@ use netfathom_sys::tcp_info::{self, Congestion};
 use super::live::LiveStream;
 use super::{Around, TransferError};
 
-/// Without a stream there is nothing to look at; it is told when one begins.
+/// Without a stream there is nothing to look at; the start of one wakes the thread.
 const NOTHING_TO_DO: Duration = Duration::from_secs(60);
 /// A stream's lane is there a moment before its clock.
 const SOON_NS: u64 = 100_000;
@@ -54,8 +54,9 @@ impl Watch {
         }
         let ended = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&ended);
-        let watch =
-            move || Watcher { plan, around, told_ns: 0, told_bytes: 0, known: Vec::new() }.run(&until);
+        let watch = move || {
+            Watcher { plan, around, reported_ns: 0, reported_bytes: 0, known: Vec::new() }.run(&until)
+        };
         let thread = Builder::new().name("watch".into()).spawn_scoped(scope, watch);
         let thread = thread.map_err(TransferError::NoThread)?.thread().clone();
         Ok(Some(Self { ended, thread }))
@@ -72,20 +73,20 @@ impl Drop for Watch {
 struct Watcher<'a> {
     plan: &'a TransferPlan,
     around: Around<'a>,
-    /// Until when it was told how far it is, since the first stream began.
-    told_ns: u64,
+    /// Up to when progress was reported, since the first stream began.
+    reported_ns: u64,
     /// What had gone by then, of a service.
-    told_bytes: u64,
-    /// Streams that were told of, or will be.
+    reported_bytes: u64,
+    /// Streams that were reported, or will be.
     known: Vec<Known>,
 }
 
-/// A stream, and what was told of it.
+/// A stream, and its state at the last report.
 struct Known {
     lane: Arc<LiveStream>,
     /// The last look that worked: its socket may be gone.
     last: TransferSample,
-    told: TransferSample,
+    reported: TransferSample,
 }
 
 impl Watcher<'_> {
@@ -101,7 +102,7 @@ impl Watcher<'_> {
         let to_ns = monotonic_ns().saturating_sub(started_ns);
         if started_ns > 0
             && !self.waits_for_a_sender()
-            && to_ns.saturating_sub(self.told_ns) > interval_ns / 10
+            && to_ns.saturating_sub(self.reported_ns) > interval_ns / 10
         {
             self.tell(to_ns);
         }
@@ -138,26 +139,25 @@ impl Watcher<'_> {
         if let Some(interval_ns) = self.plan.interval_ns {
             self.know(lanes);
             let now_ns = monotonic_ns().saturating_sub(started_ns);
-            if now_ns / interval_ns > self.told_ns / interval_ns {
+            if now_ns / interval_ns > self.reported_ns / interval_ns {
                 // As long as it was, which is a little more where this thread had to wait.
                 self.tell(now_ns);
             }
-            due_ns = due_ns.min(started_ns + (self.told_ns / interval_ns + 1) * interval_ns);
+            due_ns = due_ns.min(started_ns + (self.reported_ns / interval_ns + 1) * interval_ns);
         }
         Duration::from_nanos(due_ns.saturating_sub(monotonic_ns()))
     }
 
-    /// A service has any number of streams, and keeps no looks at them: what is told is their sum,
-    /// while there are any.
+    /// A service has any number of streams, and keeps no looks at them: it reports their sum, while there are any.
     fn look_at_service(&mut self, started_ns: u64, is_empty: bool) -> Duration {
         let interval_ns = self.plan.interval_ns.unwrap_or(u64::MAX);
         let now_ns = monotonic_ns().saturating_sub(started_ns);
         let bytes = self.around.live.bytes();
-        if started_ns > 0 && now_ns / interval_ns > self.told_ns / interval_ns {
-            if !is_empty || bytes > self.told_bytes {
+        if started_ns > 0 && now_ns / interval_ns > self.reported_ns / interval_ns {
+            if !is_empty || bytes > self.reported_bytes {
                 self.tell(now_ns);
             }
-            (self.told_ns, self.told_bytes) = (now_ns, bytes);
+            (self.reported_ns, self.reported_bytes) = (now_ns, bytes);
         }
         Duration::from_nanos(interval_ns - now_ns % interval_ns)
     }
@@ -173,15 +173,15 @@ impl Watcher<'_> {
         for lane in lanes {
             if !self.known.iter().any(|known| Arc::ptr_eq(&known.lane, &lane)) {
                 let nothing = TransferSample::default();
-                self.known.push(Known { lane, last: nothing, told: nothing });
+                self.known.push(Known { lane, last: nothing, reported: nothing });
             }
         }
     }
 
-    /// Tells how far each stream came since it was last told.
+    /// Reports how far each stream came since the last report.
     fn tell(&mut self, to_ns: u64) {
-        let from_ns = self.told_ns;
-        self.told_ns = to_ns;
+        let from_ns = self.reported_ns;
+        self.reported_ns = to_ns;
         let mut sum =
             Step { stream: None, from_ns, to_ns, bytes: 0, retransmits: 0, rtt_us: None, cwnd: None };
         let several = self.known.len() > 1;
@@ -193,12 +193,12 @@ impl Watcher<'_> {
             self.around.tell(super::TransferEvent::Interval(step));
         }
         if self.plan.serve.is_some() {
-            sum.bytes = self.around.live.bytes().saturating_sub(self.told_bytes);
+            sum.bytes = self.around.live.bytes().saturating_sub(self.reported_bytes);
         }
         if several || self.plan.serve.is_some() {
             self.around.tell(super::TransferEvent::Interval(sum));
         }
-        // Of those that are over, all was told.
+        // Those that are over have been reported in full.
         self.known.retain(|known| known.lane.socket.strong_count() > 0);
     }
 }
@@ -214,8 +214,8 @@ impl Known {
     }
 
     fn step(&mut self, from_ns: u64, to_ns: u64) -> Step {
-        let (last, before) = (self.last, self.told);
-        self.told = last;
+        let (last, before) = (self.last, self.reported);
+        self.reported = last;
         let of_tcp = last.cwnd > 0;
         Step {
             stream: Some(self.lane.stream),

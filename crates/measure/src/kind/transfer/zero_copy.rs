@@ -1,8 +1,8 @@
-//! Data that is made up goes without a copy (MSG_ZEROCOPY), and how much of any data did.
+//! Sending generated data without a copy (MSG_ZEROCOPY), and counting how much of any data went that way.
 //!
-//! The kernel sends from the pages of the buffer, which is the same for all calls and is never
-//! changed. It tells of each call when it needs the pages no more, and whether it copied them after
-//! all, which is counted here by bytes; what it has not told of in the end is unknown.
+//! The kernel sends from the pages of the buffer, which is the same for all calls and never changes.
+//! For each call, it reports when it no longer needs the pages, and whether it copied them after all.
+//! Copied bytes are counted here; what is not reported in the end is unknown.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub(super) use finding::finding;
 
 /// Calls that may be under way; the kernel has a limit of its own (`net.core.optmem_max`).
 const MOST_CALLS: usize = 1024;
-/// Between two looks at what the kernel tells, so many calls are made: a look is a call too.
+/// Calls between two looks at the kernel's reports: a look is a call too.
 const CALLS_A_LOOK: usize = 16;
 /// How long at once it is waited for the kernel to tell.
 const LOOK: Duration = Duration::from_millis(20);
@@ -37,7 +37,7 @@ pub(super) struct ZeroCopy {
 }
 
 impl ZeroCopy {
-    /// `None` where it is not asked for, or the data is not made up.
+    /// `None` if it is not requested, or if the data is not generated.
     pub fn of(plan: &TransferPlan) -> Option<Self> {
         let sends = plan.zero_copy && plan.made_up && plan.role == Role::Transmit;
         sends.then(|| Self { ledger: Ledger::new(MOST_CALLS), copied_bytes: 0, since_look: 0 })
@@ -92,10 +92,10 @@ impl ZeroCopy {
         Ok(())
     }
 
-    /// Books what the kernel has told.
+    /// Books what the kernel has reported.
     fn take(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Broken> {
         let ledger = &mut self.ledger;
-        // A completion of no call of ours cannot be: nobody else has the socket.
+        // A completion of no call of ours is impossible: no other program has the socket.
         let book = |done| {
             let _ = ledger.complete(done);
         };
@@ -106,7 +106,7 @@ impl ZeroCopy {
     fn look(&mut self, around: Around<'_>, socket: BorrowedFd<'_>, most: Duration) -> Result<usize, Broken> {
         match self.take(socket)? {
             0 => {}
-            told => return Ok(told),
+            completed => return Ok(completed),
         }
         match zero_copy::wait(socket, most) {
             Ok(_) => self.take(socket),
@@ -126,14 +126,14 @@ impl ZeroCopy {
         socket: BorrowedFd<'_>,
         idle: Duration,
     ) -> Result<(), Broken> {
-        let mut told = Instant::now();
+        let mut last_completion = Instant::now();
         while self.ledger.in_flight() > 0 {
             if around.stopped() {
                 return Err(Broken::Interrupted);
             }
             if self.look(around, socket, LOOK)? > 0 {
-                told = Instant::now();
-            } else if told.elapsed() > idle {
+                last_completion = Instant::now();
+            } else if last_completion.elapsed() > idle {
                 // What it tells from now on makes the socket look readable though it is not.
                 return endpoint::set_receive_limit(socket, LOOK).map_err(Broken::Network);
             }
@@ -143,7 +143,7 @@ impl ZeroCopy {
 
     /// What became of the bytes, and whether the kernel still sends from the buffer.
     pub fn counted(&mut self, socket: BorrowedFd<'_>) -> (ZeroCopied, bool) {
-        // The connection may have failed: then nothing more is told.
+        // The connection may have failed: then no further report comes.
         let _ = self.take(socket);
         let ledger = &self.ledger;
         let zero_copied = ZeroCopied {
@@ -155,7 +155,7 @@ impl ZeroCopy {
     }
 }
 
-/// How much of a stream went without a copy of which the kernel tells nothing: by the way it went.
+/// How much of a stream went without a copy, if the kernel reports nothing: by the way it went.
 pub(super) fn by_way(
     plan: &TransferPlan,
     way: Way,

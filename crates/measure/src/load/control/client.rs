@@ -27,7 +27,7 @@ pub struct Session {
 pub struct Peer {
     /// Whether it is lost; a sender that polls it stops within a message.
     pub lost: AtomicBool,
-    /// Messages that it has seen, as it last said.
+    /// Messages that it has seen, by its last report.
     pub delivered: AtomicU64,
     ended: AtomicBool,
 }
@@ -46,10 +46,10 @@ impl Session {
         let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
             .map_err(|source| ControlError::Connect { address: to, source })?;
         let (mut lines, mut writer) = open(stream, to)?;
-        // A sink that refuses at once may have closed already: what it said still counts.
-        let said = writer.say(&FromSender::Hello(hello));
+        // A sink that refuses at once may have closed already: its reply still counts.
+        let written = writer.say(&FromSender::Hello(hello));
         let answer = lines.next(ANSWER_WITHIN, "a welcome");
-        let mut welcome = match (said, answer) {
+        let mut welcome = match (written, answer) {
             (_, Ok(FromSink::Welcome(welcome))) => welcome,
             (_, Ok(FromSink::Refused { why })) => {
                 return Err(ControlError::Refused { peer: to, why: harmless(why) });
@@ -107,15 +107,15 @@ impl Session {
         let Stage::Watched(watcher) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("a session ends after its begin");
         };
-        // Before it is said: the tally may be here at once.
+        // Before the line is sent: the tally may be here at once.
         self.peer.ended.store(true, Relaxed);
-        let said = say(&self.writer, &FromSender::End(sent));
-        if said.is_err() {
+        let written = say(&self.writer, &FromSender::End(sent));
+        if written.is_err() {
             locked(&self.writer).hang_up();
         }
         // Why the watcher lost the sink says more than that nothing can be written to it.
         let heard = watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        heard.and_then(|tally| said.map(|()| tally))
+        heard.and_then(|tally| written.map(|()| tally))
     }
 }
 

@@ -16,8 +16,8 @@ const SHOWN_CHARS: usize = 60;
 /// A read without any time would not even look.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
 
-/// The end of a connection that writes. A line is one write of less than a socket's buffer:
-/// if it does not fit there, nobody has read for long.
+/// The end of a connection that writes. A line is one write of less than a socket's buffer: if it does
+/// not fit there, the peer has not read for long.
 #[derive(Debug)]
 pub(super) struct Writer {
     stream: TcpStream,

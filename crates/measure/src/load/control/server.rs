@@ -39,7 +39,7 @@ struct Link {
 struct Seat(Arc<AtomicU32>);
 
 impl Seat {
-    /// `None` while so many others are served.
+    /// `None` while `most` others are served.
     fn claim(taken: &Arc<AtomicU32>, most: u32) -> Option<Self> {
         let more = |taken| (taken < most).then_some(taken + 1);
         taken.fetch_update(Acquire, Relaxed, more).is_ok().then(|| Self(Arc::clone(taken)))
@@ -64,7 +64,7 @@ impl Link {
     }
 }
 
-/// A sender that has said what is to come.
+/// A sender that has announced its load.
 #[derive(Debug)]
 pub struct Incoming {
     link: Link,
@@ -87,7 +87,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Lets it in, with a flow number that nobody else can know.
+    /// Lets it in, with an unpredictable flow number.
     pub fn welcome(self, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
         let flow = draw_flow()?;
         self.welcome_as(flow, receive, tool)
@@ -101,7 +101,7 @@ impl Incoming {
     }
 }
 
-/// A flow number that nobody else can know.
+/// An unpredictable flow number.
 pub fn draw_flow() -> Result<u32, ControlError> {
     random_u32().map_err(|source| ControlError::Here { action: "read /dev/urandom", source })
 }

@@ -130,7 +130,7 @@ fn one_session_follows_another_with_another_flow() {
 }
 
 #[test]
-fn a_second_sender_is_told_at_once() {
+fn a_second_sender_is_refused_at_once() {
     let listener = listener();
     let to = listener.local_addr();
     thread::scope(|scope| {
@@ -236,7 +236,7 @@ fn a_sender_that_falls_silent_is_noticed() {
 }
 
 #[test]
-fn a_sink_that_is_told_to_stop_stops() {
+fn a_sink_stops_on_request() {
     let listener = listener();
     let to = listener.local_addr();
     let stop = AtomicBool::new(false);
@@ -271,7 +271,7 @@ fn heard(stream: &mut TcpStream) -> String {
 }
 
 #[test]
-fn strangers_get_no_answer_and_keep_nobody_out() {
+fn strangers_get_no_answer_and_block_no_sender() {
     let listener = listener();
     let to = listener.local_addr();
     let long = "x".repeat(1 << 20);
@@ -291,7 +291,7 @@ fn strangers_get_no_answer_and_keep_nobody_out() {
 }
 
 #[test]
-fn another_version_is_told_so() {
+fn another_version_is_refused_with_the_reason() {
     let listener = listener();
     let mut stream = TcpStream::connect(listener.local_addr()).unwrap();
     say(&mut stream, "{\"say\":\"hello\",\"version\":999,\"all\":{\"else\":\"new\"}}\n");
@@ -372,7 +372,7 @@ fn a_sink_that_trickles_has_no_more_time_than_others() {
 }
 
 #[test]
-fn nobody_there_is_said_with_what_to_do() {
+fn a_missing_sink_is_an_error_with_a_remedy() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = Session::open(free, hello()).unwrap_err().to_string();
     assert!(error.contains("start `netfathom load sink` there"), "{error}");

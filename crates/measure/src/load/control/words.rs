@@ -91,7 +91,7 @@ pub struct SendTotals {
 }
 
 impl SendTotals {
-    /// What of it no sender of so many messages can have done, in words.
+    /// Names a count that no sender of `planned` messages can have, if there is one.
     pub fn excess(&self, planned: u64) -> Option<String> {
         let Self { tried, accepted, refused } = *self;
         let counts = [(tried, "tried"), (accepted, "accepted"), (refused, "refused")];
@@ -119,14 +119,14 @@ pub struct Tally {
     pub garbage: u64,
     pub socket_drops: u64,
     pub cpu_ns: u64,
-    /// Packets that came in on the device; `None` where that cannot be told.
+    /// Packets that came in on the device; `None` if unknown.
     pub device_packets: Option<u64>,
-    /// Datagrams that UDP delivered; `None` where that cannot be told.
+    /// Datagrams that UDP delivered; `None` if unknown.
     pub udp_in: Option<u64>,
 }
 
 impl Tally {
-    /// What of it no sink can have counted of so many messages, in words.
+    /// Names a count that no sink of `planned` messages can have, if there is one.
     pub fn excess(&self, planned: u64) -> Option<String> {
         if self.delivered > planned {
             return Some(format!("{} messages delivered of {planned}", self.delivered));
@@ -162,7 +162,7 @@ pub enum Why {
         /// What, and what would be allowed.
         text: String,
     },
-    /// Said by a later version.
+    /// From a later version.
     #[serde(other)]
     Unknown,
 }

@@ -23,7 +23,7 @@ pub struct Gso {
 }
 
 impl Gso {
-    /// Over a connected socket, with so many bytes a message.
+    /// Over a connected socket, with messages of `size` bytes.
     pub fn new(socket: UdpSocket, size: usize) -> io::Result<Self> {
         let most = engine::Engine::Gso.batch().min(MOST_BYTES / size).max(1);
         set_segment_size(&socket, u16::try_from(size).map_err(io::Error::other)?)?;

@@ -16,7 +16,7 @@ pub struct Send {
 }
 
 impl Send {
-    /// Over a connected socket, with so many bytes a message.
+    /// Over a connected socket, with messages of `size` bytes.
     pub fn new(socket: UdpSocket, size: usize) -> Self {
         Self { socket, payload: vec![0; size] }
     }

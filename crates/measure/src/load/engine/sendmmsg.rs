@@ -17,7 +17,7 @@ pub struct Sendmmsg {
 }
 
 impl Sendmmsg {
-    /// Over a connected socket, with so many bytes a message.
+    /// Over a connected socket, with messages of `size` bytes.
     pub fn new(socket: UdpSocket, size: usize) -> Self {
         Self { socket, batch: SendBatch::new(engine::Engine::Sendmmsg.batch(), size) }
     }

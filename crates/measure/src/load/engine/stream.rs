@@ -23,7 +23,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Over a connection, with so many bytes a message.
+    /// Over a connection, with messages of `size` bytes.
     pub fn new(socket: UdpSocket, size: usize, announce: Option<Announce>) -> Self {
         Self { socket, payload: vec![0; size], announce, broken: None }
     }

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Kernel {
     /// The program, which has begun to count the trial's flow.
     pub sink: XdpSink,
-    /// Has the port, so that nobody else takes it.
+    /// Holds the port, so that no other program takes it.
     pub _port: UdpSocket,
 }
 
@@ -28,10 +28,10 @@ impl FarEnd for Kernel {
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
         let (mut ended_ns, mut last) = (None, 0);
         loop {
-            let told = end.told.load(Relaxed);
+            let senders_done = end.senders_done.load(Relaxed);
             let counts = self.sink.counts()?;
             end.received.store(counts.delivered, Relaxed);
-            if told && counts.delivered == last || end.is_over(monotonic_ns(), &mut ended_ns) {
+            if senders_done && counts.delivered == last || end.is_over(monotonic_ns(), &mut ended_ns) {
                 return Ok(read(&counts));
             }
             last = counts.delivered;
@@ -43,7 +43,7 @@ impl FarEnd for Kernel {
 pub fn read(counts: &SinkCounts) -> Read {
     Read {
         delivered: counts.delivered,
-        // So far behind the highest that nobody knows whether it came before, as `Seen` has it.
+        // Too far behind the highest to know whether it came before, as in `SequenceWindow`.
         duplicates: counts.duplicates + counts.too_late,
         reordered: counts.reordered,
         truncated: counts.truncated,

@@ -44,11 +44,11 @@ pub trait Source: Send {
     fn dropped(&self) -> io::Result<u64>;
 }
 
-/// Sends each message back to where it came from, once, as long as it is: never more than
-/// was received, and only to the address whose trial it is.
+/// Sends each message back to its source, once and with its length: never more than was received, and
+/// only to the address of the trial.
 pub struct Echo {
     pub socket: UdpSocket,
-    /// Nobody else is answered.
+    /// The only address that gets answers.
     pub to: IpAddr,
 }
 
@@ -74,12 +74,12 @@ impl FarEnd for Receiver {
         let (cpu_before_ns, slept_before) = (thread_time_ns(), context_switches().voluntary);
         let mut ended_ns = None;
         loop {
-            let told = end.told.load(Relaxed);
+            let senders_done = end.senders_done.load(Relaxed);
             let Self { source, tally, echo } = self;
             let received = source.receive(&mut |datagram| take(tally, echo.as_ref(), &datagram));
             let received = received.map_err(FlightError::Receive)?;
             end.received.store(self.tally.read.delivered, Relaxed);
-            if told && received == 0 || end.is_over(monotonic_ns(), &mut ended_ns) {
+            if senders_done && received == 0 || end.is_over(monotonic_ns(), &mut ended_ns) {
                 break;
             }
         }

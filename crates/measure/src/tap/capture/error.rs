@@ -51,11 +51,11 @@ pub enum CaptureTapError {
     )]
     OutAtLoopback,
     /// The program did not begin to capture.
-    #[error("{} does not capture at {device}: {said}; try it by hand, or leave --tcpdump out", .program.display())]
-    DoesNotBegin { program: PathBuf, device: String, said: String },
+    #[error("{} does not capture at {device}: {output}; try it by hand, or leave --tcpdump out", .program.display())]
+    DoesNotBegin { program: PathBuf, device: String, output: String },
     /// The program ended before its time, or did not end well.
-    #[error("{} ended without its counts: {said}; the trial has no capture", .program.display())]
-    NoCounts { program: PathBuf, said: String },
+    #[error("{} ended without its counts: {output}; the trial has no capture", .program.display())]
+    NoCounts { program: PathBuf, output: String },
     /// The program says that it captured more than is in the file: it does not look whether
     /// its writing succeeds.
     #[error(

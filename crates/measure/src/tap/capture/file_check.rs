@@ -28,7 +28,7 @@ pub(super) fn packets(mut file: &File) -> io::Result<u64> {
     Ok(packets)
 }
 
-/// Whether so many bytes were there.
+/// Fills the buffer. Returns whether that many bytes were there.
 fn read(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(buffer) {
         Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(false),

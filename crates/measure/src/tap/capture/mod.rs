@@ -90,8 +90,8 @@ pub struct Captured {
     /// Packets that the device dropped, as tcpdump says; `None` where it says nothing, which
     /// it does when there are none.
     pub dropped_by_interface: Option<u64>,
-    /// Packets whose time is not that of the capture but an earlier one, since somebody on this
-    /// host asks for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
+    /// Packets with a time before that of the capture, because another program on this host requests
+    /// time stamps of packets (SO_TIMESTAMP); `None` if that is unknown.
     pub stamped_early: Option<u64>,
 }
 

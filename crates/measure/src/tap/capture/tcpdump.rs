@@ -39,7 +39,7 @@ pub(super) struct TcpdumpCapture {
     child: Child,
     /// What it says on standard error, line by line; ends with it.
     lines: Receiver<String>,
-    said: Vec<String>,
+    output: Vec<String>,
     watcher: Option<JoinHandle<()>>,
 }
 
@@ -77,15 +77,15 @@ pub(super) fn begin(
         file,
         child,
         lines,
-        said: Vec::new(),
+        output: Vec::new(),
         watcher: Some(watcher),
     };
     if running.listen_for("listening on", BEGINS_WITHIN).is_none() {
-        let said = running.words();
+        let output = running.words();
         return Err(CaptureTapError::DoesNotBegin {
             program: program.into(),
             device: task.device.into(),
-            said,
+            output,
         });
     }
     Ok(running)
@@ -135,7 +135,7 @@ fn watch(
 ) {
     let mut child = child;
     let stderr: Option<ChildStderr> = child.as_mut().ok().and_then(|child| child.stderr.take());
-    // Nobody is there to take it only after a panic, and then nobody needs it.
+    // The receiver is gone only after a panic, and then it needs nothing.
     let _ = started.send(child);
     let lines = stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).split(b'\n'));
     for line in lines.map_while(Result::ok) {
@@ -162,9 +162,9 @@ pub(super) fn version(program: &Path) -> Result<String, CaptureTapError> {
     }
     let output = child.wait_with_output().map_err(no_program)?;
     // Some versions say it on the one, some on the other.
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    Ok(said.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().next().unwrap_or("tcpdump").replacen(" version", "", 1))
 }
 
 impl TcpdumpCapture {
@@ -224,15 +224,15 @@ impl TcpdumpCapture {
     }
 
     fn counts(&mut self, most: Duration) -> Result<TcpdumpCounts, CaptureTapError> {
-        let from = self.said.len();
+        let from = self.output.len();
         // The last of them that it always says.
         if self.listen_for("dropped by kernel", most).is_none() {
             return Err(self.no_counts());
         }
         // The very last one follows at once, if at all.
         self.listen_for("dropped by interface", Duration::from_millis(20));
-        let said = self.said[from..].join(", ");
-        TcpdumpCounts::parse(&said).ok_or_else(|| self.no_counts())
+        let output = self.output[from..].join(", ");
+        TcpdumpCounts::parse(&output).ok_or_else(|| self.no_counts())
     }
 
     fn listen_for(&mut self, words: &str, most: Duration) -> Option<()> {
@@ -240,7 +240,7 @@ impl TcpdumpCapture {
         loop {
             let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()?;
             let found = line.contains(words);
-            self.said.push(line);
+            self.output.push(line);
             if found {
                 return Some(());
             }
@@ -248,11 +248,11 @@ impl TcpdumpCapture {
     }
 
     fn no_counts(&self) -> CaptureTapError {
-        CaptureTapError::NoCounts { program: self.program.clone(), said: self.words() }
+        CaptureTapError::NoCounts { program: self.program.clone(), output: self.words() }
     }
 
     fn words(&self) -> String {
-        self.said.last().cloned().unwrap_or_else(|| "no output".into())
+        self.output.last().cloned().unwrap_or_else(|| "no output".into())
     }
 
     /// Waits for its end, or makes it.
@@ -290,9 +290,9 @@ pub struct TcpdumpCounts {
 
 impl TcpdumpCounts {
     /// From `12 packets captured, 12 packets received by filter, 0 packets dropped by kernel`.
-    pub fn parse(said: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let count = |what: &str| {
-            let before = said[..said.find(what)?].trim_end();
+            let before = text[..text.find(what)?].trim_end();
             let before = before.strip_suffix("packets").or_else(|| before.strip_suffix("packet"))?;
             before.trim_end().rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
         };

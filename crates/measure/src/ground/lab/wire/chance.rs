@@ -11,9 +11,8 @@ impl Chance {
         Self { random: SplitMix64::new(seed) }
     }
 
-    /// Whether it happens, which it does in so many of a million cases. Each call goes one
-    /// step on, also where it never happens: which packets are lost at a higher loss then
-    /// includes those that are lost at a lower one.
+    /// Whether it happens: in `per_million` of a million cases. Each call advances by one step, even
+    /// with a probability of 0: a packet that is lost at a low rate is then also lost at a higher one.
     #[inline]
     pub(super) fn hits(&mut self, per_million: u32) -> bool {
         // Evenly from 0 to 999,999: the upper half of the product, without a division.

@@ -106,7 +106,7 @@ impl Line {
 }
 
 impl Rate {
-    /// When a packet of so many bytes will have gone out; `None` when there is no room for it.
+    /// When a packet of `bytes` bytes will be fully sent; `None` if there is no room for it.
     fn admit(&mut self, bytes: u64, now_ns: u64) -> Option<u64> {
         let free_at_ns = self.free_at_ns.max(now_ns) + out_ns(bytes, self.bits_per_s);
         if free_at_ns - now_ns > self.queue_ns {
@@ -126,7 +126,7 @@ fn out_ns(bytes: u64, bits_per_s: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A packet of so many bytes on the wire that begins with a number of its own.
+    /// A packet of `bytes` bytes on the wire that begins with its number.
     fn packet(bytes: usize, number: u8) -> Vec<u8> {
         let mut packet = vec![0; HEADER_BYTES + bytes];
         packet[0] = number;

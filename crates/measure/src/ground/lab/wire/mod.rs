@@ -85,7 +85,7 @@ pub(crate) fn packets(wire: &Wire) -> Packets {
 pub(crate) struct Relay {
     counters: [Arc<Counters>; 2],
     threads: Vec<JoinHandle<()>>,
-    /// Closed to end the threads, whose waits notice that.
+    /// Closed to end the threads: their waits notice it.
     run: Option<PipeWriter>,
 }
 
@@ -127,7 +127,7 @@ impl Drop for Relay {
         drop(self.run.take());
         // A thread is never longer away from its wait than a batch takes, as no call of it blocks.
         for thread in self.threads.drain(..) {
-            // It has said so if it panicked, and there is nobody here to tell.
+            // A thread that panicked has reported it, and this has no caller to report to.
             let _ = thread.join();
         }
     }

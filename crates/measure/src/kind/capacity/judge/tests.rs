@@ -1,4 +1,4 @@
-//! Verdicts of rows that were made up.
+//! Verdicts on generated rows.
 
 use netfathom_model::engine::Engine;
 use netfathom_model::path::Tap;
@@ -57,7 +57,7 @@ fn a_sound_row_is_valid() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn the_verdict_names_what_is_missing() {
     assert_eq!(text(vec![good()], 3), "only 1 of 3 searches were finished");
     let late = || search(vec![probe(1000.0, true, false), probe(2e5, true, false)], Some(2e5), None);
     assert!(

@@ -1,4 +1,4 @@
-//! The search on a machine whose truth is known.
+//! The search on a simulated machine with a known capacity.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use super::*;
 struct Machine {
     keeps_up: f64,
     in_time: f64,
-    /// Of so many in a thousand probes others have the processor: they fail.
+    /// Probes per thousand that fail because other tasks hold the CPU.
     disturbed: u64,
     chance: u64,
 }
@@ -19,7 +19,7 @@ impl Machine {
     }
 
     fn probe(&mut self, rate: f64) -> Probe {
-        // Knuth's numbers (MMIX), of which the high bits are the good ones.
+        // Knuth's constants (MMIX); the high bits are the good ones.
         self.chance =
             self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let calm = (self.chance >> 33) % 1000 >= self.disturbed;

@@ -42,9 +42,9 @@ impl Archive {
     }
 
     pub fn check(self) -> Result<(), ProgramError> {
-        let said = version("tar")?;
-        if !said.contains("GNU tar") {
-            let found = said.lines().next().unwrap_or_default().to_owned();
+        let text = version("tar")?;
+        if !text.contains("GNU tar") {
+            let found = text.lines().next().unwrap_or_default().to_owned();
             return Err(ProgramError::OtherTar { found });
         }
         if self == Self::TarGzip { version("gzip").map(drop) } else { Ok(()) }
@@ -61,7 +61,7 @@ pub enum ProgramError {
 }
 
 fn version(program: &'static str) -> Result<String, ProgramError> {
-    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    let said = said.map_err(|source| ProgramError::Missing { program, source })?;
-    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(|source| ProgramError::Missing { program, source })?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

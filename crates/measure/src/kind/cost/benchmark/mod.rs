@@ -1,5 +1,4 @@
-//! Benchmarks with marks for `netfathom cost`: programs whose way through their work can be seen
-//! from outside.
+//! Benchmarks with marks for `netfathom cost`: programs with a progress that can be observed from outside.
 
 pub mod archive;
 pub mod tree;

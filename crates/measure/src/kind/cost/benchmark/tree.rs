@@ -1,5 +1,5 @@
-//! A tree of files like a source tree, for `tar` to read: with files planted in it, the opening of
-//! which is seen from outside (Qian and Wang 2006 planted six into 12,688 entries of about 187 MB).
+//! A tree of files like a source tree, for `tar` to read. Some of the files are planted: their opening
+//! can be observed from outside (Qian and Wang 2006 planted six into 12,688 entries of about 187 MB).
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -51,8 +51,8 @@ impl BurnKind {
             Self::Memory { per_s } => ("memory", format!("{per_s} bytes a second")),
             Self::Calls { per_s } => ("calls", format!("{per_s} calls a second")),
         };
-        let told = || format!("{what}: {:.1} % of the {asked} requested", 100.0 * paced.share());
-        paced.is_behind().then(told)
+        let describe = || format!("{what}: {:.1} % of the {asked} requested", 100.0 * paced.share());
+        paced.is_behind().then(describe)
     }
 
     fn rate(&self) -> Rate {

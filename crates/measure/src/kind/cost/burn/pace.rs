@@ -12,7 +12,7 @@ const LONGEST_BURST_NS: u64 = 15_000_000;
 const REST_NS: u64 = 1_000_000;
 /// So soon it notices that it is to stop.
 const LONGEST_REST_NS: u64 = 100_000_000;
-/// Behind by more than this share, and by more than two periods, is said.
+/// A lag of more than this share, and of more than two periods, is reported.
 const TOLERATED: f64 = 0.02;
 
 #[derive(Clone, Copy)]

@@ -118,7 +118,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn it_stops_when_it_is_told() {
+fn it_stops_on_request() {
     let _alone = alone();
     let stop = AtomicBool::new(true);
     // Without a time of its own: it comes back at all.

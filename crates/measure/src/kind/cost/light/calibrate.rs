@@ -12,7 +12,7 @@ use super::{LightError, Phase, PhaseWork, Sizes, Workplace, workplace};
 const LARGEST: u64 = 1 << 40;
 /// A phase this much shorter than it is to be is long enough to reckon from.
 const LONG_ENOUGH: u64 = 4;
-/// Runs of a size that is long enough, of which the fastest counts: what disturbs can only slow it down.
+/// Runs of a size that is long enough. The fastest counts: a disturbance can only slow a run down.
 const RUNS: usize = 3;
 
 /// Finds sizes with which each of the phases takes about `target_ns`. The machine should be idle.

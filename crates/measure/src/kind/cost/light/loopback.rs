@@ -39,7 +39,7 @@ fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
     Ok(Box::new(Loopback { near, far: Some(far), together }))
 }
 
-/// Two ends of one connection, which nobody else is at.
+/// Two ends of one connection that no other program uses.
 fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let near = TcpStream::connect(listener.local_addr()?)?;

@@ -40,7 +40,7 @@ impl Stream {
         Self { words: vec![1; bytes.next_multiple_of(BLOCK_WORDS * 8) / 8], at: 0 }
     }
 
-    /// Goes on through so many words, and from the beginning again.
+    /// Continues through the next `words` words, and wraps around at the end.
     pub fn go_on(&mut self, mut words: usize) {
         while words > 0 {
             let piece = words.min(self.words.len() - self.at);

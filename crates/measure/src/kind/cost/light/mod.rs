@@ -1,5 +1,5 @@
-//! The light benchmark: a few seconds of work, one resource after the other, so that what another
-//! program takes can be told by what it is.
+//! The light benchmark: a few seconds of work, one resource after the other, to show which resources
+//! another program takes.
 //!
 //! Each phase is a file and a row of [`PHASES`]. Its size is found once, on the idle machine
 //! ([`calibrate`]), and then kept: the same work each time.

@@ -1,10 +1,10 @@
 //! Short sleeps, one after the other.
 //!
-//! Each begins when the one before is over, so that what they overslept adds up, and none makes up
-//! for another. The time of the phase is therefore what was asked for, which nobody can take or
-//! give ([`Phase::constant_ns`]), and what was overslept: the timer's interrupt, the way out of the
-//! processor's idle state, and the wait for the processor. A load may shorten it: a processor that is kept
-//! awake has no way out of an idle state.
+//! Each sleep begins when the previous one is over, so oversleep adds up, and no sleep compensates for
+//! another. The time of the phase is therefore the requested time, which is constant
+//! ([`Phase::constant_ns`]), plus the oversleep: the timer interrupt, the exit from the CPU's idle
+//! state, and the wait for the CPU. A load may shorten the oversleep: a CPU that is kept awake has no
+//! idle state to exit.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};

@@ -86,14 +86,14 @@ impl Command {
                         what: self.what,
                         program: self.program(),
                         status: status.to_string(),
-                        said: output.last_line(),
+                        detail: output.last_line(),
                         remedy,
                     });
                 }
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout)
                     if Instant::now() < deadline && !self.context.stop.load(Relaxed) => {}
-                // The time is up, or the supervisor is gone with an error that is told at its end.
+                // The time is up, or the supervisor is gone; its error is reported at the end.
                 Err(_) => return Ok(()),
             }
         }

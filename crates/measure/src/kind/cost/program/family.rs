@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_secs(10);
 /// How long ended orphans wait to be reaped.
 const REAP: Duration = Duration::from_millis(200);
-/// In so many looks one finds nobody going, unless they do so all the time.
+/// One of this many attempts finds the same members before and after, unless members leave all the time.
 const LOOKS: usize = 20;
 /// Not a permission (EPERM).
 const NOT_OURS: std::io::ErrorKind = std::io::ErrorKind::PermissionDenied;
@@ -28,7 +28,7 @@ pub struct Family {
     word: String,
 }
 
-/// While it is there, a program can be started whose end nobody else reaps.
+/// While it exists, no other thread reaps: the end of a program that is started meanwhile is not lost.
 pub struct Starting {
     known: Known,
     /// Who was adopted before.
@@ -63,7 +63,7 @@ impl Starting {
 }
 
 impl Family {
-    /// The variable of the environment whose value tells families apart.
+    /// The environment variable that identifies a family.
     pub const WORD: &str = kin::WORD;
 
     /// Those of the family who live, the root first, if it does.
@@ -86,7 +86,7 @@ impl Family {
     /// Processor time of all who ever belonged to it, in nanoseconds; `None` if that cannot be known.
     pub fn spent_ns(&self) -> Option<u64> {
         let mut known = Known::now();
-        // Nobody reaps while it is looked: an orphan that ends stays one of them.
+        // No other thread reaps during the look: an orphan that ends stays a member.
         known.reap_orphans();
         let reaped_ns = known.of(&self.word)?.reaped_ns;
         Some(reaped_ns + spent_ns(|| self.all(&mut known).ok())?)
@@ -128,31 +128,31 @@ impl Family {
     /// Sends each member a signal once, those that are born meanwhile too; who is left of those that were sent it.
     fn await_end(&self, signal: i32, limit: Duration) -> Result<Option<u32>, CostError> {
         let deadline = Instant::now() + limit;
-        let (mut told, mut foreign) = (Vec::new(), Vec::new());
-        let mut nobody = false;
+        let (mut signaled, mut foreign) = (Vec::new(), Vec::new());
+        let mut was_empty = false;
         loop {
             let members = self.members()?;
             Known::now().reap_orphans();
-            for &pid in members.iter().filter(|pid| !told.contains(*pid)) {
+            for &pid in members.iter().filter(|pid| !signaled.contains(*pid)) {
                 if send(pid, signal) == Err(NOT_OURS) {
                     foreign.push(pid);
                 }
             }
-            told.extend(members.iter().copied());
-            told.sort_unstable();
-            told.dedup();
+            signaled.extend(members.iter().copied());
+            signaled.sort_unstable();
+            signaled.dedup();
             let Some(&left) = members.iter().find(|pid| !foreign.contains(*pid)) else {
                 if let Some(&pid) = members.first() {
                     return Err(CostError::Foreign { what: self.what, pid });
                 }
-                // Who was forked while it was looked may have been missed.
-                if nobody {
+                // The look may have missed a process that was forked meanwhile.
+                if was_empty {
                     return Ok(None);
                 }
-                nobody = true;
+                was_empty = true;
                 continue;
             };
-            nobody = false;
+            was_empty = false;
             if Instant::now() >= deadline {
                 return Ok(Some(left));
             }

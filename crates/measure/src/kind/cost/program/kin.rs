@@ -1,7 +1,8 @@
-//! Which of the processes that descend from us belong to whom.
+//! Which descendant of this process belongs to which family.
 //!
-//! This process adopts orphans, so who leaves its parent becomes our child. A word in the environment, which
-//! children inherit, tells whose it is; who has cleared its environment belongs to the program under test.
+//! This process adopts orphans: a process that leaves its parent becomes our child. A word in the
+//! environment, which children inherit, names its family. A process that has cleared its environment
+//! belongs to the program under test.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::{io, thread};
 
 use netfathom_sys::process::{self, Environment, Parents};
 
-/// The variable of the environment whose value tells families apart.
+/// The environment variable that identifies a family.
 pub const WORD: &str = "NETFATHOM_FAMILY";
 /// How often it is looked at a program that is just being replaced, and how long between.
 const LOOKS: usize = 100;
@@ -33,7 +34,7 @@ pub struct Kin {
     seen: Vec<u32>,
 }
 
-/// All families, while nobody else starts or reaps.
+/// All families. While it is held, no other thread starts or reaps.
 pub struct Known(MutexGuard<'static, Vec<Kin>>);
 
 impl Kin {
@@ -43,7 +44,7 @@ impl Kin {
 }
 
 impl Known {
-    /// Waits until nobody else starts or reaps.
+    /// Waits until no other thread starts or reaps.
     pub fn now() -> Self {
         Self(KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -94,15 +95,15 @@ impl Known {
         if let Some(kin) = self.0.iter().find(|kin| kin.seen.contains(&child)) {
             return kin.word == word;
         }
-        // One of an own word belongs to somebody who has not told it yet, or is over.
+        // A process with a word of its own belongs to a family that is not registered yet, or is over.
         named.is_none() && adopted.contains(&child) && !process::is_our_fork(child) && {
             let stranger = |kin: &Kin| kin.word == word && kin.strangers && !kin.before.contains(&child);
             self.0.iter().any(stranger)
         }
     }
 
-    /// Reaps orphans that have ended. What they spent is their family's; that of those whose family is not known any
-    /// more is the program's.
+    /// Reaps orphans that have ended. Their CPU time counts for their family, or for the program if the
+    /// family is not known any more.
     pub fn reap_orphans(&mut self) {
         for child in process::children_of_first_thread().unwrap_or_default() {
             if self.0.iter().any(|kin| kin.root == Some(child)) || !process::has_ended(child) {

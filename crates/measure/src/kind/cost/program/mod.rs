@@ -38,7 +38,7 @@ pub struct Context {
     /// What it means if it ends by itself.
     pub when_ended: WhenEnded,
     pub terminal: bool,
-    /// Whether those belong to it of whom nobody knows who started them.
+    /// Whether processes of unknown origin belong to it.
     pub strangers: bool,
     /// The user wants an end: nothing is waited for any more.
     pub stop: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ impl Context {
         Pause { length: self.settle, stop: Arc::clone(&self.stop) }
     }
 
-    /// That of a load: it is not the program under test, of which the user said how it is to be run.
+    /// The context of a load: the user's choices for the program under test do not apply to it.
     pub fn of_load(&self) -> Self {
         Self {
             cpus: Vec::new(),

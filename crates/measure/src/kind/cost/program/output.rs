@@ -33,7 +33,7 @@ impl Output {
         reading.fetch_add(1, Relaxed);
         let read = move || {
             let mut buffer = vec![0; BUFFER_BYTES];
-            // A terminal whose program is gone gives an error (EIO).
+            // A terminal returns an error (EIO) once its program is gone.
             while let Ok(count @ 1..) = from.read(&mut buffer) {
                 bytes.fetch_add(count as u64, Relaxed);
                 let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);

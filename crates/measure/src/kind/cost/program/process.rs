@@ -13,7 +13,7 @@ use super::pause::Pause;
 use super::{Ran, Switch};
 use crate::kind::cost::error::CostError;
 
-/// Until a process that was told to stop has.
+/// The longest wait until a process has stopped.
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -52,8 +52,8 @@ impl Stopped {
 
     fn signal(&self, signal: i32) -> Result<(), CostError> {
         for pid in self.family()? {
-            let told = Process::open(pid).and_then(|process| process.signal(signal));
-            if let Err(source) = told
+            let sent = Process::open(pid).and_then(|process| process.signal(signal));
+            if let Err(source) = sent
                 && pid == self.pid
             {
                 let why = format!("cannot signal it: {source}; is it another user's, or has it ended?");

@@ -36,7 +36,7 @@ pub struct Life {
 
 pub enum ProgramEvent {
     Started,
-    /// By itself; `alone` if it left nobody behind.
+    /// By itself; `alone` if it left no process behind.
     Ended {
         status: process::ExitStatus,
         alone: bool,
@@ -68,7 +68,7 @@ impl Supervisor {
         loop {
             let (started, from_ns) = (Instant::now(), monotonic_ns());
             let root = self.start()?;
-            // Nobody who has left listens.
+            // The receiver may be gone.
             let _ = tell.send(ProgramEvent::Started);
             let ended = self.watch(root, from_ns, tell)?;
             let again =
@@ -117,7 +117,7 @@ impl Supervisor {
         Ok(root)
     }
 
-    /// Waits until it ends or is to end; how it ended, if it did so by itself and left nobody behind.
+    /// Waits until it ends or is to end. Returns how it ended, if it did so by itself and left no process behind.
     fn watch(
         &mut self,
         root: process::Child,
@@ -132,7 +132,7 @@ impl Supervisor {
         if by_itself {
             let ended = family.reap(root)?;
             let left = !family.members()?.is_empty();
-            // Nobody who has left listens.
+            // The receiver may be gone.
             let _ = tell.send(ProgramEvent::Ended { status: ended.status, alone: !left });
             if !left {
                 self.life.times.push((from_ns, monotonic_ns()));

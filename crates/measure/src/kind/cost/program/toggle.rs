@@ -83,12 +83,12 @@ impl Toggle {
     }
 }
 
-/// Runs a command to its end; how it ended, and the last that it said.
+/// Runs a command to its end. Returns its status, and its last line of output.
 fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let start = |source| CostError::Start { what: "the command", program: command.into(), source };
-    // Nobody else reaps what is no child of theirs while this is there.
+    // While this exists, no other thread reaps processes that are not its children.
     let starting = Starting::now();
     let mut child = shell.spawn().map_err(start)?;
     let _family = starting.family("the command", fresh_word(), child.id(), false);
@@ -103,19 +103,19 @@ fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
         process.signal(SIGKILL).map_err(step("end a command"))?;
     }
     let status = child.wait().map_err(step("wait for a command"))?;
-    let said = if waited == Waited::Ended {
+    let detail = if waited == Waited::Ended {
         output.last_line()
     } else {
         format!(": it had not ended after {} s", LONGEST.as_secs())
     };
-    Ok((status, said))
+    Ok((status, detail))
 }
 
 fn run(command: &str) -> Result<(), CostError> {
     match shell(command)? {
         (status, _) if status.success() => Ok(()),
-        (status, said) => {
-            Err(CostError::Toggle { command: command.into(), status: status.to_string(), said })
+        (status, detail) => {
+            Err(CostError::Toggle { command: command.into(), status: status.to_string(), detail })
         }
     }
 }

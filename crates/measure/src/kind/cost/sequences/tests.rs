@@ -26,7 +26,7 @@ fn the_papers_table_gives_its_results() {
     let pcost: f64 = spans.iter().map(|(with, d)| (with - d) / (with + d)).sum();
     assert!((heaviest.pcost.value - pcost).abs() < 1e-12 && (pcost - 0.63157).abs() < 1e-5, "{pcost}");
     assert!((heaviest.ratio.value - 183.0 / 155.0).abs() < 1e-12);
-    // One run of each: what it says beyond chance nobody knows.
+    // With one run of each, significance is unknown.
     assert!(
         of_tcpdump
             .comparisons
@@ -68,8 +68,8 @@ fn units_are_in_names() {
 #[test]
 fn what_is_no_base_sequence_is_refused_with_its_line() {
     let refused = |text: &str, why: &str| {
-        let said = of(text).unwrap_err();
-        assert!(said.contains(why) && said.contains("table.csv") && said.contains("expected"), "{said}");
+        let error = of(text).unwrap_err();
+        assert!(error.contains(why) && error.contains("table.csv") && error.contains("expected"), "{error}");
     };
     refused("", "it is empty");
     refused("c,t0\nbase,1\n", "fewer than two marks");

@@ -1,10 +1,10 @@
-//! How a benchmark is observed: when it came by its observation points (marks), and what its tree of
-//! processes spent. It is not changed for it.
+//! How a benchmark is observed: when it passed its observation points (marks), and what its tree of
+//! processes spent. The benchmark itself is unchanged.
 //!
 //! Three means, which [`BenchmarkWatch::choose`] tries in this order:
 //!
 //! - kernel programs at tracepoints ([`netfathom_bpf::tree`]), which need privilege. The benchmark waits for
-//!   nobody; with marks every system call of the machine takes a little longer.
+//!   nothing; with marks every system call of the machine takes a little longer.
 //! - notification ([`netfathom_sys::notify`]), which needs none. The benchmark waits at every call of a kind that
 //!   can be a mark until a thread of ours has looked at it, and may not gain rights by set-user-ID bits.
 //! - nothing but start and end.
@@ -75,7 +75,7 @@ pub enum WatchError {
 pub struct Reached {
     /// The place of its point among those that were asked for.
     pub index: usize,
-    /// When the call began, by CLOCK_MONOTONIC in nanoseconds; by notification when we were told of it.
+    /// When the call began, by CLOCK_MONOTONIC in nanoseconds; with notification, when the notification arrived.
     pub at_ns: u64,
 }
 
@@ -87,14 +87,14 @@ pub struct Observed {
     pub exec_ns: Option<u64>,
     /// Each time that a mark was reached, in order of time. One open can be several marks.
     pub marks: Vec<Reached>,
-    /// When we were told that its first process had ended, by all means in the same way: its memory is gone, and
-    /// a thread of ours has woken up, which takes microseconds and on a busy machine longer. Two runs can be
-    /// compared by it, as it comes on top of either.
+    /// When the watch learned that its first process had ended, in the same way by all means: its
+    /// memory is gone, and a thread of ours has woken up, which takes microseconds and on a busy
+    /// machine longer. Two runs can be compared by it, as either includes the delay.
     pub ended_ns: u64,
     pub status: ExitStatus,
     pub spent: Spent,
-    /// What may have been marks and could not be told: events without room, paths that could not be read,
-    /// threads beyond those that can be followed.
+    /// Possible marks that could not be identified: events without room, paths that could not be read,
+    /// threads beyond the number that can be followed.
     pub lost: u64,
 }
 
@@ -228,15 +228,15 @@ impl BenchmarkWatch {
             marks,
             ended_ns: ended_ns.ok_or_else(nothing)?,
             status: ended.status,
-            spent: Spent::told_to_a_parent(&ended.usage, first, parent_peak_bytes),
+            spent: Spent::from_usage(&ended.usage, first, parent_peak_bytes),
             lost,
         };
         if let With::Tracepoints(traced) = &mut self.with {
-            let told = traced.tell(&self.points)?;
-            observed.exec_ns = told.exec_ns;
-            observed.marks = told.marks;
-            observed.spent = told.spent;
-            observed.lost = told.lost;
+            let report = traced.tell(&self.points)?;
+            observed.exec_ns = report.exec_ns;
+            observed.marks = report.marks;
+            observed.spent = report.spent;
+            observed.lost = report.lost;
         }
         Ok(observed)
     }

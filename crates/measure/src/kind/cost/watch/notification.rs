@@ -47,14 +47,14 @@ impl Notified {
         let notes = Arc::<Mutex<Notes>>::default();
         let started = Arc::<OnceLock<ExecTime>>::default();
         let (theirs, their_start, points) = (Arc::clone(&notes), Arc::clone(&started), points.clone());
-        let told = move |call: &Call<'_>| {
+        let on_call = move |call: &Call<'_>| {
             // What our own fork does before it becomes the benchmark.
             let since = their_start.get().and_then(ExecTime::at_ns);
             if since.is_some_and(|at_ns| call.at_ns > at_ns) {
                 lock(&theirs).note(call, &points);
             }
         };
-        let notifier = Notifier::of(command, &numbers, told)?;
+        let notifier = Notifier::of(command, &numbers, on_call)?;
         Ok(Self { notes, started, _notifier: notifier })
     }
 

@@ -3,10 +3,10 @@
 use netfathom_bpf::tree;
 use netfathom_sys::process::{RunTimes, Usage};
 
-/// What a tree of processes spent; `None` where nobody knows.
+/// What a tree of processes spent; `None` if unknown.
 ///
-/// By tracepoints it is that of all threads that had ended, from their forks on. Otherwise it is what the
-/// kernel tells a parent: of the first process and of those that were waited for, each by its own parent.
+/// With tracepoints, the sum over all threads that had ended, from their forks on. Otherwise, what the
+/// kernel reports to a parent: for the first process, and for those that their own parents waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// On processors, in nanoseconds.
@@ -31,8 +31,8 @@ pub struct Spent {
     /// The most memory that one of the processes had, in bytes.
     pub peak_rss_bytes: Option<u64>,
     pub threads: Option<u64>,
-    /// Of those, threads whose last moments are not in them, up to a tick of the clock each: nobody reaped
-    /// them, or the kernel did not tell in time.
+    /// Of those, threads without their last moments, up to a clock tick each: no process reaped them,
+    /// or the kernel reported them too late.
     pub early_threads: Option<u64>,
     /// Threads that are not within them: they had not ended, nothing was heard of their end, or there was no room
     /// to follow them.
@@ -62,9 +62,10 @@ impl From<tree::Spent> for Spent {
 }
 
 impl Spent {
-    /// From what a parent is told. `first` are the times of the process's first thread; `parent_peak_bytes` is
-    /// the memory that its parent had, which the kernel counts as the child's.
-    pub(super) fn told_to_a_parent(usage: &Usage, first: Option<RunTimes>, parent_peak_bytes: u64) -> Self {
+    /// From the usage that the kernel reports to a parent. `first` are the times of the process's first
+    /// thread; `parent_peak_bytes` is the memory that its parent had, which the kernel counts as the
+    /// child's.
+    pub(super) fn from_usage(usage: &Usage, first: Option<RunTimes>, parent_peak_bytes: u64) -> Self {
         let ran_ns = usage.user_ns + usage.system_ns;
         // Both are cut to microseconds. If the first thread is all that ran, its wait is all there was.
         let is_all = |first: &RunTimes| first.ran_ns.abs_diff(ran_ns) <= 2_000;

@@ -73,7 +73,7 @@ fn all_means_find_the_same_six_of_twelve_thousand_opens() {
     fs::write(folder.path().join("list"), format!("other/f40\n{}\nother/f11999", names.join("\n"))).unwrap();
     let named = [11_999, 40, 2_000, 9_000, 9_001, 11_998];
     let mut points: Vec<_> = named.iter().map(|n| PathBuf::from(format!("tree/f{n}"))).collect();
-    // Both sides of how a file may be told.
+    // A mark may be a relative or an absolute path.
     points[1] = folder.path().join("tree/f40");
     let points = Points::Opens(points);
     for mut watch in each("marks by all means", &points) {
@@ -104,7 +104,7 @@ fn the_kth_call_of_the_whole_benchmark_is_the_same_by_all_means() {
 }
 
 #[test]
-fn without_privilege_there_are_marks_and_what_is_missing_is_said() {
+fn without_privilege_there_are_marks_and_the_rest_is_reported_missing() {
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
     if let Err(e) = notify::probe() {
@@ -170,7 +170,7 @@ fn a_benchmark_that_does_not_end_is_the_callers() {
 }
 
 #[test]
-fn what_a_parent_is_told_is_no_more_than_it_knows() {
+fn usage_of_a_parent_has_no_more_than_the_kernel_reports() {
     let folder = files([]);
     let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap();
     assert_eq!(left_out, None);
@@ -224,8 +224,8 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
         let mut command = Command::new(std::env::current_exe().unwrap());
         let test = "kind::cost::watch::tests::only_a_benchmark_that_is_armed_has_programs_at_system_calls";
         let output = command.args(["--exact", test]).env(ALONE, "").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
         return;
     }
     let folder = files(["known".into()]);
@@ -250,7 +250,7 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
 }
 
 #[test]
-fn an_end_is_when_we_are_told_by_all_means() {
+fn an_end_is_when_the_watch_learns_of_it_by_all_means() {
     let folder = files(["known".into()]);
     let ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
     let points = Points::Opens(vec!["known".into()]);
@@ -258,10 +258,10 @@ fn an_end_is_when_we_are_told_by_all_means() {
         for armed in [true, false] {
             let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
             thread::sleep(Duration::from_millis(300));
-            // It has ended long ago, but nobody was told.
-            let told_ns = clock::monotonic_ns();
+            // It has ended long ago, but the watch has not looked yet.
+            let asked_ns = clock::monotonic_ns();
             let observed = watch.finish(child).unwrap();
-            assert!(observed.ended_ns >= told_ns, "{} {armed}", watch.means());
+            assert!(observed.ended_ns >= asked_ns, "{} {armed}", watch.means());
         }
     }
 }

@@ -50,14 +50,14 @@ pub fn totals(calls: &[CallTimes]) -> Vec<CallTotal> {
     calls.iter().map(total).collect()
 }
 
-/// Threads of which it is not known what they spent, in all runs.
+/// Threads with unknown usage, in all runs.
 #[derive(Default)]
 pub struct Unknown {
     missing: Occurrences,
     early: Occurrences,
 }
 
-/// So many, in so many runs.
+/// A number of threads, and the runs that had any.
 #[derive(Default)]
 pub struct Occurrences {
     pub count: u64,
@@ -88,23 +88,23 @@ impl Unknown {
     /// In words; nothing if all is known.
     pub fn descriptions(&self) -> Vec<String> {
         let Self { missing, early } = self;
-        let mut told = Vec::new();
+        let mut texts = Vec::new();
         if missing.count > 0 {
-            told.push(format!(
+            texts.push(format!(
                 "what {} threads spent is unknown: {} without what was used and waited for",
                 missing.count,
                 missing.runs()
             ));
         }
         if early.count > 0 {
-            told.push(format!(
+            texts.push(format!(
                 "what {} threads did at their very end is unknown: {} without the CPU time, the wait for a \
                  CPU and the switches",
                 early.count,
                 early.runs()
             ));
         }
-        told
+        texts
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_that_are_in_no_sum_spent_is_told_of_nobody() {
+    fn amounts_are_unknown_while_threads_are_missing() {
         let known = |early, missing| {
             let amounts = amounts_of(&spent(early, missing));
             amounts.into_iter().map(|amount| amount.resource).collect::<Vec<_>>()
@@ -136,15 +136,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said_once() {
+    fn unknown_usage_is_described_once() {
         let mut unknown = Unknown::default();
         unknown.add(&spent(0, 0));
         unknown.add(&Spent::default());
         assert!(unknown.descriptions().is_empty());
         [(0, 3), (5, 2), (4, 0)].iter().for_each(|&(early, missing)| unknown.add(&spent(early, missing)));
-        let told = unknown.descriptions();
-        assert!(told[0].starts_with("what 5 threads spent is unknown: 2 runs"), "{told:?}");
-        assert!(told[1].starts_with("what 4 threads did at their very end is unknown: one run "), "{told:?}");
-        assert_eq!(told.len(), 2);
+        let texts = unknown.descriptions();
+        assert!(texts[0].starts_with("what 5 threads spent is unknown: 2 runs"), "{texts:?}");
+        assert!(
+            texts[1].starts_with("what 4 threads did at their very end is unknown: one run "),
+            "{texts:?}"
+        );
+        assert_eq!(texts.len(), 2);
     }
 }

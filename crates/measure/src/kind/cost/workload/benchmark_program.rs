@@ -26,7 +26,7 @@ use crate::kind::cost::watch::{BenchmarkWatch, Observed};
 
 /// A measurement of seconds may have benchmarks that take longer than it should.
 const LEAST_FIRST: Duration = Duration::from_secs(10);
-/// A run that takes so many times as long as the first one does not end.
+/// A run that takes this many times as long as the first one is taken to be endless.
 const LIMIT_FACTOR: u32 = 50;
 const LEAST_LIMIT: Duration = Duration::from_secs(30);
 /// What is left of a benchmark that has ended, or is to end.
@@ -64,7 +64,7 @@ pub struct Started {
     pub phases: Vec<(String, String)>,
     /// What each of these spans takes on any machine, in nanoseconds.
     pub constants_ns: Vec<u64>,
-    /// Whether its own system calls are told.
+    /// Whether its own system calls are reported.
     pub own: bool,
     pub absent: Vec<String>,
     /// What was not known of what its runs spent.
@@ -87,7 +87,7 @@ struct Ran {
     damaged: u64,
     counters: Vec<Amount>,
     calls: Vec<CallTimes>,
-    said: String,
+    detail: String,
     /// How it came to its end, where that was not by itself.
     waited: Waited,
 }
@@ -132,7 +132,7 @@ impl Started {
             damaged,
             counters: amounts_of_counters(&counters),
             calls,
-            said: output.last_line(),
+            detail: output.last_line(),
             waited,
         })
     }
@@ -208,7 +208,7 @@ impl Started {
                 Some(format!("{name} had not ended after {limit} s and was killed{remedy}"))
             }
             Waited::Ended if !ran.observed.status.success() => {
-                Some(format!("{name} failed ({}){}", ran.observed.status, ran.said))
+                Some(format!("{name} failed ({}){}", ran.observed.status, ran.detail))
             }
             Waited::Ended if ran.damaged > 0 => Some(format!("{name}: {DAMAGED}")),
             _ => None,
@@ -306,8 +306,8 @@ impl Workload for Started {
             (ran.beyond, "marks came after those that its sequence is learned from"),
             (ran.lost, "events that may have been marks were lost"),
         ];
-        let told = what.iter().filter(|(count, _)| *count > 0);
-        self.absent.extend(told.map(|(count, what)| format!("in the first run {count} {what}")));
+        let nonzero = what.iter().filter(|(count, _)| *count > 0);
+        self.absent.extend(nonzero.map(|(count, what)| format!("in the first run {count} {what}")));
         let took = Duration::from_nanos(ran.observed.ended_ns.saturating_sub(ran.observed.started_ns));
         self.limit = self.limit.min((took * LIMIT_FACTOR).max(LEAST_LIMIT));
         Ok(())

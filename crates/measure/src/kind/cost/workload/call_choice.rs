@@ -1,4 +1,4 @@
-//! Observation points of a program that nobody knows: system calls that are characteristic of it.
+//! Observation points of an unknown program: system calls that are characteristic of it.
 //!
 //! Two runs are recorded. A call that both make equally often comes from what the program does, not from chance;
 //! rare ones mark a place better than those that are made all the time. Of them those are taken that divide the
@@ -49,8 +49,8 @@ pub fn choose(
     }
     let tree =
         Tree::attach(&watching).and_then(|mut tree| tree.arm(true).map(|()| tree)).map_err(&refused)?;
-    let told = |error: String| CostError::Benchmark(format!("{asked}: {error}"));
-    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), plan, stop, told));
+    let failed = |error: String| CostError::Benchmark(format!("{asked}: {error}"));
+    let runs = [(); 2].map(|()| record(&tree, command, home.as_deref(), plan, stop, failed));
     let [first, second] = runs;
     let chosen = chosen(&first?.first, &second?.first);
     if chosen.is_empty() {
@@ -69,10 +69,10 @@ fn record(
     home: Option<&Namespace>,
     plan: &CostPlan,
     stop: &AtomicBool,
-    told: impl Fn(String) -> CostError,
+    failed: impl Fn(String) -> CostError,
 ) -> Result<Recorded, CostError> {
     let (cpus, limit) = (&plan.cpu, first_limit(plan.most_ns));
-    tree.reset().map_err(|e| told(e.to_string()))?;
+    tree.reset().map_err(|e| failed(e.to_string()))?;
     let word = fresh_word();
     let start = || -> Result<_, String> {
         if !cpus.is_empty() {
@@ -86,27 +86,27 @@ fn record(
         command.spawn().map_err(|e| e.to_string())
     };
     let starting = Starting::now();
-    // In a thread of its own, whose processors and namespace are nobody else's.
+    // In a thread of its own: its CPUs and its namespace apply to no other thread.
     let child = std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, start);
         Ok::<_, CostError>(started.map_err(step("start a thread"))?.join())
     })?;
-    let child = child.map_err(|_| told("its thread died".into()))?.map_err(&told)?;
+    let child = child.map_err(|_| failed("its thread died".into()))?.map_err(&failed)?;
     let family = starting.family("the benchmark", word.clone(), child.id(), false);
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
     let waited = process.wait(limit, stop).map_err(step("wait for the program"))?;
     family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
     let ended = reap(child).map_err(step("wait for the program"))?;
     if waited == Waited::TimeUp {
-        return Err(told(format!(
+        return Err(failed(format!(
             "the program had not ended after {} s and was killed: it has to end by itself, within --time",
             limit.as_secs()
         )));
     }
     if !ended.status.success() {
-        return Err(told(format!("the program failed ({})", ended.status)));
+        return Err(failed(format!("the program failed ({})", ended.status)));
     }
-    tree.recorded().map_err(|e| told(e.to_string()))
+    tree.recorded().map_err(|e| failed(e.to_string()))
 }
 
 /// The points of the first run that are in both, nearest to even parts of its time.

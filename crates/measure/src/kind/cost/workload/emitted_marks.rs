@@ -13,7 +13,7 @@ use crate::kind::cost::error::CostError;
 use crate::kind::cost::sequence::Reached;
 
 const DRAIN: Duration = Duration::from_millis(20);
-/// If so many came at once it is emptied again without a pause.
+/// If this many came at once, it is emptied again without a pause.
 const MANY: usize = 8192;
 /// Marks of a run that are kept to learn from.
 const MOST_LEARNED: u64 = 100_000;

@@ -183,7 +183,7 @@ impl Maker<'_> {
             let (watch, left_out) = choose(points, self.plan.means.map(means))?;
             return Ok((vec![(None, watch)], left_out.into_iter().collect()));
         };
-        // Nobody observes the benchmark, unless that is what is measured.
+        // The benchmark is unobserved, unless observation is what is measured.
         let mut all = vec![(None, choose(&Points::Ends, Some(Means::Ends))?.0)];
         for &way in ways {
             let watch = match way {

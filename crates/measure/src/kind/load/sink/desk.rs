@@ -1,5 +1,4 @@
-//! Where every datagram that comes to a sink is put to whom it belongs: one of the senders that
-//! are being served, or nobody.
+//! Assigns each datagram that comes to a sink to one of the senders that are being served, or to none.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,7 +27,7 @@ use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
 use crate::load::tally::{Read, Tally};
 
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
-/// Flows that nobody announced, each with its own counts; the rest goes together.
+/// Unannounced flows with their own counts; the rest is counted together.
 const MOST_STRAY_FLOWS: usize = 16;
 /// A stray flow may have any number of messages.
 const ANY_NUMBER: u64 = u64::MAX >> 1;
@@ -104,7 +103,7 @@ impl Desk {
             let cpu_ns = thread_time_ns();
             let mut state = None;
             let received = source.receive(&mut |datagram| {
-                // Taken at the first datagram, so that waiting for one keeps nobody out.
+                // Taken at the first datagram: waiting for one blocks no other thread.
                 state.get_or_insert_with(|| self.state()).take(&datagram);
             });
             received.map_err(FlightError::Receive)?;

@@ -37,14 +37,8 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub fn new(
-        form: Form,
-        layer: &Layer,
-        whose: Side,
-        socket: Socket,
-        load: MessageLoad,
-    ) -> io::Result<Self> {
-        let has = |option| layer.has(option, whose);
+    pub fn new(form: Form, layer: &Layer, side: Side, socket: Socket, load: MessageLoad) -> io::Result<Self> {
+        let has = |option| layer.has(option, side);
         if has(SocketOption::NoDelay) {
             set_no_delay(socket.as_fd())?;
         }

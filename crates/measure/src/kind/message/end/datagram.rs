@@ -13,7 +13,7 @@ use crate::kind::message::error::EndError;
 
 /// Times that an end says it has finished: a full buffer may drop one.
 const GOODBYES: usize = 3;
-/// Nothing came for so many of the socket's time limits: that is silence.
+/// Silence: nothing came for this many of the socket's time limits.
 const SILENCES: usize = 4;
 
 /// Where a body has its message's place among all, if it is long enough.
@@ -29,7 +29,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// Upon a connected socket whose receive calls have a limit.
+    /// On a connected socket with a receive timeout.
     pub fn new(form: Form, socket: UdpSocket, load: MessageLoad) -> Self {
         let message = frame(load.message_bytes);
         Self { socket, form, buffer: vec![0; message.len() + 1], message, sent: 0, silent: false }
@@ -127,7 +127,7 @@ mod tests {
                 server.index()
             };
             let first = came(&mut client);
-            // Two that nobody hears of.
+            // Two that never arrive.
             client.sent += 2;
             assert_eq!([first, came(&mut client)], places, "{bytes}");
         }

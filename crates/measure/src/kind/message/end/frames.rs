@@ -22,7 +22,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Upon the socket in whose name the generator sends.
+    /// The generator sends in the name of `socket`.
     pub fn new(generator: Generator, flow: u32, socket: UdpSocket, load: MessageLoad) -> Self {
         let unsent = |sequence| Header { flow, sequence, intended_ns: 0, sent_ns: 0 };
         let batch = (0..BATCH as u64).map(unsent).collect();

@@ -30,8 +30,8 @@ pub struct Library {
 
 impl Library {
     /// Opens the connection: the other end does the same meanwhile.
-    pub fn new(strategy: Strategy, whose: Side, socket: Socket, load: MessageLoad) -> Result<Self, EndError> {
-        let name = format!("nf-{}", whose.name());
+    pub fn new(strategy: Strategy, side: Side, socket: Socket, load: MessageLoad) -> Result<Self, EndError> {
+        let name = format!("nf-{}", side.name());
         let config = config(strategy, &name, load);
         let connection = match socket {
             Socket::Tcp(stream) => Connection::tcp(stream, &config)?,
@@ -147,7 +147,8 @@ pub fn whole(received: Option<Received>, bytes: usize) -> Result<Vec<u8>, EndErr
     }
 }
 
-/// The threads whose name begins so, once there are that many: they give themselves their names when they first run.
+/// The threads with names that begin with `name`, once there are `least` of them: threads name
+/// themselves when they first run.
 pub fn started(name: &str, least: usize) -> Option<Vec<u32>> {
     for _ in 0..NAMING_LOOKS {
         let found = threads_named(name).ok()?;

@@ -46,7 +46,7 @@ pub trait End: Send {
         None
     }
 
-    /// Whether `receive` told of none because there was silence: the other end may go on.
+    /// Whether `receive` returned 0 because of silence: the other end may continue.
     fn is_silent(&self) -> bool {
         false
     }
@@ -87,7 +87,7 @@ pub fn posts_apart(layer: &Layer, test: MessageTest) -> bool {
 /// another thread.
 pub fn make(
     layer: &Layer,
-    whose: Side,
+    side: Side,
     socket: Socket,
     posts: Option<Socket>,
     load: MessageLoad,
@@ -97,16 +97,16 @@ pub fn make(
             Ok(Box::new(datagram::Datagram::new(*form, socket, load)))
         }
         (Layer::Bare { form: Form::Sendfile, .. }, socket) => {
-            Ok(Box::new(sendfile::Sendfile::new(layer, whose, socket, load)?))
+            Ok(Box::new(sendfile::Sendfile::new(layer, side, socket, load)?))
         }
         (Layer::Bare { form, .. }, socket) => {
-            Ok(Box::new(bare::Bare::new(*form, layer, whose, socket, load)?))
+            Ok(Box::new(bare::Bare::new(*form, layer, side, socket, load)?))
         }
         (Layer::Library { strategy: Strategy::Zccl }, socket) => {
-            Ok(Box::new(zccl::Zccl::new(whose, socket, posts, load)?))
+            Ok(Box::new(zccl::Zccl::new(side, socket, posts, load)?))
         }
         (Layer::Library { strategy }, socket) => {
-            Ok(Box::new(library::Library::new(*strategy, whose, socket, load)?))
+            Ok(Box::new(library::Library::new(*strategy, side, socket, load)?))
         }
     }
 }

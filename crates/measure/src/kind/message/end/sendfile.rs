@@ -26,11 +26,11 @@ pub struct Sendfile {
 }
 
 impl Sendfile {
-    pub fn new(layer: &Layer, whose: Side, socket: Socket, load: MessageLoad) -> io::Result<Self> {
+    pub fn new(layer: &Layer, side: Side, socket: Socket, load: MessageLoad) -> io::Result<Self> {
         let messages = (FILE_BYTES / (HEADER_BYTES + load.message_bytes)).max(1);
         let content = frame(load.message_bytes).repeat(messages);
         Ok(Self {
-            bare: Bare::new(Form::Sendfile, layer, whose, socket.again()?, load)?,
+            bare: Bare::new(Form::Sendfile, layer, side, socket.again()?, load)?,
             socket,
             file: memory_file(&content)?,
             bytes: content.len(),

@@ -50,20 +50,20 @@ pub struct Zccl {
 impl Zccl {
     /// Opens the connections: the other end does the same meanwhile.
     pub fn new(
-        whose: Side,
+        side: Side,
         socket: Socket,
         posts: Option<Socket>,
         load: MessageLoad,
     ) -> Result<Self, EndError> {
         // Short enough to be whole in the names of all threads.
-        let name = match whose {
+        let name = match side {
             Side::Client => "nf-c",
             Side::Server => "nf-s",
         };
         let connection = open(name, socket, load)?;
-        let received = (whose == Side::Client).then(|| handed_over(&connection)).transpose()?;
+        let received = (side == Side::Client).then(|| handed_over(&connection)).transpose()?;
         let posts =
-            posts.map(|socket| Posts::new(whose, name, open(name, socket, load)?, load)).transpose()?;
+            posts.map(|socket| Posts::new(side, name, open(name, socket, load)?, load)).transpose()?;
         Ok(Self {
             connection: connection.into(),
             received,
@@ -82,7 +82,7 @@ fn handed_over(connection: &Connection) -> Result<Receiver<()>, EndError> {
     let (hand_over, received) = channel();
     let receive = move |arrival: Arrival<'_>| {
         if let Arrival::Message { .. } = arrival {
-            // Nobody waits for what comes after the end.
+            // No thread waits for what comes after the end.
             let _ = hand_over.send(());
         }
     };
@@ -169,8 +169,8 @@ struct Posts {
 }
 
 impl Posts {
-    fn new(whose: Side, name: &str, connection: Connection, load: MessageLoad) -> Result<Self, EndError> {
-        let sender = (whose == Side::Server).then(|| sender(name, &connection, load)).transpose()?;
+    fn new(side: Side, name: &str, connection: Connection, load: MessageLoad) -> Result<Self, EndError> {
+        let sender = (side == Side::Server).then(|| sender(name, &connection, load)).transpose()?;
         let bytes = load.bulk_bytes;
         Ok(Self { connection, bytes, place: Some(vec![0; bytes]), sender })
     }

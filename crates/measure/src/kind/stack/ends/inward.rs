@@ -23,10 +23,10 @@ use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
-/// The build, as the sender is told.
+/// The build, as shown to the sender.
 const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
 
-/// A sender that has said what is to come, and the socket for it.
+/// A sender that has announced its load, and the socket for it.
 pub struct Inward {
     incoming: Incoming,
     flow: u32,
@@ -74,16 +74,16 @@ impl Ends for Inward {
         let mean_interval_ns = load.departures.mean_interval_ns(lanes);
         let mut tap = Rebuilt::new(tap, windows, lanes, load.duration_ns, mean_interval_ns);
         let (ended, read) = reading.run(begun, &mut tap)?;
-        let told = ended.sent();
+        let totals = ended.sent();
         // It is of no consequence here if the sender does not wait for this.
         let _ = ended.tally((&read).into());
         if let Some(what) = tap.excess() {
             return Err(lost(ControlError::Implausible { peer, what }).into());
         }
-        let (receive_tap, sent) = tap.finish(told, planned);
+        let (receive_tap, sent) = tap.finish(totals, planned);
         if sent.unsent > 0 && sent.end_ns() < load.duration_ns {
             // One that only fell behind goes on until after the plan's end.
-            let text = format!("it was stopped after {} of {planned} messages", told.tried);
+            let text = format!("it was stopped after {} of {planned} messages", totals.tried);
             return Err(FlightError::SenderLost(text).into());
         }
         let (ways, checks) = (Ways::SOCKETS, Vec::new());
@@ -111,10 +111,10 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Reads from the sender's begin until everything has come that will.
     fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), FlightError> {
-        let [told, gone] = [const { AtomicBool::new(false) }; 2];
+        let [senders_done, gone] = [const { AtomicBool::new(false) }; 2];
         let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
         let end = EndSignal {
-            told: &told,
+            senders_done: &senders_done,
             stop: self.task.stop,
             gone: &gone,
             received: &received,
@@ -127,7 +127,7 @@ impl Reading<'_> {
                 self.read(tap, &end)
             })?;
             let talked = self.talk(begun, &received);
-            told.store(true, Relaxed);
+            senders_done.store(true, Relaxed);
             end_receiving(self.socket);
             let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")))?;
             Ok((talked.map_err(lost)?, read))

@@ -18,7 +18,7 @@ use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
-/// A sink that has said welcome, and the sockets to send to it.
+/// A sink that has accepted, and the sockets to send to it.
 pub struct Outward {
     session: Session,
     senders: Vec<UdpSocket>,
@@ -62,7 +62,7 @@ impl Ends for Outward {
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
         let welcome = self.session.welcome().clone();
-        // The tap needs the windows before the sink is told of them.
+        // The tap needs the windows before the sink does.
         let windows = load.windows(monotonic_ns() + AGREEMENT_NS);
         let (send_taps, receive_tap) = make(windows, &self.senders)?;
         let senders = engines(task, &self.senders, send_taps)?;

@@ -29,12 +29,12 @@ pub struct Rebuilt<R> {
 
 struct Lane {
     sent: Sent,
-    /// The message before, of which it is not known yet when the next one was due.
+    /// The previous message, until it is known when the next one was due.
     last: Option<Header>,
 }
 
 impl<R> Rebuilt<R> {
-    /// Of so many senders of a load of that duration; of a plan that leaves the intervals to chance, their mean.
+    /// For `lanes` senders of a load of that duration; for a plan with random intervals, their mean.
     pub fn new(
         tap: R,
         windows: Windows,
@@ -57,8 +57,8 @@ impl<R> Rebuilt<R> {
         ))
     }
 
-    /// The tap, and what was sent: counts as the senders told them, times as the messages did.
-    pub fn finish(self, told: SendTotals, planned: u64) -> (R, Sent) {
+    /// The tap, and what was sent: counts from the senders' reports, times from the messages.
+    pub fn finish(self, totals: SendTotals, planned: u64) -> (R, Sent) {
         let lanes = self.lanes.into_iter().map(|mut lane| {
             if let Some(last) = lane.last {
                 lane.sent.departed(&[last], None);
@@ -66,11 +66,11 @@ impl<R> Rebuilt<R> {
             lane.sent
         });
         let mut sent = Sent::merged(lanes, self.windows);
-        sent.accepted = told.accepted;
-        sent.unsent = planned.saturating_sub(told.tried);
-        if told.refused > 0 {
-            // Why is not told.
-            sent.refused.insert(0, told.refused);
+        sent.accepted = totals.accepted;
+        sent.unsent = planned.saturating_sub(totals.tried);
+        if totals.refused > 0 {
+            // The reason is not reported.
+            sent.refused.insert(0, totals.refused);
         }
         (self.tap, sent)
     }
@@ -135,11 +135,11 @@ mod tests {
         Header { flow: 5, sequence, intended_ns, sent_ns: intended_ns + lag_ns }
     }
 
-    fn rebuilt(lanes: u32, messages: &[Header], told: SendTotals, planned: u64) -> Sent {
+    fn rebuilt(lanes: u32, messages: &[Header], totals: SendTotals, planned: u64) -> Sent {
         let windows = Windows { start_ns: START_NS, shift: Windows::shift_for(1_000_000) };
         let mut rebuilt = Rebuilt::new((), windows, lanes, 1_000_000, None);
         messages.iter().for_each(|m| rebuilt.delivered(m, 7));
-        rebuilt.finish(told, planned).1
+        rebuilt.finish(totals, planned).1
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_message_of_the_load_can_have_are_left_out_and_told() {
+    fn times_that_no_message_of_the_load_can_have_are_left_out_and_counted() {
         let windows = Windows { start_ns: START_NS, shift: Windows::shift_for(1_000_000) };
         let mut rebuilt = Rebuilt::new((), windows, 1, 1_000_000, None);
         rebuilt.delivered(&message(0, 100), 7);

@@ -6,15 +6,14 @@ use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 use super::queue::{QueueState, standing, unread, waiting};
 use super::text::percent;
 
-/// From so long on, nothing moving is an acknowledgement that was put off, not a round trip:
-/// Linux puts off for 40 ms (TCP_DELACK_MIN), others for up to 200 ms; less would be a busy
-/// machine.
-const PUT_OFF_NS: std::ops::RangeInclusive<u64> = 30_000_000..=260_000_000;
-/// About how long, where only calls can tell.
-const PUT_OFF_CALL_NS: u64 = 40_000_000;
+/// A pause of this length is a delayed ACK, not a round trip: Linux delays for 40 ms (TCP_DELACK_MIN),
+/// other systems for up to 200 ms. A shorter pause may come from a busy machine.
+const DELAYED_ACK_NS: std::ops::RangeInclusive<u64> = 30_000_000..=260_000_000;
+/// A typical delay, for estimates from calls alone.
+const DELAYED_ACK_CALL_NS: u64 = 40_000_000;
 /// Looks this far apart see too little of 40 ms.
 const FAR_APART_NS: u64 = 10_000_000;
-/// A shorter wait is none that is worth so many round trips.
+/// A wait must exceed this many round trips.
 const ROUND_TRIPS: u64 = 3;
 /// What comes in a round trip is the window, less what the kernel keeps back.
 const FILLS_WINDOW: f64 = 0.6;
@@ -35,8 +34,8 @@ pub(super) struct Facts {
     pub empty: f64,
     /// All that was in the queue was under way.
     pub all_sent: f64,
-    /// Of that, the time in which nothing moved as long as an acknowledgement is put off.
-    pub put_off: f64,
+    /// Of that, the time in which nothing moved for as long as an ACK is delayed.
+    pub delayed_ack: f64,
     /// Less than a segment was held back while another was under way, and the program gave nothing
     /// more until it went.
     pub held: f64,
@@ -152,9 +151,9 @@ impl Facts {
             })
             .collect();
         let held = if self.sees_pieces(plan) { waiting(looks, &states) } else { Vec::new() };
-        let put_off_ns = u64::from(self.min_rtt_us) * 1000 * ROUND_TRIPS;
+        let delayed_ack_ns = u64::from(self.min_rtt_us) * 1000 * ROUND_TRIPS;
         let stands = standing(looks, &states);
-        let least_ns = (*PUT_OFF_NS.start()).max(u64::from(self.min_rtt_us) * 1000);
+        let least_ns = (*DELAYED_ACK_NS.start()).max(u64::from(self.min_rtt_us) * 1000);
         let unread = unread(looks, plan.buffer_bytes.max(mss.into()), least_ns);
         let filled = looks.iter().map(|look| look.queued_bytes).max().unwrap_or(0);
         for at in 1..looks.len() {
@@ -174,8 +173,8 @@ impl Facts {
                 }
                 QueueState::AllSent => {
                     self.all_sent += share;
-                    if PUT_OFF_NS.contains(&stands[at]) && stands[at] > put_off_ns {
-                        self.put_off += share;
+                    if DELAYED_ACK_NS.contains(&stands[at]) && stands[at] > delayed_ack_ns {
+                        self.delayed_ack += share;
                     }
                 }
                 // The kernel's own buffers grow; one of a fixed size is what there is.
@@ -188,7 +187,7 @@ impl Facts {
             }
         }
         if self.far_apart() {
-            self.put_off_by_calls(stream);
+            self.delayed_ack_by_calls(stream);
         }
         // A program that waits for the socket waits for its buffer, whatever lies in it.
         self.held = self.held.min(self.standard);
@@ -201,7 +200,7 @@ impl Facts {
         self.window_closed + self.unread
     }
 
-    /// Whether looks are too far apart to see an acknowledgement that is put off.
+    /// Whether looks are too far apart to see a delayed ACK.
     pub fn far_apart(&self) -> bool {
         self.period_ns >= FAR_APART_NS
     }
@@ -211,12 +210,12 @@ impl Facts {
         !plan.no_delay && self.period_ns * 2 <= u64::from(self.rtt_us) * 1000
     }
 
-    /// How much of the time acknowledgements were put off, as calls tell.
-    fn put_off_by_calls(&mut self, stream: &TransferStream) {
+    /// The share of the time with delayed ACKs, estimated from the durations of calls.
+    fn delayed_ack_by_calls(&mut self, stream: &TransferStream) {
         let calls = stream.calls_took.unwrap_or_default().delayed_calls;
-        let far = u64::from(self.min_rtt_us) * 1000 * ROUND_TRIPS >= PUT_OFF_CALL_NS;
-        let ns = if far { 0 } else { calls.saturating_mul(PUT_OFF_CALL_NS) };
-        self.put_off = (ns as f64 / stream.duration_ns.max(1) as f64).min(self.all_sent);
+        let far = u64::from(self.min_rtt_us) * 1000 * ROUND_TRIPS >= DELAYED_ACK_CALL_NS;
+        let ns = if far { 0 } else { calls.saturating_mul(DELAYED_ACK_CALL_NS) };
+        self.delayed_ack = (ns as f64 / stream.duration_ns.max(1) as f64).min(self.all_sent);
     }
 
     fn share_where(

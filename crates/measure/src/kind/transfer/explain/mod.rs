@@ -29,9 +29,9 @@ const LEAST_LOOKS: usize = 16;
 const LEAST_SHARE: f64 = 0.1;
 /// What takes this much of what the largest cause takes may be behind it.
 const PART_OF_LARGEST: f64 = 0.25;
-/// What took less is not told.
-const TOLD_SHARE: f64 = 0.02;
-/// Of a program that takes so much in a second no other is slow: 2 Gbit/s.
+/// Smaller shares are not reported.
+const REPORTED_SHARE: f64 = 0.02;
+/// A program that takes this much in a second is not slow: 2 Gbit/s.
 const FAST_BYTES_PER_S: f64 = 250e6;
 
 /// A call takes as long as moving so much: 1.5 µs a call and 0.43 µs a KiB were seen with TCP over loopback (Linux 6.18).
@@ -43,7 +43,7 @@ const LARGE_BYTES: u64 = 64 << 10;
 struct Reason {
     cause: Cause,
     share: f64,
-    said: String,
+    text: String,
     evidence: Vec<String>,
     remedy: String,
 }
@@ -103,11 +103,11 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         text::bytes(plan.buffer_bytes),
         print::time(ran_ns)
     ));
-    let (cause, said, remedy) = if plan.buffer_bytes <= SMALL_BYTES {
-        let said = format!("the CPU of this end is the limit, and most of its time goes to {calls} as such");
-        (small, said, format!("larger {calls}: -l 64k"))
+    let (cause, text, remedy) = if plan.buffer_bytes <= SMALL_BYTES {
+        let text = format!("the CPU of this end is the limit, and most of its time goes to {calls} as such");
+        (small, text, format!("larger {calls}: -l 64k"))
     } else {
-        let said = "no fault found: the CPU of this end is the limit".to_owned();
+        let text = "no fault found: the CPU of this end is the limit".to_owned();
         let less = [
             (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),
             (!plan.zero_copy && !plan.discard).then(|| otherwise.to_owned()),
@@ -117,18 +117,18 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
             [] => "nothing here: a faster CPU".into(),
             _ => format!("less CPU time: {}", less.join(" or ")),
         };
-        (Cause::Processor, said, remedy)
+        (Cause::Processor, text, remedy)
     };
     let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
     let is_beside_others = waited_ns as f64 >= LEAST_SHARE * stream.duration_ns as f64;
     let others = if is_beside_others { "stop other work on the CPUs of this end; " } else { "" };
-    Reason { cause, share, said, evidence, remedy: format!("{others}{remedy}") }
+    Reason { cause, share, text, evidence, remedy: format!("{others}{remedy}") }
 }
 
 /// A socket buffer that the user has set comes before CPUs that are the limit with it, unless it takes far less: each of
 /// its waits takes CPU time too.
 fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
-    // Equals stay in their order: the first of them is told.
+    // Equals stay in their order: the first of them is reported.
     reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
     let largest = reasons.first().map_or(0.0, |first| first.share.min(1.0));
     let is_theirs = |r: &Reason| {
@@ -147,11 +147,11 @@ fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
         return nothing_seen();
     }
     let chosen = reasons.remove(0);
-    let others = reasons.iter().filter(|r| is_held_up(r) && r.share >= TOLD_SHARE);
+    let others = reasons.iter().filter(|r| is_held_up(r) && r.share >= REPORTED_SHARE);
     Explanation {
         cause: chosen.cause,
         share: chosen.share.min(1.0),
-        said: chosen.said,
+        said: chosen.text,
         evidence: chosen.evidence,
         remedy: chosen.remedy,
         others: others.map(|r| (r.cause, r.share.min(1.0))).collect(),

@@ -10,7 +10,7 @@ use super::{Host, Reason};
 
 /// Fewer segments sent again hold no transfer up: one in a short one is chance.
 const LEAST_RETRANSMITS: u32 = 3;
-/// From so many on, loss is told of even where a queue explains it.
+/// From this share on, loss is reported even if a queue explains it.
 const MANY_LOST: f64 = 0.003;
 /// A queue at the bottleneck lengthens the round trip by more than this; loss alone does not.
 const QUEUED: f64 = 1.3;
@@ -71,7 +71,7 @@ fn paced(pace: f64, facts: &Facts) -> Reason {
     Reason {
         cause: Cause::Pace,
         share: waits.min(1.0 - facts.standard),
-        said: "it goes no faster than --pace permits".into(),
+        text: "it goes no faster than --pace permits".into(),
         evidence: vec![format!("--pace is {}, and {} went", rate(pace), rate(facts.bytes_per_s))],
         remedy: "raise --pace, or leave it out".into(),
     }
@@ -81,7 +81,7 @@ fn loss(facts: &Facts, share: f64) -> Reason {
     Reason {
         cause: Cause::Loss,
         share,
-        said: "segments are lost on the way, and the congestion window is kept small".into(),
+        text: "segments are lost on the way, and the congestion window is kept small".into(),
         evidence: vec![
             again(facts),
             format!(
@@ -114,7 +114,7 @@ fn path(facts: &Facts, share: f64) -> Reason {
         format!("a round trip takes {} at least, and {} here", ms(facts.min_rtt_us), ms(facts.rtt_us)),
         again(facts),
     ];
-    let (said, remedy) = if queued(facts) {
+    let (text, remedy) = if queued(facts) {
         if facts.lost > MANY_LOST {
             evidence.push(
                 "the longer round trip speaks for a queue that overflows; a faulty link would lose without it, and \
@@ -137,5 +137,5 @@ fn path(facts: &Facts, share: f64) -> Reason {
              (--congestion); if not, the bottleneck of the path is to be widened",
         )
     };
-    Reason { cause: Cause::Path, share, said: said.into(), evidence, remedy: remedy.into() }
+    Reason { cause: Cause::Path, share, text: text.into(), evidence, remedy: remedy.into() }
 }

@@ -6,7 +6,7 @@ use super::facts::{acknowledged, sent, under_way};
 
 /// Of the two windows, one that is this share of the other is as large.
 const MET: f64 = 0.8;
-/// So many times what the end of a window may seem to move is acknowledged before it counts as standing still.
+/// The end of a window may seem to move a little. It stands still once this many times that amount is acknowledged.
 const UNREAD: u64 = 8;
 
 /// What a sender's queue is in at a look.
@@ -69,9 +69,9 @@ pub(super) fn waiting(looks: &[TransferSample], states: &[QueueState]) -> Vec<bo
     within
 }
 
-/// For each look, how long nothing moved around it: neither program nor acknowledgement. A single
-/// look stands for no time, and what ends with a segment sent again was no acknowledgement that was
-/// put off, but one that was lost, or what it was for.
+/// For each look, how long nothing moved around it: neither program nor ACK. A single look stands for
+/// no time. A pause that ends with a retransmission was no delayed ACK: the ACK was lost, or its
+/// segment.
 pub(super) fn standing(looks: &[TransferSample], states: &[QueueState]) -> Vec<u64> {
     let mut stands = vec![0; looks.len()];
     let key = |at: usize| (looks[at].bytes, looks[at].queued_bytes, looks[at].retransmits, states[at]);

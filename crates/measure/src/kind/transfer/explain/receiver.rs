@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::text::{bytes, ms, percent, rate};
 use super::{FAST_BYTES_PER_S, Host, Reason, busy, remedy};
 
-/// A buffer is to be so many times as large before it is looked at again.
+/// A buffer must grow by this factor before it is examined again.
 const LARGER: u64 = 8;
 
 pub(super) fn reasons(
@@ -19,7 +19,7 @@ pub(super) fn reasons(
     let fast = facts.bytes_per_s >= FAST_BYTES_PER_S;
     let small = facts.fills(facts.window_bytes);
     let waits = facts.empty.min(facts.blocked);
-    // Of equals the first is told.
+    // The first of equals is reported.
     vec![
         processor(plan, stream, facts, if fast && !small { waits } else { 0.0 }),
         slow_program(facts),
@@ -32,7 +32,7 @@ fn slow_program(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowReceiver,
         share: facts.standard,
-        said: "the program that reads standard output is too slow".into(),
+        text: "the program that reads standard output is too slow".into(),
         evidence: vec![
             format!("{} of the time waiting for standard output", percent(facts.standard)),
             format!("{} of the time something was there to be read", percent(1.0 - facts.empty)),
@@ -48,7 +48,7 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
     Reason {
         cause: Cause::ReceiveWindow,
         share,
-        said: "this end's window is smaller than what the path holds".into(),
+        text: "this end's window is smaller than what the path holds".into(),
         evidence: vec![
             format!("{} of the time nothing was there to be read", percent(facts.empty)),
             format!(
@@ -79,7 +79,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits:
     Reason {
         cause: Cause::Nothing,
         share: runs + waits,
-        said: "no fault here: the sender limits it".into(),
+        text: "no fault here: the sender limits it".into(),
         evidence,
         remedy: "none here; netfathom ttcp -t --explain there shows what the sender waits for".into(),
     }
@@ -89,7 +89,7 @@ fn elsewhere(facts: &Facts, share: f64) -> Reason {
     Reason {
         cause: Cause::Elsewhere,
         share,
-        said: "no fault here: this end waited for the sender or the path".into(),
+        text: "no fault here: this end waited for the sender or the path".into(),
         evidence: vec![
             format!("{} of the time nothing was there to be read", percent(facts.empty)),
             format!(

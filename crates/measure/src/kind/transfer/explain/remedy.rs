@@ -7,8 +7,8 @@ use super::Host;
 /// The kernel keeps sizes in an `int`.
 const LARGEST: u64 = 1 << 30;
 
-/// At this end, to so many bytes. Where `-b` made it small, nothing else needs to change; a limit is
-/// only ever raised, and what is beside it stays.
+/// At this end, to `enough_bytes`. If `-b` made it small, nothing else needs to change; a limit is only
+/// ever raised, and the other values stay.
 pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> String {
     let sysctl = match plan.role {
         Role::Transmit => "net.ipv4.tcp_wmem",
@@ -27,7 +27,7 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
     }
 }
 
-/// At the receiver, whose limits are not known here.
+/// At the receiver; its limits are not known here.
 pub(super) fn receiver(enough_bytes: u64) -> String {
     format!(
         "at the receiver leave -b out; where there is none, raise the last of the three numbers of net.ipv4.tcp_rmem there \

@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
 use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, busy, network, remedy};
 
-/// A buffer is to hold so many times what fits into the present one before it is looked at again.
+/// A buffer must hold this many times what fits into the present one before it is examined again.
 const LARGER: u64 = 8;
 /// A window that would carry this many times the rate is not what limits it, if it also closes.
 const AMPLE: f64 = 4.0;
@@ -18,13 +18,13 @@ pub(super) fn reasons(
     host: &Host,
     facts: &Facts,
 ) -> Vec<Reason> {
-    // Of equals the first is told.
+    // The first of equals is reported.
     let mut all = vec![processor(plan, stream, facts)];
     all.extend(network::reasons(plan, stream, host, facts));
     all.extend([
         slow_program(plan, facts),
         send_buffer(plan, host, facts),
-        put_off(plan, stream, host, facts),
+        delayed_ack(plan, stream, host, facts),
         nagle(stream, facts),
         receive_window(facts),
         slow_reader(facts),
@@ -50,7 +50,7 @@ fn slow_program(plan: &TransferPlan, facts: &Facts) -> Reason {
         // A program that waits for what is held back is not slow. What goes at last takes about as
         // long again until it has arrived, and the program hears of it.
         share: facts.standard - 2.0 * facts.held,
-        said: "the program that feeds standard input has nothing to send".into(),
+        text: "the program that feeds standard input has nothing to send".into(),
         evidence,
         remedy:
             "make it faster, or put a buffer between that it fills while this sends; for the network alone \
@@ -63,7 +63,7 @@ fn slow_file(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowSender,
         share: facts.empty.min(facts.blocked),
-        said: "the file that is sent does not come from its disk fast enough".into(),
+        text: "the file that is sent does not come from its disk fast enough".into(),
         evidence: vec![
             format!("{} of the time all was sent and the send buffer had room", percent(facts.empty)),
             format!("{} of the time in calls that wait, which read the file too", percent(facts.blocked)),
@@ -98,8 +98,8 @@ fn send_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> Reason {
     }
     Reason {
         cause: Cause::SendBuffer,
-        share: facts.all_sent.min(facts.blocked) - facts.put_off,
-        said: "the send buffer is smaller than what the path holds, or than a write".into(),
+        share: facts.all_sent.min(facts.blocked) - facts.delayed_ack,
+        text: "the send buffer is smaller than what the path holds, or than a write".into(),
         evidence,
         remedy: larger_buffer(plan, host, facts),
     }
@@ -111,17 +111,17 @@ fn larger_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> String {
     remedy::here(plan, host, present.saturating_mul(LARGER).max(write))
 }
 
-fn put_off(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
+fn delayed_ack(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
     let took = stream.calls_took.unwrap_or_default();
     Reason {
         cause: Cause::DelayedAcknowledgement,
-        share: facts.put_off,
-        said: "the sender waits for ACKs that the receiver delays".into(),
+        share: facts.delayed_ack,
+        text: "the sender waits for ACKs that the receiver delays".into(),
         evidence: vec![
             format!(
                 "{} of the time everything was sent and nothing came back for 30 ms or more, while a round trip takes \
                  {}",
-                percent(facts.put_off),
+                percent(facts.delayed_ack),
                 ms(facts.min_rtt_us)
             ),
             format!("{} of {} calls took 30 to 60 ms", took.delayed_calls, stream.calls),
@@ -139,7 +139,7 @@ fn nagle(stream: &TransferStream, facts: &Facts) -> Reason {
     Reason {
         cause: Cause::Nagle,
         share: facts.held,
-        said: "a small piece was held back until what went before it was acknowledged (Nagle)".into(),
+        text: "a small piece was held back until what went before it was acknowledged (Nagle)".into(),
         evidence: vec![
             format!(
                 "{} of the time less than a segment ({mss} bytes) was held back, and the program gave nothing more \
@@ -158,7 +158,7 @@ fn receive_window(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::ReceiveWindow,
         share,
-        said: "the receiver's window is smaller than what the path holds".into(),
+        text: "the receiver's window is smaller than what the path holds".into(),
         evidence: vec![
             format!(
                 "{} of the time the window was full, though the receiver reads",
@@ -210,7 +210,7 @@ fn slow_reader(facts: &Facts) -> Reason {
     Reason {
         cause: Cause::SlowReceiver,
         share: if fast(facts) { 0.0 } else { facts.not_read() + full },
-        said: "the receiving program does not read its socket fast enough".into(),
+        text: "the receiving program does not read its socket fast enough".into(),
         evidence: evidence.into_iter().flatten().collect(),
         remedy: "make the program there faster; netfathom ttcp -r --explain there shows what it waits for"
             .into(),
@@ -235,7 +235,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
     Reason {
         cause: Cause::Nothing,
         share,
-        said: "no fault here: the receiver limits it".into(),
+        text: "no fault here: the receiver limits it".into(),
         evidence,
         remedy: "none here; netfathom ttcp -r --explain there shows what the receiver waits for".into(),
     }

@@ -16,7 +16,7 @@ fn plan(role: Role) -> TransferPlan {
     TransferPlan { explain: true, made_up: true, ..TransferPlan::classic(role) }
 }
 
-/// A stream of 200 ms, looked at each millisecond, of which 90 ms went into blocked calls.
+/// A stream of 200 ms, looked at each millisecond, with 90 ms in blocked calls.
 fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
     let sample = |tick: u64| {
         let mut sample = TransferSample {
@@ -72,10 +72,10 @@ fn queue(sample: &mut TransferSample, queued: u32, unsent: u32, in_flight: u32) 
 fn a_buffer_of_which_all_is_under_way_is_too_small() {
     let all_sent = stream(|_, s| queue(s, 40_000, 0, 28));
     let granted = Host { granted_buffer_bytes: Some(4096), ..Host::default() };
-    let told = explain(&plan(Role::Transmit), &all_sent, &granted);
-    assert_eq!(told.cause, Cause::SendBuffer);
-    assert!(told.evidence.iter().any(|e| e.contains("smaller than a write")), "{told:?}");
-    assert!(told.remedy.contains("tcp_wmem"), "{told:?}");
+    let explanation = explain(&plan(Role::Transmit), &all_sent, &granted);
+    assert_eq!(explanation.cause, Cause::SendBuffer);
+    assert!(explanation.evidence.iter().any(|e| e.contains("smaller than a write")), "{explanation:?}");
+    assert!(explanation.remedy.contains("tcp_wmem"), "{explanation:?}");
     let mut own = plan(Role::Transmit);
     own.socket_buffer_bytes = Some(4096);
     assert!(explain(&own, &all_sent, &granted).remedy.starts_with("leave -b out"));
@@ -126,10 +126,13 @@ fn a_window_that_is_full_is_small_and_one_that_closes_is_not_read() {
         s.peer_window_bytes = 16_000;
         queue(s, 100_000, 84_000, 11);
     });
-    let told = explain(&plan(Role::Transmit), &small, &Host::default());
-    assert_eq!(told.cause, Cause::ReceiveWindow);
+    let explanation = explain(&plan(Role::Transmit), &small, &Host::default());
+    assert_eq!(explanation.cause, Cause::ReceiveWindow);
     // The kernel's limit is likely larger than that: a line that sets it would lower it.
-    assert!(told.remedy.contains("net.ipv4.tcp_rmem") && !told.remedy.contains("-w"), "{told:?}");
+    assert!(
+        explanation.remedy.contains("net.ipv4.tcp_rmem") && !explanation.remedy.contains("-w"),
+        "{explanation:?}"
+    );
     let closes = stream(|tick, s| {
         s.peer_window_bytes = if tick == 0 { 64_000 } else { 0 };
         queue(s, 100_000, 100_000, 0);
@@ -179,11 +182,14 @@ fn who_runs_all_the_time_is_not_held_up() {
     runs.system_ns = 150_000_000;
     assert_eq!(sender(&runs), Cause::Processor);
     let small = TransferPlan { buffer_bytes: 64, ..plan(Role::Transmit) };
-    let told = explain(&small, &runs, &Host::default());
-    assert_eq!((told.cause, told.remedy.as_str()), (Cause::SmallWrites, "larger writes: -l 64k"));
+    let explanation = explain(&small, &runs, &Host::default());
+    assert_eq!(
+        (explanation.cause, explanation.remedy.as_str()),
+        (Cause::SmallWrites, "larger writes: -l 64k")
+    );
     assert!(
-        told.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
-        "{told:?}"
+        explanation.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
+        "{explanation:?}"
     );
     let mut short = runs.clone();
     short.samples.truncate(10);
@@ -195,7 +201,7 @@ fn a_set_buffer_comes_before_small_writes_unless_it_takes_far_less() {
     let reason = |cause, share| Reason {
         cause,
         share,
-        said: String::new(),
+        text: String::new(),
         evidence: Vec::new(),
         remedy: String::new(),
     };
@@ -224,10 +230,11 @@ fn a_receiver_tells_its_own_program_and_window_from_the_rest() {
 }
 
 #[test]
-fn of_several_streams_the_cause_of_most_is_told() {
+fn of_several_streams_the_cause_of_most_is_reported() {
     let (lossy, full) = (congested(10_500, 40), congested(30_000, 0));
-    let told = explain_all(&plan(Role::Transmit), &[full.clone(), lossy, full], &Host::default()).unwrap();
-    assert_eq!(told.cause, Cause::Path);
-    assert!(told.evidence[0].contains("2 of 3"), "{told:?}");
+    let explanation =
+        explain_all(&plan(Role::Transmit), &[full.clone(), lossy, full], &Host::default()).unwrap();
+    assert_eq!(explanation.cause, Cause::Path);
+    assert!(explanation.evidence[0].contains("2 of 3"), "{explanation:?}");
     assert!(explain_all(&plan(Role::Transmit), &[], &Host::default()).is_none());
 }

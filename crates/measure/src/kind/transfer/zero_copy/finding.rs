@@ -1,4 +1,4 @@
-//! What is said of bytes that did not go without a copy though they were to.
+//! The finding about bytes that were copied although zero copy was requested.
 
 use netfathom_model::plan::Role;
 use netfathom_model::record::{TransferResult, Way, ZeroCopied};
@@ -120,16 +120,16 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_not_spared_is_told_with_the_sum_of_the_streams() {
+    fn only_copied_bytes_are_reported_with_the_sum_of_the_streams() {
         let of = |uncopied_bytes, copied_bytes, unknown_bytes| ZeroCopied {
             uncopied_bytes,
             copied_bytes,
             unknown_bytes,
         };
-        let said = |zero_copy| finding(&result(Role::Transmit, Way::Copied, true, zero_copy)).map(|f| f.seen);
-        assert_eq!(said(of(5, 0, 0)), None);
-        assert_eq!(said(of(5, 3, 0)).unwrap(), "10 of 16 bytes went without a copy");
-        assert_eq!(said(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, unknown 2");
+        let seen = |zero_copy| finding(&result(Role::Transmit, Way::Copied, true, zero_copy)).map(|f| f.seen);
+        assert_eq!(seen(of(5, 0, 0)), None);
+        assert_eq!(seen(of(5, 3, 0)).unwrap(), "10 of 16 bytes went without a copy");
+        assert_eq!(seen(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, unknown 2");
     }
 
     #[test]
@@ -145,9 +145,9 @@ mod tests {
             (Role::Receive, Way::Copied, false, copied, "standard output is no pipe"),
             (Role::Receive, Way::Spliced, false, unknown, "passes on pages"),
         ];
-        for (role, way, made_up, zero_copy, said) in cases {
+        for (role, way, made_up, zero_copy, expected) in cases {
             let finding = finding(&result(role, way, made_up, zero_copy)).unwrap();
-            assert!(finding.cause.contains(said), "{finding:?}");
+            assert!(finding.cause.contains(expected), "{finding:?}");
         }
     }
 }

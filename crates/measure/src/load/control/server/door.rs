@@ -22,7 +22,7 @@ use crate::load::control::{ControlError, LINE_WITHIN};
 
 /// Connections that may make up their minds at the same time.
 const MOST_GREETED: usize = 32;
-/// How many ports the kernel may offer of which the other protocol's is taken.
+/// How many ports from the kernel to try: the other protocol may use the port.
 const PORT_ATTEMPTS: u32 = 32;
 /// So long the one before may take to be gone.
 const PARTING: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const REFUSED_LINGER: Duration = Duration::from_millis(250);
 /// What the kernel lacks now (descriptors, memory) it may have then.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// Listens for senders. As many as are taken are let in at a time; the others are told so.
+/// Listens for senders. Lets in a limited number at a time; the others receive the reason.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -45,13 +45,13 @@ pub struct Listener {
 
 #[derive(Debug, Default)]
 struct Door {
-    /// Whose load may come; `None` for anybody's.
+    /// The hosts that may send load; `None` for any.
     senders: Option<Allowed>,
     closing: AtomicBool,
     /// Senders that are served, and how many may be.
     served: Arc<AtomicU32>,
     most: u32,
-    /// Connections that have not said yet what they want, the oldest first.
+    /// Connections without a hello so far, the oldest first.
     greeting: Mutex<VecDeque<Arc<TcpStream>>>,
 }
 
@@ -124,8 +124,8 @@ impl Drop for Listener {
 }
 
 impl Door {
-    /// Each in a thread of its own, so that one who says nothing keeps nobody waiting. A sender says its hello at once, so
-    /// beyond a number the one that has been silent longest is hung up on.
+    /// Each connection has a thread of its own, so that a silent one blocks no other. A sender sends
+    /// its hello at once: beyond a limit, the connection that has been silent longest is closed.
     fn greet_all(self: &Arc<Self>, listener: &TcpListener, arrivals: &Sender<Incoming>) {
         loop {
             let accepted = listener.accept();
@@ -138,10 +138,10 @@ impl Door {
                     self.wait(&knock);
                     let (door, arrivals, served) = (Arc::clone(self), arrivals.clone(), Arc::clone(&knock));
                     let greet = move || {
-                        // Whoever is no netfathom gets no answer, and nobody here an error: the
+                        // A program that is not netfathom gets no answer, and causes no error here: the
                         // port is open to all.
                         if let Ok(Some(incoming)) = door.greet(stream, peer) {
-                            // Nobody listens any more: hung up on with the door.
+                            // The receiver is gone: the connection closes with the door.
                             let _ = arrivals.send(incoming);
                         }
                         door.forget(&served);
@@ -187,17 +187,17 @@ impl Door {
     fn greet(&self, stream: TcpStream, peer: SocketAddr) -> Result<Option<Incoming>, ControlError> {
         let (mut lines, mut writer) = open(stream, peer)?;
         let awaited = "a hello";
-        let said: Value = lines.next(LINE_WITHIN, awaited)?;
+        let message: Value = lines.next(LINE_WITHIN, awaited)?;
         // Before it can take a place.
         if let Some(why) = self.senders.as_ref().and_then(|senders| stranger(senders, peer.ip())) {
             return refuse(&mut lines, &mut writer, why);
         }
         // Of another version nothing but this can be relied on.
-        let version = said.get("version").and_then(Value::as_u64);
+        let version = message.get("version").and_then(Value::as_u64);
         if version.is_some_and(|version| version != u64::from(VERSION)) {
             return refuse(&mut lines, &mut writer, Why::Version { speaks: VERSION });
         }
-        let Ok(FromSender::Hello(hello)) = serde_json::from_value(said) else {
+        let Ok(FromSender::Hello(hello)) = serde_json::from_value(message) else {
             return Err(lines.garbage(awaited, "another word came".to_owned()));
         };
         let Some(seat) = self.claim() else {

@@ -36,7 +36,7 @@ impl Pool {
         Self { text }
     }
 
-    /// The pieces of a file of so many bytes, that begins at a drawn place.
+    /// The pieces of a file of `bytes` bytes that begins at a random place.
     pub fn pieces(&self, bytes: u64, random: &mut SplitMix64) -> impl Iterator<Item = &[u8]> {
         let mut at = below(random, POOL_BYTES);
         let mut left = bytes as usize;

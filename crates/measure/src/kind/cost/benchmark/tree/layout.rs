@@ -6,7 +6,7 @@ use netfathom_model::random::SplitMix64;
 
 use super::{MARKS, Shape};
 
-/// One directory to so many entries, as in a source tree.
+/// As in a source tree.
 const ENTRIES_PER_DIRECTORY: u32 = 17;
 /// Directories are not nested deeper.
 const DEEPEST: usize = 7;

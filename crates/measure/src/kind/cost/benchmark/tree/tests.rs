@@ -84,9 +84,9 @@ fn the_same_seed_makes_the_same_tree_and_another_another() {
 /// The order in which the benchmark's own command reads.
 fn read_by_tar(tree: &Tree, archive: Archive) -> Vec<PathBuf> {
     let mut command = archive.command(tree.root());
-    let said = command.arg("--verbose").stdout(Stdio::piped()).output().unwrap();
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-    let text = String::from_utf8(said.stdout).unwrap();
+    let output = command.arg("--verbose").stdout(Stdio::piped()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
     let lines = text.lines().filter_map(|line| line.strip_prefix("./").map(|l| l.trim_end_matches('/')));
     lines.filter(|line| !line.is_empty()).map(PathBuf::from).collect()
 }
@@ -151,7 +151,7 @@ fn tar_really_reads_the_files() {
 }
 
 #[test]
-fn the_cache_is_as_it_is_said_to_be() {
+fn the_cache_state_is_as_reported() {
     let at = disk();
     if lies_in_memory(&at) {
         return netfathom_testkit::skipped(
@@ -226,10 +226,10 @@ fn a_disk_that_is_too_small_or_fills_up_is_left_empty() {
     );
     let mut command = Command::new("unshare");
     command.args(["-m", "/bin/sh", "-c", &script]).arg(std::env::current_exe().unwrap());
-    let said = command.output().unwrap();
-    match said.status.code() {
+    let output = command.output().unwrap();
+    match output.status.code() {
         Some(77) => netfathom_testkit::skipped("measure::cost::tree (small disk)", "no tmpfs can be mounted"),
-        code => assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&said.stdout)),
+        code => assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stdout)),
     }
 }
 
@@ -251,7 +251,7 @@ fn on_a_small_disk(disk: &Path) {
     assert!(error.contains("No space left") && error.contains("smaller tree"), "{error}");
     fs::remove_file(&ballast).unwrap();
     assert!(empty());
-    // Where no data can be put out of memory, that is said.
+    // If no data can be evicted from memory, the tree reports it.
     let tree = Tree::create(disk, &small(0), &mut { GO_ON }).unwrap();
     tree.cold().unwrap();
     assert_eq!(tree.resident_share().unwrap(), 1.0);

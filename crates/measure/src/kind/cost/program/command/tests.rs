@@ -92,8 +92,8 @@ fn one_that_does_not_end_is_killed() {
 }
 
 #[test]
-fn a_flood_of_output_stops_nobody() {
-    let (ran, ()) = there(shell("yes a line that nobody reads >&2", context()), || {
+fn a_flood_of_output_blocks_no_program() {
+    let (ran, ()) = there(shell("yes an unread line >&2", context()), || {
         thread::sleep(Duration::from_millis(300));
     });
     // Far beyond what a pipe holds.
@@ -111,18 +111,18 @@ fn what_a_capture_says_that_it_lost_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_there_is_told() {
-    let nobody = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
-    assert!(refusal(nobody).contains("cannot start COMMAND `no-such-program-here`"));
-    let said = refusal(shell("echo no such device >&2; exit 3", context()));
+fn a_program_that_cannot_run_is_an_error() {
+    let missing = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
+    assert!(refusal(missing).contains("cannot start COMMAND `no-such-program-here`"));
+    let message = refusal(shell("echo no such device >&2; exit 3", context()));
     assert!(
-        said.contains("(exit status: 3)") && said.contains("its last line was `no such device`"),
-        "{said}"
+        message.contains("(exit status: 3)") && message.contains("its last line was `no such device`"),
+        "{message}"
     );
-    let said = refusal(shell("exit 0", context()));
-    assert!(said.contains("ended at once") && said.contains("--again"), "{said}");
-    let said = refusal(shell("test -t 0 || { echo no terminal >&2; exit 1; }; sleep 100", context()));
-    assert!(said.contains("no terminal"), "{said}");
+    let message = refusal(shell("exit 0", context()));
+    assert!(message.contains("ended at once") && message.contains("--again"), "{message}");
+    let message = refusal(shell("test -t 0 || { echo no terminal >&2; exit 1; }; sleep 100", context()));
+    assert!(message.contains("no terminal"), "{message}");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn one_that_wants_a_terminal_gets_one() {
 }
 
 #[test]
-fn one_that_ends_in_the_middle_is_told_and_may_be_started_again() {
+fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
     let ends = "sleep 0.4; echo broken >&2; exit 4";
     let (ran, ()) = there(shell(ends, context()), || thread::sleep(Duration::from_millis(1200)));
     let trouble = ran.trouble.unwrap();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Looks at a full congestion window, so many bytes in a millisecond.
+/// Looks at a full congestion window that moves `bytes_per_ms`.
 fn full(min_rtt_us: u32, rtt_us: u32, bytes_per_ms: u64, lost: f64) -> TransferStream {
     let all = bytes_per_ms * LOOKS;
     let again = (lost * all as f64 / f64::from(MSS)).round() as u32;
@@ -18,15 +18,15 @@ fn full(min_rtt_us: u32, rtt_us: u32, bytes_per_ms: u64, lost: f64) -> TransferS
     full
 }
 
-fn told(stream: &TransferStream) -> Explanation {
+fn explained(stream: &TransferStream) -> Explanation {
     explain(&plan(Role::Transmit), stream, &Host::default())
 }
 
 #[test]
 fn a_busy_host_is_no_queue() {
     // 1 ms becomes 2, and of 80 Mbit/s 2 % are lost.
-    assert_eq!(told(&full(1000, 2000, 10_000, 0.02)).cause, Cause::Loss);
-    assert_eq!(told(&full(1000, 20_000, 10_000, 0.02)).cause, Cause::Path);
+    assert_eq!(explained(&full(1000, 2000, 10_000, 0.02)).cause, Cause::Loss);
+    assert_eq!(explained(&full(1000, 20_000, 10_000, 0.02)).cause, Cause::Path);
 }
 
 #[test]
@@ -35,36 +35,36 @@ fn a_few_that_are_lost_matter_on_a_long_path_only() {
     let mut long = full(80_000, 80_500, 7_100, 0.0);
     // As if it had gone on for longer: 0.02 % of it.
     (long.bytes, long.samples.last_mut().unwrap().retransmits) = (36_000_000, 5);
-    assert_eq!(told(&long).cause, Cause::Loss);
+    assert_eq!(explained(&long).cause, Cause::Loss);
     let bbr = Host { congestion: Some("bbr".into()), ..Host::default() };
     assert_eq!(explain(&plan(Role::Transmit), &long, &bbr).cause, Cause::Path);
     // As many would permit a hundred times as much on a short one.
     let mut short = full(200, 210, 7_100, 0.0);
     (short.bytes, short.samples.last_mut().unwrap().retransmits) = (72_000_000, 5);
-    assert_eq!(told(&short).cause, Cause::Path);
+    assert_eq!(explained(&short).cause, Cause::Path);
 }
 
 #[test]
 fn a_path_is_full_only_where_a_queue_was_seen() {
-    let without = told(&full(10_000, 10_500, 10_000, 0.0));
+    let without = explained(&full(10_000, 10_500, 10_000, 0.0));
     assert!(without.cause == Cause::Path && without.said.contains("no queue"), "{without:?}");
-    let with = told(&full(10_000, 30_000, 10_000, 0.0));
+    let with = explained(&full(10_000, 30_000, 10_000, 0.0));
     assert_eq!((with.cause, with.said.as_str()), (Cause::Path, "the path is full"));
 }
 
 #[test]
-fn many_that_are_lost_are_told_of_beside_a_queue() {
-    let lossy = told(&full(10_000, 30_000, 10_000, 0.01));
+fn heavy_loss_is_reported_in_addition_to_a_queue() {
+    let lossy = explained(&full(10_000, 30_000, 10_000, 0.01));
     assert_eq!(lossy.cause, Cause::Path);
     assert!(lossy.others.iter().any(|(cause, share)| *cause == Cause::Loss && *share > 0.2), "{lossy:?}");
     assert!(lossy.evidence.iter().any(|e| e.contains("faulty link")), "{lossy:?}");
-    let few = told(&full(10_000, 30_000, 10_000, 0.002));
+    let few = explained(&full(10_000, 30_000, 10_000, 0.002));
     assert!(few.others.iter().all(|(cause, _)| *cause != Cause::Loss), "{few:?}");
 }
 
 #[test]
 fn what_a_short_queue_drops_is_not_put_down_to_cables_alone() {
-    let lossy = told(&full(100_000, 104_000, 5000, 0.01));
+    let lossy = explained(&full(100_000, 104_000, 5000, 0.01));
     assert_eq!(lossy.cause, Cause::Loss);
     assert!(lossy.remedy.contains("queue") && lossy.remedy.contains("policer"), "{lossy:?}");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The looks so many times as far apart, and all else as much longer.
+/// Looks `times` as far apart, with everything else that much longer.
 fn spread(mut stream: TransferStream, times: u64) -> TransferStream {
     stream.samples.iter_mut().for_each(|look| look.at_ns *= times);
     stream.duration_ns *= times;
@@ -44,7 +44,7 @@ fn nor_does_one_that_came_late() {
 }
 
 #[test]
-fn calls_tell_of_acknowledgements_that_are_put_off() {
+fn calls_show_delayed_acks() {
     for period_ms in [16, 64, 512] {
         let mut late = spread(of_rtt(200, |s| queue(s, 8192, 0, 1)), period_ms);
         late.calls_took.as_mut().unwrap().delayed_calls = LOOKS * period_ms / 44;
@@ -55,7 +55,7 @@ fn calls_tell_of_acknowledgements_that_are_put_off() {
 }
 
 #[test]
-fn what_ends_with_a_segment_sent_again_was_not_put_off() {
+fn a_pause_before_a_retransmission_is_no_delayed_ack() {
     let stands = |lost: bool| {
         let mut stands = stream(|tick, s| {
             s.bytes = 1_000_000 + tick / 50 * 8192;
@@ -67,8 +67,8 @@ fn what_ends_with_a_segment_sent_again_was_not_put_off() {
     };
     assert_eq!(sender(&stands(false)), Cause::DelayedAcknowledgement);
     // The last of four ends with nothing.
-    let told = explain(&plan(Role::Transmit), &stands(true), &Host::default());
-    assert_eq!(told.cause, Cause::SendBuffer, "{told:?}");
+    let explanation = explain(&plan(Role::Transmit), &stands(true), &Host::default());
+    assert_eq!(explanation.cause, Cause::SendBuffer, "{explanation:?}");
 }
 
 /// A program that gives a small piece now and then, which each look finds in the queue.
@@ -81,10 +81,11 @@ fn pieces(rtt_us: u32) -> TransferStream {
 #[test]
 fn a_piece_that_is_seen_once_was_not_held() {
     for (rtt_us, period_ms) in [(200, 1), (1000, 64), (80_000, 16), (80_000, 64), (80_000, 512)] {
-        let told = explain(&plan(Role::Transmit), &spread(pieces(rtt_us), period_ms), &Host::default());
-        assert_eq!(told.cause, Cause::SlowSender, "{rtt_us} us, {period_ms} ms");
+        let explanation =
+            explain(&plan(Role::Transmit), &spread(pieces(rtt_us), period_ms), &Host::default());
+        assert_eq!(explanation.cause, Cause::SlowSender, "{rtt_us} us, {period_ms} ms");
         let blind = period_ms >= 64;
-        assert_eq!(told.evidence.iter().any(|e| e.contains("Nagle")), blind, "{told:?}");
+        assert_eq!(explanation.evidence.iter().any(|e| e.contains("Nagle")), blind, "{explanation:?}");
     }
 }
 

@@ -25,15 +25,18 @@ fn a_window_may_be_too_small_for_a_fast_transfer() {
         let receives = explain(&plan(Role::Receive), &there, &Host::default());
         let expected = if rtt_us == 80 { Cause::Nothing } else { Cause::ReceiveWindow };
         assert_eq!((sends.cause, receives.cause), (expected, expected), "{rtt_us} us");
-        for told in [sends, receives] {
-            assert!(!told.said.contains("CPUs"), "which hardly ran: {told:?}");
-            assert!(!told.evidence.iter().any(|e| e.contains("busy")), "nobody looked: {told:?}");
+        for explanation in [sends, receives] {
+            assert!(!explanation.said.contains("CPUs"), "which hardly ran: {explanation:?}");
+            assert!(
+                !explanation.evidence.iter().any(|e| e.contains("busy")),
+                "not measured: {explanation:?}"
+            );
         }
     }
 }
 
 #[test]
-fn of_two_windows_of_one_size_the_receivers_is_told() {
+fn of_two_windows_of_one_size_the_receivers_is_reported() {
     let equal = |window: u32| {
         sender(&stream(|_, s| {
             (s.cwnd, s.peer_window_bytes) = (100, window);
@@ -48,9 +51,9 @@ fn of_two_windows_of_one_size_the_receivers_is_told() {
 fn processors_that_hardly_ran_are_not_the_limit() {
     let mut idle = stream(|_, s| queue(s, 0, 0, 0));
     idle.calls_took = Some(CallTimes::default());
-    let told = explain(&plan(Role::Transmit), &idle, &Host::default());
-    assert_eq!(told.cause, Cause::Nothing);
-    assert!(!told.said.contains("CPUs"), "{told:?}");
+    let explanation = explain(&plan(Role::Transmit), &idle, &Host::default());
+    assert_eq!(explanation.cause, Cause::Nothing);
+    assert!(!explanation.said.contains("CPUs"), "{explanation:?}");
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn a_file_that_is_waited_for_is_no_small_buffer() {
     file.made_up = false;
     let cause = |stream: &TransferStream, plan: &TransferPlan| explain(plan, stream, &Host::default()).cause;
     assert_eq!(cause(&slow, &file), Cause::SlowSender);
-    assert_ne!(cause(&slow, &plan(Role::Transmit)), Cause::SlowSender, "it is made up");
+    assert_ne!(cause(&slow, &plan(Role::Transmit)), Cause::SlowSender, "it is generated");
     let mut small = stream(|_, s| queue(s, 40_000, 0, 28));
     assert_eq!(cause(&small, &file), Cause::SendBuffer, "the buffer never held more");
     // A pipe's program is waited for elsewhere.
@@ -86,8 +89,8 @@ fn a_limit_is_only_raised_and_only_where_it_is_one() {
     assert!(!remedy(&plan, &host).contains("-w"), "{}", remedy(&plan, &host));
     host.buffer_limits = Some([1, 2, 3]);
     let asked = TransferPlan { socket_buffer_bytes: Some(16_384), ..plan };
-    let told = remedy(&asked, &host);
-    assert!(told.starts_with("leave -b out") && !told.contains("sysctl -w"), "{told}");
+    let explanation = remedy(&asked, &host);
+    assert!(explanation.starts_with("leave -b out") && !explanation.contains("sysctl -w"), "{explanation}");
     assert_eq!(Host::limits("4096 1"), None);
 }
 
@@ -110,14 +113,14 @@ fn stops(reads: bool, again: u32) -> TransferStream {
 }
 
 #[test]
-fn a_reader_that_stops_now_and_then_is_told_beside_a_full_path() {
-    let told = explain(&plan(Role::Transmit), &stops(false, 0), &Host::default());
-    assert_eq!(told.cause, Cause::Path, "{told:?}");
-    let [(Cause::SlowReceiver, share)] = told.others[..] else { panic!("{told:?}") };
-    assert!((0.28..0.33).contains(&share) && told.share < 0.73, "{told:?}");
+fn a_reader_that_stops_now_and_then_is_reported_in_addition_to_a_full_path() {
+    let explanation = explain(&plan(Role::Transmit), &stops(false, 0), &Host::default());
+    assert_eq!(explanation.cause, Cause::Path, "{explanation:?}");
+    let [(Cause::SlowReceiver, share)] = explanation.others[..] else { panic!("{explanation:?}") };
+    assert!((0.28..0.33).contains(&share) && explanation.share < 0.73, "{explanation:?}");
     for reads in [stops(true, 0), stops(false, 1)] {
-        let told = explain(&plan(Role::Transmit), &reads, &Host::default());
-        assert_eq!((told.cause, told.others.len()), (Cause::Path, 0), "{told:?}");
+        let explanation = explain(&plan(Role::Transmit), &reads, &Host::default());
+        assert_eq!((explanation.cause, explanation.others.len()), (Cause::Path, 0), "{explanation:?}");
     }
 }
 
