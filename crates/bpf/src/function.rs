@@ -1,4 +1,4 @@
-//! Functions of the kernel that runs, to whose entry and exit programs can be attached (fentry, fexit).
+//! Functions of the running kernel: programs can be attached to their entry and exit (fentry, fexit).
 
 use std::sync::OnceLock;
 

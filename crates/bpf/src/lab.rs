@@ -12,7 +12,7 @@ pub(crate) const NEAR: [&str; 2] = ["10.9.0.1", "fd09::1"];
 pub(crate) const FAR: [&str; 2] = ["10.9.0.2", "fd09::2"];
 pub(crate) const PORT: u16 = 9009;
 
-/// A veth pair that nobody uses but the test.
+/// A veth pair for the test alone.
 pub(crate) struct Pair {
     pub near: Namespace,
     pub far: Namespace,
@@ -67,7 +67,7 @@ impl Pair {
             // SAFETY: no pointers.
             let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0) };
             assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-            // SAFETY: just opened, and nobody else has it.
+            // SAFETY: just opened, and it has no other owner.
             unsafe { OwnedFd::from_raw_fd(fd) }
         };
         Raw { socket: self.near.run(socket).unwrap(), ifindex: self.near_link.index }

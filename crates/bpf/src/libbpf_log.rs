@@ -30,7 +30,7 @@ pub(crate) fn take_over() {
 
 fn write(_: PrintLevel, text: String) {
     if IS_SHOWN.load(Relaxed) {
-        // Without standard error there is nobody to read it.
+        // Without standard error there is no reader.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| kept.push_str(&text)));

@@ -18,7 +18,7 @@ pub(crate) struct PidNamespace {
 pub(crate) fn own() -> io::Result<PidNamespace> {
     let namespace = File::open(OWN)?.metadata()?;
     // From the first namespace every process is seen, those in a container's too; from another
-    // only those of the very same are told apart.
+    // only those of the very same can be distinguished.
     Ok(match namespace.ino() {
         FIRST => PidNamespace { device: 0, inode: 0 },
         inode => PidNamespace { device: kernel_device(namespace.dev()), inode },

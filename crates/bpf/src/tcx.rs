@@ -17,7 +17,7 @@ pub(crate) fn attach(object: &Object, ifindex: u32) -> Result<Link, libbpf_rs::E
     };
     NonNull::new(link).map_or_else(
         || Err(io::Error::last_os_error().into()),
-        // SAFETY: libbpf has just made this link and nobody else has its pointer.
+        // SAFETY: libbpf has just made this link and there is no other pointer to it.
         |link| Ok(unsafe { Link::from_ptr(link) }),
     )
 }

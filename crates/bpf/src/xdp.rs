@@ -86,7 +86,7 @@ fn link(program: BorrowedFd<'_>, ifindex: u32, mode: Mode) -> Result<Attachment,
     if link < 0 {
         return Err(AttachError { ifindex, mode, source: io::Error::from_raw_os_error(-link) });
     }
-    // SAFETY: the kernel has just opened this descriptor for us, and nobody else has it.
+    // SAFETY: the kernel has just opened this descriptor for us, and it has no other owner.
     let link = unsafe { OwnedFd::from_raw_fd(link) };
     Ok(Attachment { _link: link, native_refused: None, mode })
 }

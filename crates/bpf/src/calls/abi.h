@@ -10,7 +10,7 @@
 
 /* Shared with user space by mmap. */
 struct shared {
-	/* Whose threads may be counted, and in whose numbers. */
+	/* The process and its PID namespace: its threads may be counted. */
 	struct pid_namespace namespace;
 	__u64 process;
 	__u64 counts[ENDS][NUMBERS];

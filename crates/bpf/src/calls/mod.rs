@@ -20,7 +20,7 @@ use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
 
-/// What threads are told apart by: the ends of a conversation.
+/// What distinguishes threads: the ends of a conversation.
 pub const ENDS: usize = Shared::COUNTS;
 
 /// Why system calls cannot be counted.

@@ -77,8 +77,8 @@ fn threads_are_told_apart_in_a_pid_namespace_too() {
     command.arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);
     match command.output() {
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && text.contains("1 passed"), "{text}");
         }
         Err(e) => skipped(TEST, &format!("unshare: {e}")),
     }

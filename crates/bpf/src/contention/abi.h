@@ -9,7 +9,7 @@
 #define MOST_HOLDERS 2048
 /* The last of others on a thread's processor; a power of two. */
 #define STINTS 64
-/* Shorter ones disturb nobody. */
+/* Shorter ones disturb no message. */
 #define LEAST_STINT_NS 5000
 /* TASK_COMM_LEN of include/linux/sched.h */
 #define NAME 16
@@ -64,7 +64,7 @@ struct shared {
 	/* Whose numbers those of the threads are. */
 	struct pid_namespace namespace;
 	__u32 places; /* in use so far */
-	__u32 process; /* whose threads are followed, in the first PID namespace */
+	__u32 process; /* its threads are followed; a number of the first PID namespace */
 	struct thread threads[PLACES];
 };
 

@@ -80,7 +80,7 @@ struct change {
 	__u32 state; /* of prev: 0, or that in which it sleeps */
 	__u64 clock; /* now, CLOCK_MONOTONIC */
 	__u64 foreign_since; /* 0: nothing foreign had the processor */
-	struct stay missed; /* whose departure was not seen; no task: none */
+	struct stay missed; /* its departure was not seen; no task: none */
 	__u64 missed_ns; /* what it had, at most */
 };
 

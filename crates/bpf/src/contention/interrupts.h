@@ -74,7 +74,7 @@ static __always_inline struct seen *watched_cpu(void)
 }
 
 /*
- * One of so many softirqs for packets stands for all of them: there is one for each message of a load, and timing it
+ * One in a number of softirqs for packets stands for all of them: there is one for each message of a load, and timing it
  * takes as long as a tenth of its work. A prime number, so that no pattern of packets fits to it.
  */
 #define PACKETS 7

@@ -1,4 +1,4 @@
-//! Over a veth pair whose other end counts, or reads with a socket.
+//! Over a veth pair. Its other end counts, or reads with a socket.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -64,7 +64,7 @@ fn every_message_arrives_once_with_a_right_checksum() {
     let pair = Pair::new();
     let sink = sink(&pair);
     sink.verify_checksums(true);
-    // Until Linux 6.5 a processor whose ksoftirqd is to run leaves the device to it (ksoftirqd_running): what is sent
+    // Until Linux 6.5 a processor with a ksoftirqd that is to run leaves the device to it (ksoftirqd_running): what is sent
     // meanwhile may fill the device's ring.
     let may_be_full = version(&release()).unwrap() < (6, 5);
     for &ipv6 in families() {

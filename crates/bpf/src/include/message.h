@@ -92,7 +92,7 @@ static __always_inline int read_datagram(const unsigned char *udp, __be32 flow, 
 }
 
 /*
- * Reads the message of a packet whose IP header lies at `ip`. Returns 0 if it is one of
+ * Reads the message of a packet with its IP header at `ip`. Returns 0 if it is one of
  * that flow: 64 bits of magic and flow tell it from all others, whatever the protocol.
  */
 static __always_inline int read_message(const struct sk_buff *skb, const unsigned char *ip, __be32 flow,

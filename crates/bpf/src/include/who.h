@@ -3,7 +3,7 @@
 #ifndef NETFATHOM_WHO_H
 #define NETFATHOM_WHO_H
 
-/* The PID namespace whose numbers are meant, as the kernel numbers it; 0 for the first one. */
+/* The PID namespace of these numbers, as the kernel numbers it; 0 for the first one. */
 struct pid_namespace {
 	__u64 device;
 	__u64 inode;

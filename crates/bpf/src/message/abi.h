@@ -22,7 +22,7 @@ struct shared {
 	/* Of a post: what each message is answered by, and the pieces that it is made of. */
 	__u64 answer_bytes;
 	__u64 pieces;
-	/* Of an end in the driver: whose datagrams are its own, as they lie in a packet (IPv4). */
+	/* Of an end in the driver: the peer of its datagrams, as it lies in a packet (IPv4). */
 	__u64 here;
 	__u64 there;
 	__u64 port_here;

@@ -107,7 +107,7 @@ static __always_inline bool is_clogged(struct __sk_buff *skb)
 	return shared.returned_bytes > MOST_UNREAD + tcp->bytes_acked - shared.acked_before;
 }
 
-/* Sends so many bytes out of a socket of a map. */
+/* Sends a number of bytes out of a socket of a map. */
 static __always_inline int send_to(struct __sk_buff *skb, void *map, __u32 key, __u32 bytes)
 {
 	if (bpf_sk_redirect_map(skb, map, key, 0) != SK_PASS)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The kernel's end of a conversation: what comes to a socket goes back where it came from, or
- * goes nowhere, or is answered by more or less of it. Verdicts on a socket in a map; nobody has to
+ * goes nowhere, or is answered by more or less of it. Verdicts on a socket in a map; no process has to
  * read or write it. Or, of datagrams, programs in the driver, which no socket hears of.
  */
 #include "../include/kernel.h"

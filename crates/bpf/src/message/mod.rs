@@ -4,14 +4,14 @@
 //!
 //! The socket stands in a map (sockmap), and a verdict is asked about each packet that comes to it,
 //! in the soft interrupt that brings it. An echo's verdict sends the packet out of the same socket, which
-//! a worker of the kernel does (kworker), in nobody's name: what that takes is in no process's processor time
+//! a worker of the kernel does (kworker), for no process: what that takes is in no process's processor time
 //! (`netfathom_sys::cpu::KernelWorkers` has it). A sink's verdict drops the packet. The
 //! counts and times are the kernel's own.
 //!
 //! # The order
 //!
 //! 1. [`Programs::load`], before there is a socket: what the kernel refuses is known early.
-//! 2. The sockets are connected, and nobody has sent anything yet.
+//! 2. The sockets are connected, and nothing was sent yet.
 //! 3. [`Programs::attach`] gives the socket to the kernel. What came before is not looked at until
 //!    something else happens: of TCP it is worked on now by newer kernels, of UDP, and by older ones, it
 //!    is refused ([`MessageError::Early`]).
@@ -22,10 +22,10 @@
 //! 6. [`KernelEnd::detach`], or a drop: from here on the socket is like any other. So it is when
 //!    the process ends for whatever reason: programs and maps hang on its descriptors.
 //!
-//! What an answer waits for is memory of the kernel's that nobody is charged for: an end of TCP refuses to send
+//! What an answer waits for is memory of the kernel's that is charged to no socket: an end of TCP refuses to send
 //! more than 64 MiB that the other end has not acknowledged ([`EndReport::refused`]).
 //!
-//! A message is so many bytes of a stream, however many packets they come in, or a datagram.
+//! A message is a number of bytes of a stream, however many packets they come in, or a datagram.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -98,7 +98,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Loads the programs of one end, for messages of so many bytes. Of datagrams each is a
+    /// Loads the programs of one end, for messages of that many bytes. Of datagrams each is a
     /// message, however long.
     ///
     /// # Errors

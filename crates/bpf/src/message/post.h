@@ -54,7 +54,7 @@ int message_cut_reply(struct __sk_buff *skb)
 }
 
 /*
- * A piece that nobody gets. Of one that is dropped (SK_DROP), Linux 7.2 counts its packets as read, which the parser counts
+ * A piece without a receiver. Of one that is dropped (SK_DROP), Linux 7.2 counts its packets as read, which the parser counts
  * too: what waits in the socket then seems too little for the next piece, and is not looked at again. After the first
  * try the kernel sends nothing out of a socket without a peer, and drops it without counting.
  */

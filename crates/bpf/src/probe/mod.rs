@@ -27,9 +27,9 @@ impl ProbeError {
 /// A kind of program on a hook of the whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracing {
-    /// A tracepoint whose arguments have types, since Linux 5.5: what the bpf tap stands on.
+    /// A tracepoint with typed arguments, since Linux 5.5: the base of the bpf tap.
     TpBtf,
-    /// A tracepoint whose arguments are numbers, since Linux 4.17.
+    /// A tracepoint with arguments as numbers, since Linux 4.17.
     RawTp,
     /// The entry of a kernel function, since Linux 5.5.
     Fentry,

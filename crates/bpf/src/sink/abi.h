@@ -3,7 +3,7 @@
 #ifndef NETFATHOM_SINK_ABI_H
 #define NETFATHOM_SINK_ABI_H
 
-/* The last sequences whose presence is remembered; a power of two. */
+/* How many of the last sequences are remembered; a power of two. */
 #define SLOTS 65536
 /* Senders of one flow; a power of two. */
 #define MOST_LANES 256
@@ -11,7 +11,7 @@
 struct shared {
 	/* One more than the flow that is counted; 0 of none. */
 	__u64 flow_plus_1;
-	/* Senders; each sends every so many-th sequence, and order is a matter of each alone. */
+	/* Senders; each sends every n-th sequence of n, and order is a matter of each alone. */
 	__u64 lanes;
 	/* Slots of each, a power of two. */
 	__u64 lane_slots;

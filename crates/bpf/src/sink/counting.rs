@@ -19,7 +19,7 @@ pub const MOST_LANES: usize = Shared::NEXT;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkFlow {
     pub flow: u32,
-    /// Its senders, from 1 to [`MOST_LANES`]; each sends every so many-th sequence.
+    /// Its senders, from 1 to [`MOST_LANES`]; each sends every n-th sequence of n senders.
     pub lanes: u32,
     /// Its messages, at most: a sequence beyond them is damaged.
     pub planned: u64,

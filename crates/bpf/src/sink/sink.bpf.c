@@ -66,7 +66,7 @@ static __always_inline void count_sequence(struct counts *counts, __u64 sequence
 		number = sequence / lanes;
 	}
 	next = &shared.next[lane & (MOST_LANES - 1)];
-	/* Its slot is that of a newer one: nobody knows whether it came before. */
+	/* Its slot is that of a newer one: whether it came before is unknown. */
 	if (number + lane_slots < *(volatile __u64 *)next) {
 		counts->too_late++;
 		return;

@@ -18,7 +18,7 @@ const MOST_TRIES: usize = 200;
 
 /// Whether this kernel takes the time of soft interrupts from that of the thread they run on
 /// top of: `Some(false)` where the time of a thread (CLOCK_THREAD_CPUTIME_ID) holds it, as
-/// without CONFIG_IRQ_TIME_ACCOUNTING; `Some(true)` where it is counted as nobody's, but for
+/// without CONFIG_IRQ_TIME_ACCOUNTING; `Some(true)` where it is counted for no task, but for
 /// ksoftirqd. `None` where it could not be found out.
 ///
 /// A kernel that was built to do so may still not do it (its clock is too slow, or
@@ -61,14 +61,14 @@ pub(super) fn tried_out() -> Result<Option<bool>, SoftirqError> {
 /// Whether about as much is missing from the thread's account as soft interrupts took, in most
 /// windows: in some another machine may have had the processor.
 pub(super) fn judged(windows: &[Window]) -> Option<bool> {
-    // Where they took next to nothing, nothing can be told by it.
+    // Where they took next to nothing, nothing follows from it.
     let telling: Vec<_> = windows.iter().filter(|w| w.softirq_ns > w.passed_ns / 20).collect();
     let missing = |w: &&&Window| w.passed_ns.saturating_sub(w.charged_ns) > w.softirq_ns / 2;
     let split = telling.iter().filter(missing).count();
     (telling.len() * 2 > windows.len()).then(|| split * 2 > telling.len())
 }
 
-/// A socket that nobody reads: a datagram that finds its buffer full takes its soft interrupt as well.
+/// A socket without a reader: a datagram that finds its buffer full takes its soft interrupt as well.
 fn to_itself() -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.connect(socket.local_addr()?)?;

@@ -80,7 +80,7 @@ pub struct Softirq {
 }
 
 impl Softirq {
-    /// Begins to time soft interrupts on all processors. The process is told by its number in the
+    /// Begins to time soft interrupts on all processors. The process is given by its number in the
     /// PID namespace of the caller, as [`std::process::id`] has it.
     ///
     /// # Errors

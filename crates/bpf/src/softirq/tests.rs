@@ -1,5 +1,5 @@
 //! The same flood, looked at from several sides at once. Other tests send too meanwhile, so
-//! that what is told of others has a lower bound only.
+//! that others have a lower bound only.
 
 use std::env::current_exe;
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -41,7 +41,7 @@ struct Seen {
     wall_ns: u64,
     process: SoftirqTimes,
     thread: SoftirqTimes,
-    /// One whose own is a process that does nothing.
+    /// One for a process that does nothing.
     idler: SoftirqTimes,
 }
 
@@ -59,7 +59,7 @@ fn seen(work: impl FnOnce()) -> Seen {
     Seen { wall_ns: start.elapsed().as_nanos() as u64, process, thread, idler }
 }
 
-/// Sends datagrams that nobody reads, from this thread.
+/// Sends datagrams without a reader, from this thread.
 fn flood(socket: &UdpSocket, time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
@@ -174,8 +174,8 @@ fn a_pid_namespace_of_its_own_is_no_obstacle() {
     command.args(["--pid", "--fork"]).arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);
     match command.output() {
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            let output_text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && output_text.contains("1 passed"), "{output_text}");
         }
         Err(e) => skipped("soft interrupts from within a PID namespace", &format!("unshare: {e}")),
     }
@@ -184,12 +184,12 @@ fn a_pid_namespace_of_its_own_is_no_obstacle() {
 #[test]
 fn the_kernels_account_is_tried_out() {
     needs_root!();
-    let told = accounting_splits_softirq();
+    let stated = accounting_splits_softirq();
     let tried = tried_out().unwrap();
-    println!("told {told:?}, tried {tried:?}");
+    println!("stated {stated:?}, tried {tried:?}");
     // On a busy machine it may remain unknown.
-    assert!(told.is_some());
-    assert!(tried.is_none() || tried == told, "{tried:?} {told:?}");
+    assert!(stated.is_some());
+    assert!(tried.is_none() || tried == stated, "{tried:?} {stated:?}");
 }
 
 #[test]

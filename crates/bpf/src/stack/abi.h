@@ -28,7 +28,7 @@ enum join {
 };
 
 /*
- * A message on its way out. `owner` is its sequence + 1, so that 0 is nobody. One cache
+ * A message on its way out. `owner` is its sequence + 1, so that 0 is none. One cache
  * line, written by the processor that sends.
  */
 struct tx_slot {
@@ -70,7 +70,7 @@ struct reception {
 	/* Entry of udp_recvmsg, exit of __skb_recv_udp, where functions have hooks. */
 	struct moment entry;
 	struct moment dequeue;
-	__u64 unseen; /* not 0: nobody saw its last switch to a processor */
+	__u64 unseen; /* not 0: its last switch to a processor was not seen */
 };
 
 /*

@@ -129,7 +129,7 @@ const TRACEPOINTS: [Hook; 12] = [
     needed("kfree_skb", &[Tx, Rx]),
 ];
 
-/// Those of messages over TCP, whose programs are called `stream_` and their name; the reader's thread is followed by the
+/// Those of messages over TCP: their programs are called `stream_` and their name; the reader's thread is followed by the
 /// same programs.
 const STREAM: [Hook; 12] = [
     needed("net_dev_queue", &[Tx]),

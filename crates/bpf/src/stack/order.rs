@@ -62,7 +62,7 @@ mod tests {
         }
     }
 
-    /// A slot with two times, each of which is a multiple of its owner.
+    /// A slot with two times, each a multiple of its owner.
     #[derive(Default)]
     struct Slot {
         owner: AtomicU64,

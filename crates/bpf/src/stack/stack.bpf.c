@@ -58,7 +58,7 @@ static __always_inline void count_lost(enum join at)
 		cpu->lost[at]++;
 }
 
-/* The message of our flow whose IP header lies at `ip`; its owner number, or 0. */
+/* The message of our flow with its IP header at `ip`; its owner number, or 0. */
 static __always_inline __u64 owner_at(const struct sk_buff *skb, const unsigned char *ip,
 				      struct message *message)
 {

@@ -42,7 +42,7 @@ static __always_inline bool is_between(const struct sk_buff *skb, const unsigned
 	return word_of(from->saddr, 0) == shared.stream.from && word_of(to->saddr, 0) == shared.stream.to;
 }
 
-/* Whether the packet whose IP header lies at `ip` ends messages of ours, and which. */
+/* Whether the packet with its IP header at `ip` ends messages of ours, and which. */
 static __always_inline bool ends_messages(const struct sk_buff *skb, const unsigned char *ip, struct run *run)
 {
 	struct stream *stream = &shared.stream;

@@ -6,7 +6,7 @@
 
 /*
  * A message takes a slot. User space reads the owner, the times and the owner again (view.rs): between these two
- * stores it finds nobody's slot, so that it never takes the times of one message for those of another.
+ * stores it finds a slot without an owner, so that it never takes the times of one message for those of another.
  */
 static __always_inline void open_rx(struct rx_slot *slot, __u64 owner, __u64 arrival)
 {
@@ -197,7 +197,7 @@ int BPF_PROG(on_ready_at_link, struct sk_buff *skb)
 }
 
 /*
- * The reader is bound to one processor, whose run queue is locked around this event, so there is one writer. The clock
+ * The reader is bound to one processor, and its run queue is locked around this event, so there is one writer. The clock
  * is read while the version is odd: whoever reads until then tries again, and never sees an old state at a time when
  * the new one had begun.
  */

@@ -9,7 +9,7 @@
 #define MOST_MEMBERS 8192
 /* Names of files, and pairs of a system call and how often. */
 #define MOST_MARKS 64
-/* System calls whose order is kept. */
+/* System calls with their order kept. */
 #define ORDER 65536
 #define RING_BYTES (1 << 20)
 /* The end of a path that an event carries; a name has at most 255 bytes. */
@@ -54,7 +54,7 @@ struct spent {
 	__u64 read_bytes;
 	__u64 written_bytes;
 	__u64 blocked_ns;
-	/* 1 of a thread of which the kernel told it. */
+	/* 1 for a thread for which the kernel reported it. */
 	__u64 waited_known;
 	__u64 bytes_known;
 	__u64 blocked_known;
@@ -75,22 +75,22 @@ struct member {
 };
 
 struct tree {
-	/* The thread whose next child is the root, 0 if there is none to come. */
+	/* Its next child is the root; 0 if there is none to come. */
 	__u64 awaited_of;
 	/* The root's number in the first PID namespace, 0 before it is there. */
 	__u64 root;
 	/* The root is a program of its own, no longer a fork of ours. */
 	__u64 executed;
 	__u64 ended;
-	/* Threads that were seen, that ended, and whose times are final and in `spent`. */
+	/* Threads that were seen, that ended, and that are in `spent` with their final times. */
 	__u64 begun;
 	__u64 exited;
 	__u64 settled;
-	/* Of those that are settled: whose times were taken at their exit, as nothing was heard of their end. */
+	/* Those settled by their times at the exit, for want of an event of their end. */
 	__u64 early;
-	/* Pages that its largest process had; 0 if nobody knows. */
+	/* Pages that its largest process had; 0 if unknown. */
 	__u64 peak_pages;
-	/* System calls that came, of which the first ORDER are in the map. */
+	/* System calls that came; the first ORDER are in the map. */
 	__u64 recorded;
 	struct spent spent;
 };
@@ -104,7 +104,7 @@ struct shared {
 	__u64 unread_paths;
 	/* Paths that could be read only when their call was over. */
 	__u64 late_paths;
-	/* Threads of which mark_return has a path to read. */
+	/* Threads with a path for mark_return to read. */
 	__u64 pending_paths;
 	__u64 watched[NUMBERS];
 	__u64 counts[NUMBERS];

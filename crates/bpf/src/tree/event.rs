@@ -32,7 +32,7 @@ pub enum What {
     Opened {
         /// The name's place in [`super::Watching::opens`].
         which: usize,
-        /// As given; if it is cut the last 256 bytes, of which the first component may be a part.
+        /// As given; if it is cut the last 256 bytes, which may begin within a component.
         path: PathBuf,
         /// Whether the beginning of the path is missing.
         cut: bool,

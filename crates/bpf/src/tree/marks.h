@@ -84,7 +84,7 @@ static __always_inline void send(struct draft *draft)
 }
 
 /*
- * Puts the end of the whole path, which has so many bytes, into the event, and returns the hash of what
+ * Puts the end of the whole path, with its length, into the event, and returns the hash of what
  * follows its last slash.
  */
 static __always_inline __u64 take_end(struct draft *draft, __u64 bytes)

@@ -99,8 +99,8 @@ static __always_inline __u64 started_ns(__u64 task)
 }
 
 /*
- * Takes out one that was at this place before: it is gone, and nothing was heard of it. Of one of whose exit
- * nothing was heard either, nothing is known.
+ * Takes out one that was at this place before: it is gone without an event. One without an event of
+ * its exit is unknown altogether.
  */
 static __always_inline void clear_place(__u64 task)
 {

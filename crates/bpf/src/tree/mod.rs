@@ -1,6 +1,6 @@
 //! A tree of processes, followed from its first process on: a benchmark.
 //!
-//! It is told what it spent, and when it came by its marks: a file of a name was opened, a system call was
+//! The result is what it spent, and when it came by its marks: a file of a name was opened, a system call was
 //! made for the k-th time, another program was put in place, its first process ended. The benchmark is not
 //! changed for it, and does not notice.
 //!
@@ -74,7 +74,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Begins to follow, as yet nobody, and without programs at system calls: see [`Self::arm`].
+    /// Begins to follow, no process so far, and without programs at system calls: see [`Self::arm`].
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, BTF, and Linux 5.8 (ring buffers).
@@ -141,8 +141,8 @@ impl Tree {
     }
 
     /// Waits until what those of its threads spent that have ended is summed, at most for so long. It takes
-    /// some 10 ms after the last of them was reaped. Of those of which nothing is heard until then, as nobody
-    /// has reaped them, what they had spent when they began to end is taken ([`Spent::early`]).
+    /// some 10 ms after the last of them was reaped. Of threads without an event until then,
+    /// because they were not reaped, what they had spent when they began to end is taken ([`Spent::early`]).
     pub fn settle(&self, limit: Duration) -> Result<(), TreeError> {
         let until = Instant::now() + limit;
         // Acquire: who sees that the last one is settled sees what it spent (add_published of include/order.h).

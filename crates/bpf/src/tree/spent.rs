@@ -1,4 +1,4 @@
-//! What a tree spent, and what could not be told of them.
+//! What a tree spent, and what is unknown.
 
 /// What the threads of a tree spent that have ended. Their whole lives count, from the fork on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Spent {
     pub running: u64,
     /// Threads that ended and are not summed yet (see [`super::Trees::settle`]).
     pub unsettled: u64,
-    /// Of `threads`, those whose figures are of the moment when they began to end, for want of later ones:
+    /// Of `threads`, those with figures of the moment when they began to end, for want of later ones:
     /// what they ran since the last tick of the clock is missing.
     pub early: u64,
 }

@@ -53,11 +53,11 @@ fn a_task_of_another_test() {
     }
 }
 
-/// Opens `known`, whose path lies in a page of a file that is mapped but not read, and then nothing at all.
+/// Opens `known` by a path in a page of a file that is mapped but not read, and then nothing at all.
 fn open_from_a_page_that_is_not_there() {
     fs::write("page", b"./known\0").unwrap();
     let file = fs::File::open("page").unwrap();
-    // SAFETY: a new mapping at an address of the kernel's choice, which nobody here reads.
+    // SAFETY: a new mapping at an address of the kernel's choice, which is not read here.
     let path = unsafe {
         let path =
             libc::mmap(std::ptr::null_mut(), 8, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), 0);
@@ -82,8 +82,8 @@ fn links_at_calls(tree: &Tree) -> usize {
     let at_calls =
         |program: &libbpf_rs::Program<'_>| tree.at_calls.iter().any(|name| program.name() == *name);
     let number = |program: libbpf_rs::Program<'_>| -> u32 {
-        let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd())).unwrap();
-        let number = told.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap();
+        let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd())).unwrap();
+        let number = text.lines().find_map(|line| line.strip_prefix("prog_id:")).unwrap();
         number.trim().parse().unwrap()
     };
     let numbers: Vec<u32> = tree.object.progs().filter(at_calls).map(number).collect();

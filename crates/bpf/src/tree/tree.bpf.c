@@ -16,7 +16,7 @@
 /* include/uapi/linux/sched.h */
 #define CLONE_THREAD 0x00010000
 
-/* Whether the thread that runs was told to make the root now. */
+/* Whether the running thread is to make the root now. */
 static __always_inline bool root_is_awaited(void)
 {
 	struct bpf_pidns_info current = {};
@@ -33,7 +33,7 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 	struct member *parent = member_of(bpf_get_current_task());
 	__u64 task = args->args[0];
 
-	/* Whoever was here before, also if the new one is nobody's. */
+	/* Whichever was here before, also if the new one belongs to none. */
 	clear_place(task);
 	if (parent) {
 		begin(task);

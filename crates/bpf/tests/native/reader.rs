@@ -158,7 +158,7 @@ impl Kernel {
     }
 }
 
-/// How far two readings in a row may be from the truth: two borders, each of which the hooks see up to 400 ns late.
+/// How far two readings in a row may be from the truth: two borders, and the hooks see each up to 400 ns late.
 const MOST_OFF: i64 = 1_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! In the drivers of a veth pair, whose ends have a socket each.
+//! In the drivers of a veth pair, with a socket at each end.
 
 use std::net::SocketAddrV4;
 

@@ -183,7 +183,7 @@ fn ends_are_taken_away_in_the_midst_of_a_bounce() {
     }
 }
 
-/// What is said to a process of this test program that is to be killed.
+/// What a process of this test program is to do before it is killed.
 const VICTIM: &str = "NETFATHOM_TEST_MESSAGE_VICTIM";
 
 /// The numbers of a program and a map of it.
@@ -209,11 +209,11 @@ fn a_process_that_is_killed_leaves_nothing() {
     let mut victim = Command::new(env::current_exe().unwrap());
     victim.args([SAME, "--exact", "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped());
     let mut victim = victim.spawn().unwrap();
-    let mut said = std::io::BufReader::new(victim.stdout.take().unwrap());
+    let mut lines = std::io::BufReader::new(victim.stdout.take().unwrap());
     let mut ids = None;
     while ids.is_none() {
         let mut line = String::new();
-        assert!(std::io::BufRead::read_line(&mut said, &mut line).unwrap() > 0, "no numbers");
+        assert!(std::io::BufRead::read_line(&mut lines, &mut line).unwrap() > 0, "no numbers");
         ids = line.rsplit_once("bouncing ").map(|(_, ids)| {
             let ids: Vec<u32> = ids.split_whitespace().map(|id| id.parse().unwrap()).collect();
             ids.as_chunks::<2>().0.to_vec()

@@ -1,4 +1,4 @@
-//! Over a veth pair whose near end sends whole frames.
+//! Over a veth pair. Its near end sends whole frames.
 
 use std::net::UdpSocket;
 

@@ -24,7 +24,7 @@ impl Socket {
         // SAFETY: no pointers.
         let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW, 0) };
         assert!(fd >= 0, "{}", io::Error::last_os_error());
-        // SAFETY: just opened, and nobody else has it.
+        // SAFETY: just opened, and it has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let memory = map(-1, (FRAMES * FRAME_BYTES) as usize, 0);
         // SAFETY: integers alone, for which 0 is a value.

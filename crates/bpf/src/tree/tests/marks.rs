@@ -17,7 +17,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
     let opens = named.iter().map(|n| format!("f{n}").into()).collect();
     let tree = armed(&Watching { opens, ..Watching::default() });
     let before = monotonic_ns();
-    let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > told");
+    let mut command = shell("tar -cf - -T list | cat > all; tar -tf all > listed");
     let (ended, _) = run(&tree, command.current_dir(&folder.0));
     let after = monotonic_ns();
     assert!(ended.status.success());
@@ -56,15 +56,15 @@ fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
     let events = tree.events().unwrap();
     assert_eq!(opened(&events), [(0, Path::new("known"))]);
     assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
-    // A MiB of events, of which each has more than 32 bytes.
+    // A MiB of events of more than 32 bytes each.
     tree.reset().unwrap();
     const OPENS: usize = 40_000;
     let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
     run(&tree, shell(&script).current_dir(&folder.0));
-    let (told, lost) = (opened(&tree.events().unwrap()).len(), tree.lost().events as usize);
-    assert!(told > 1000 && told < OPENS, "{told}");
+    let (seen, lost) = (opened(&tree.events().unwrap()).len(), tree.lost().events as usize);
+    assert!(seen > 1000 && seen < OPENS, "{seen}");
     // The end is an event too.
-    assert!(told + lost == OPENS || told + lost == OPENS + 1, "{told} {lost}");
+    assert!(seen + lost == OPENS || seen + lost == OPENS + 1, "{seen} {lost}");
     tree.reset().unwrap();
     assert_eq!((tree.events().unwrap(), tree.lost()), (vec![], Lost::default()));
 }
@@ -99,7 +99,7 @@ fn nothing_is_at_system_calls_before_it_is_armed() {
 fn the_kth_call_is_that_of_the_whole_tree() {
     needs_root!();
     let write = libc::SYS_write as u32;
-    // The last one is made by our own fork before it is the program, and by nobody after.
+    // The last one is made by our own fork before it is the program, and by no process after.
     let mut calls = [2_000, 1, 1_001, 2_001].map(|k| (write, k)).to_vec();
     calls.push((libc::SYS_setpgid as u32, 1));
     let mut tree = armed(&Watching { calls, ..Watching::default() });
@@ -187,10 +187,10 @@ fn a_tree_is_followed_in_a_pid_namespace_too() {
         ]);
         match command.output() {
             Ok(output) => {
-                let said = String::from_utf8_lossy(&output.stdout);
+                let output_text = String::from_utf8_lossy(&output.stdout);
                 assert!(
-                    output.status.success() && said.contains("1 passed"),
-                    "{said}{}",
+                    output.status.success() && output_text.contains("1 passed"),
+                    "{output_text}{}",
                     String::from_utf8_lossy(&output.stderr)
                 );
             }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// wait4(2) adds up the same for a tree whose members all wait for their children.
+/// wait4(2) adds up the same for a tree in which every member waits for its children.
 #[test]
 fn what_a_tree_spent_is_what_its_parent_is_told() {
     needs_root!();
@@ -23,9 +23,9 @@ fn what_a_tree_spent_is_what_its_parent_is_told() {
         let (ended, spent) = (0..5).map(once).find(|(_, spent)| spent.early == 0).unwrap();
         assert!(ended.status.success());
         let usage = ended.usage;
-        let told = usage.user_ns + usage.system_ns;
+        let accounted = usage.user_ns + usage.system_ns;
         // To a microsecond each, and what a thread runs between its being reaped and its last switch.
-        let more = spent.ran_ns as f64 / told as f64;
+        let more = spent.ran_ns as f64 / accounted as f64;
         assert!(more > 0.99 && more < 1.1, "{spent:?} {usage:?}");
         assert_eq!((spent.threads, spent.running, spent.unsettled), (threads, 0, 0), "{command:?}");
         assert_eq!((spent.minor_faults, spent.major_faults), (usage.minor_faults, usage.major_faults));
