@@ -102,8 +102,8 @@ impl Drop for Notifier {
     }
 }
 
-/// Runs `work` in a thread whose calls of these numbers notify, and answers them here. They must not be
-/// those by which a thread ends.
+/// Runs `work` in a thread with a filter that notifies of calls with these numbers, and answers them here. They
+/// must not be those by which a thread ends.
 pub fn in_a_thread<T: Send>(
     numbers: &[u32],
     each: impl FnMut(&Call<'_>),

@@ -87,8 +87,8 @@ fn a_veth_pair_copies_all() {
     assert_eq!(carried(over_veth(&Lab::create())).uncopied_bytes(), 0);
 }
 
-/// A connection whose far device throws away what is longer than [`TOO_LONG`] before any stack
-/// sees it, until [`Lossy::mend`].
+/// A connection with a far device that drops packets longer than [`TOO_LONG`] before any stack
+/// sees them, until [`Lossy::mend`].
 struct Lossy {
     lab: Lab,
     sender: TcpStream,
