@@ -8,12 +8,12 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::CaptureError;
 
-/// So much is read at once from below what unpacks.
+/// Size of the reads of packed input.
 const PACKED_BYTES: usize = 256 << 10;
-/// So many first bytes tell what it is.
+/// First bytes that identify the format.
 const PEEKED_BYTES: usize = 8;
-/// zstd's own bound without `--long=28` and more. It is memory that a file can make us ask for:
-/// 2^27 bytes, of which only what is used is really taken.
+/// zstd's own limit without `--long=28` and more. A file can make us allocate this much memory:
+/// 2^27 bytes; only the used part becomes resident.
 const WINDOW_LOG: u32 = 27;
 /// The first bytes of netfathom's own binary log.
 const LOG_MAGIC: &[u8] = b"nfmsglog";
@@ -152,7 +152,7 @@ struct Unpack<R> {
 impl<R: Read> Read for Unpack<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.read.read(into).map_err(|error| {
-            // What the operating system said is not about the packing.
+            // An error of the operating system is not about the packing.
             if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }

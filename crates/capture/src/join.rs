@@ -1,9 +1,9 @@
 //! A capture and a log put together, message by message.
 //!
-//! Both are read once, side by side: a packet whose message the log has not told yet makes the
-//! log be read on, as far as that message should be. What one of the two has and the other has
-//! not yet waits in a table of a fixed size; what must leave it to make room was missing from
-//! the other. So memory is bounded whatever the files hold, and what is in order costs one
+//! Both are read once, side by side: for a packet of a message that the log has not listed yet, the
+//! log is read on, as far as that message should be. What only one of the two has so far
+//! waits in a table of a fixed size; what must leave it to make room was missing from
+//! the other. So memory is bounded whatever the files hold, and messages in order cost one
 //! step each.
 
 use netfathom_model::plan::Numbering;
@@ -51,7 +51,7 @@ impl Default for Options {
 /// A message that was captured. All times are on the clock of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// Whose message it is; 0 where messages are numbered otherwise than by netfathom.
+    /// The flow of the message; 0 if messages are not numbered by netfathom.
     pub flow: u32,
     pub sequence: u64,
     /// When it was sent: as the log has it. Of a message that is not in it, or has no time there,
@@ -99,7 +99,7 @@ pub struct Joined {
     pub last_ns: i64,
     /// Packets captured before the one before them.
     pub backwards: u64,
-    /// Packets of which the capture does not say when they were captured.
+    /// Packets without a time in the capture.
     pub untimed: u64,
     /// What the times count in, in the order of their first packets.
     pub resolutions: Vec<Resolution>,
@@ -118,7 +118,7 @@ pub struct Joined {
     pub missing: u64,
     /// Joined messages that were captured after a later one.
     pub reordered: u64,
-    /// Messages of which the log says when they were received.
+    /// Messages with a receive time in the log.
     pub received: u64,
     pub clock: Clock,
     /// Why the capture could not be read to its end.

@@ -77,7 +77,7 @@ impl Columns {
         u32::from(self.intended) | u32::from(self.sent) << 1 | u32::from(self.received) << 2
     }
 
-    /// From the bits of a header; `None` where there is no time, or one that nobody knows.
+    /// From the bits of a header; `None` if there is no time, or an unknown one.
     fn of_bits(bits: u32) -> Option<Self> {
         let columns = Self { intended: bits & 1 != 0, sent: bits & 2 != 0, received: bits & 4 != 0 };
         (1..8).contains(&bits).then_some(columns)
@@ -116,7 +116,7 @@ pub struct Message {
     pub entry: LogEntry,
 }
 
-/// What a log has said of its clock so far.
+/// The statements of a log about its clock so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// CLOCK_REALTIME minus the log's clock, by the latest statement; 0 where there is none.
@@ -157,7 +157,7 @@ pub trait Messages {
     /// # Errors
     /// If what comes next cannot be read. Everything before it was as it should be.
     fn next_message(&mut self) -> Result<Option<Message>, CaptureError>;
-    /// What was said of the clock, for the message that came last.
+    /// The statements about the clock, as of the last message.
     fn clock(&self) -> Clock;
     /// Which times there are. Sending times are by the clock that messages are stamped with.
     fn columns(&self) -> Columns;

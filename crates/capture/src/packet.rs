@@ -156,7 +156,7 @@ pub trait Packets {
     /// If what comes next cannot be read. Everything before it was as it should be.
     fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError>;
 
-    /// How many of the packets so far have no time; theirs is told as 0.
+    /// How many of the packets so far have no time; theirs is reported as 0.
     #[inline]
     fn without_time(&self) -> u64 {
         0

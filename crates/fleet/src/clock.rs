@@ -1,5 +1,5 @@
-//! How far the clock of another host stands ahead: exchanges of datagrams, of which the one with the shortest round
-//! trip says most (RFC 5905, the clock filter).
+//! How far the clock of another host is ahead: exchanges of datagrams. The one with the shortest round
+//! trip counts (RFC 5905, the clock filter).
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

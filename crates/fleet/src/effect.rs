@@ -1,13 +1,13 @@
-//! Which host is different: what a host does to all pairs with it, told apart from what a single pair does.
+//! Which host is different: the effect of a host on all its pairs, separated from the effect of a single pair.
 //!
-//! Logarithms of the values are taken apart by a median polish: sender, receiver, and a rest for each pair. A host is
+//! A median polish splits the logarithms of the values: sender, receiver, and a residual for each pair. A host is
 //! named if nearly all its pairs are worse, by much, and by far more than the scatter of single pairs explains.
 
 use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{Cause, FleetFigure, FleetPair, HostEffect, Side};
 use netfathom_stats::{middle_of, polish};
 
-/// A host whose pairs reach more than this of the others is not named, whatever the statistics say.
+/// A host is not named if its pairs reach more than this share of the others, whatever its significance.
 const WORSE: f64 = 0.8;
 /// The same of losses, in units of a loss: chance brings one or two.
 const WORSE_LOSS: f64 = 1.0 / 3.0;

@@ -37,7 +37,7 @@ pub fn rounds(
     rounds
 }
 
-/// One place stands still, the others turn around it; with an odd number the place that stands still is nobody.
+/// The circle method: one host stays fixed, the others rotate. With an odd number of hosts the fixed place is empty.
 fn circle(hosts: usize) -> Vec<Vec<Pair>> {
     if hosts < 2 {
         return Vec::new();

@@ -172,7 +172,7 @@ pub struct Figure {
     pub value: f64,
 }
 
-/// What was said, if it is short enough to be read and of its form. The parser bounds the depth.
+/// Parses a message if it is short enough and well-formed. The parser limits the depth.
 pub fn read<T: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<T, String> {
     if bytes.len() > most {
         return Err(format!("a message of {} bytes, and the most is {most}", bytes.len()));

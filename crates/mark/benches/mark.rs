@@ -67,7 +67,7 @@ fn row(what: &str, ns: f64, clock_ns: f64) {
     println!("| {what} | {ns:.1} | {:.2} |", ns / clock_ns);
 }
 
-/// Clock, mark that nobody listens to and mark that is recorded, medians, in a program in C.
+/// Medians of the clock, of a mark without a listener and of a recorded mark, in a C program.
 fn in_c() -> io::Result<[f64; 3]> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let dir = tempfile::tempdir()?;
@@ -79,10 +79,10 @@ fn in_c() -> io::Result<[f64; 3]> {
     }
     let mut child =
         Command::new(&program).arg(MARKS.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (mut told, says) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+    let (mut input, says) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
     let mut lines = BufReader::new(says).lines();
     let mut turn = || -> io::Result<[f64; 2]> {
-        told.write_all(b"\n")?;
+        input.write_all(b"\n")?;
         let line = lines.next().ok_or_else(|| io::Error::other("it has ended"))??;
         let mut words = line.split(' ').map(|word| word.parse().unwrap_or(f64::NAN));
         Ok([words.next().unwrap_or(f64::NAN), words.next().unwrap_or(f64::NAN)])
@@ -97,7 +97,7 @@ fn in_c() -> io::Result<[f64; 3]> {
         clock.push(clock_ns);
         idle.push(idle_ns);
     }
-    drop(told);
+    drop(input);
     child.wait()?;
     Ok([median(&mut clock), median(&mut idle), median(&mut recorded)])
 }

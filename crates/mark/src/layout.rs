@@ -10,7 +10,7 @@ pub const MAGIC: u64 = u64::from_ne_bytes(*b"nfmarks\0");
 pub const VERSION: u32 = 1;
 /// Bytes of a name that a slot holds.
 pub const NAME_BYTES: usize = 38;
-/// Slots of the ring that a process makes for itself: 4 MiB, of which only what is used takes memory.
+/// Slots of the ring that a process makes for itself: 4 MiB; only the used part takes memory.
 pub const OWN_SLOTS: u32 = 1 << 16;
 /// The fewest that a ring may have.
 pub const LEAST_SLOTS: u32 = 1 << 6;
@@ -19,8 +19,8 @@ pub const MOST_SLOTS: u32 = 1 << 22;
 /// Name of the variable that holds the number of an inherited ring's descriptor.
 pub const VARIABLE: &std::ffi::CStr = c"NETFATHOM_MARK_FD";
 
-/// What a word of a slot says, in its lowest bits; above them is the lap: how often the ring had
-/// gone round when this was so. Memory that is all zero is a ring whose slots are free.
+/// The state of a slot, in the lowest bits of its word. Above them is the lap: how often the ring had
+/// wrapped at that time. All-zero memory is a ring with free slots.
 pub mod state {
     /// To be taken, in this lap.
     pub const FREE: u64 = 0;
@@ -61,7 +61,7 @@ pub struct Header {
     pub slots: AtomicU32,
     /// [`NAME_BYTES`]
     pub name_bytes: AtomicU32,
-    /// Process that listens, by its own number; 0: nobody, and nothing is recorded
+    /// Process that listens, by its own number; 0: none, and nothing is recorded
     pub listener: AtomicU32,
     /// Position that is taken next
     pub head: Line,

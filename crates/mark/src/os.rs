@@ -174,7 +174,7 @@ pub fn inherit(fd: c_int) -> bool {
     unsafe { fcntl_c(fd, F_SETFD, 0) == 0 }
 }
 
-/// Whether it is a memory file that nobody can shrink: reading what is mapped of it cannot fail.
+/// Whether it is a memory file that cannot shrink, so that a read of its mapping cannot fail.
 pub fn is_steady_memory(fd: c_int) -> bool {
     // SAFETY: no pointers. Of other files there are no seals, and it fails.
     let seals = unsafe { fcntl_c(fd, F_GET_SEALS) };
@@ -211,7 +211,7 @@ pub fn populate(at: NonNull<c_void>, bytes: usize) {
 /// Ends a mapping.
 ///
 /// # Safety
-/// It is one of [`map`] with the same length, and nobody uses it afterwards.
+/// It is one of [`map`] with the same length, and it is not used afterwards.
 pub unsafe fn unmap(at: NonNull<c_void>, bytes: usize) {
     // SAFETY: the caller's.
     unsafe { munmap(at.as_ptr(), bytes) };
@@ -226,7 +226,7 @@ pub fn wiped_on_fork() -> Option<NonNull<c_void>> {
     if unsafe { madvise(page.as_ptr(), PAGE_BYTES, MADV_WIPEONFORK) } == 0 {
         return Some(page);
     }
-    // SAFETY: nobody else has it.
+    // SAFETY: no reference to it exists.
     unsafe { unmap(page, PAGE_BYTES) };
     None
 }
@@ -242,7 +242,7 @@ pub fn number_from_environment(name: &CStr) -> Option<c_int> {
     // SAFETY: the name is a string of C.
     let text = NonNull::new(unsafe { secure_getenv(name.as_ptr()) }.cast_mut())?;
     // SAFETY: what the environment holds are strings of C; like any other reader of it, this one
-    // relies on nobody changing the environment at this moment.
+    // relies on no thread changing the environment at this moment.
     let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_bytes();
     if text.is_empty() || text.len() > 9 || !text.iter().all(u8::is_ascii_digit) {
         return None;

@@ -52,7 +52,7 @@ pub struct Status {
     pub listened: bool,
     /// Marks in the ring since it was made, and slots passed over as who wrote into them was killed.
     pub recorded: u64,
-    /// Marks for which there was no room, or no ring yet. Those that nobody listened to are not lost.
+    /// Marks for which there was no room, or no ring yet. Marks without a listener are not lost.
     pub lost: u64,
 }
 
@@ -126,7 +126,7 @@ fn first() -> Option<&'static Recorder> {
     // SAFETY: zeroed memory of its own, never unmapped, and large enough for one atomic number.
     let process = os::wiped_on_fork().map(|page| unsafe { page.cast::<AtomicU32>().as_ref() });
     let place = PLACE.0.get().cast::<Recorder>();
-    // SAFETY: nobody else writes it, as RECORDER says that it is being made, and nobody reads it yet.
+    // SAFETY: no other thread writes it, as RECORDER shows that it is being made, and none reads it yet.
     unsafe { place.write(Recorder { ring, process }) };
     RECORDER.store(place, SeqCst);
     let recorder = usable(place)?;

@@ -1,8 +1,8 @@
 //! A ring of marks in shared memory: who writes into it, in many threads and processes at once.
 //!
 //! A writer takes the slot at the head by changing its word from free to being written, moves the
-//! head on (or another writer does, who finds the slot taken), fills the slot and says so by
-//! its word. So there is never a position that is claimed and nobody's: whoever is interrupted or
+//! head on (or another writer does that finds the slot taken), fills the slot and marks it as written in
+//! its word. So a claimed position always has an owner: a writer that is interrupted or
 //! killed in between holds one slot, which the listener abandons after a while.
 
 use std::ffi::{c_int, c_void};
@@ -18,7 +18,7 @@ use crate::os;
 /// How often a writer tries before it gives its mark up: each time it is others who got on.
 const TRIES: u32 = 10_000;
 
-/// What is told of a mark.
+/// The fields of a mark.
 #[derive(Clone, Copy)]
 pub struct MarkFields<'a> {
     /// As the program wrote it.
@@ -126,17 +126,17 @@ impl<'m> Ring<'m> {
 
     /// Records a mark, or counts it as lost if there is no free slot.
     #[inline]
-    pub fn record(&self, told: &MarkFields<'_>) {
+    pub fn record(&self, fields: &MarkFields<'_>) {
         match self.take() {
             Some((slot, lap)) => {
-                slot.fill(told);
+                slot.fill(fields);
                 slot.commit(lap);
             }
             None => self.lose(1),
         }
     }
 
-    /// Marks of which nothing is known but that they were.
+    /// Counts lost marks; only their number is known.
     #[cold]
     pub fn lose(&self, marks: u64) {
         self.header.lost.value.fetch_add(marks, Relaxed);
@@ -182,19 +182,19 @@ impl<'m> Ring<'m> {
 }
 
 impl Slot {
-    /// Writes what is told of a mark.
+    /// Writes the fields of a mark.
     #[inline]
-    fn fill(&self, told: &MarkFields<'_>) {
-        self.at_ns.store(told.at_ns, Relaxed);
-        let [p, t] = [told.process.to_ne_bytes(), told.thread.to_ne_bytes()];
+    fn fill(&self, fields: &MarkFields<'_>) {
+        self.at_ns.store(fields.at_ns, Relaxed);
+        let [p, t] = [fields.process.to_ne_bytes(), fields.thread.to_ne_bytes()];
         let owner = [p[0], p[1], p[2], p[3], t[0], t[1], t[2], t[3]];
         self.owner.store(u64::from_ne_bytes(owner), Relaxed);
-        let length = u16::try_from(told.name.len()).unwrap_or(u16::MAX);
+        let length = u16::try_from(fields.name.len()).unwrap_or(u16::MAX);
         let mut parts = NameParts { length, bytes: [0; NAME_BYTES] };
-        let kept = told.name.len().min(NAME_BYTES);
-        // SAFETY: `kept` is at most the length of either, and they do not overlap. Not by slices,
-        // whose checks cost as much as the copy.
-        unsafe { ptr::copy_nonoverlapping(told.name.as_ptr(), parts.bytes.as_mut_ptr(), kept) };
+        let kept = fields.name.len().min(NAME_BYTES);
+        // SAFETY: `kept` is at most the length of either, and they do not overlap. Not by slices:
+        // their checks cost as much as the copy.
+        unsafe { ptr::copy_nonoverlapping(fields.name.as_ptr(), parts.bytes.as_mut_ptr(), kept) };
         // SAFETY: both are 40 bytes without gaps, in which every value is valid.
         let words: [u64; 5] = unsafe { std::mem::transmute(parts) };
         for (to, word) in self.name.iter().zip(words) {
@@ -213,7 +213,7 @@ impl Slot {
         }
     }
 
-    /// What was told of the mark, and its name.
+    /// Time, process and thread of the mark, and its name.
     pub fn fields(&self) -> (u64, [u32; 2], NameParts) {
         let owner = self.owner.load(Relaxed).to_ne_bytes();
         let number = |at: usize| u32::from_ne_bytes(owner[at..at + 4].try_into().unwrap_or_default());

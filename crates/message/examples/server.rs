@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("listening on {}", listener.local_addr()?);
     for stream in listener.incoming() {
         let stream = stream?;
-        // The hello is waited for in the peer's own thread: a slow one keeps nobody else waiting.
+        // Each peer's thread waits for its hello: a slow peer does not delay the others.
         thread::spawn(move || {
             let served = Connection::tcp(stream, &Config::default()).and_then(serve);
             if let Err(error) = served {

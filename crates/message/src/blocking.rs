@@ -11,7 +11,7 @@ use crate::{
     protocol::{PostEnd, Received, Refused},
 };
 
-/// A connection whose calls wait until they have come to something, within a limit if one is set.
+/// A connection with calls that wait until they are complete, within a limit if one is set.
 /// Clones, and the [`Connection`] it was made of, are the same connection.
 #[derive(Clone, Debug)]
 pub struct Blocking {

@@ -21,7 +21,7 @@ pub enum Error {
     /// The time of a call is over. The connection goes on.
     #[error("nothing came of it in {0:?}")]
     TimedOut(Duration),
-    /// A call that waits, out of a handler of the same connection: nobody would be left to end
+    /// A call that waits, from a handler of the same connection: no thread would be left to end
     /// the wait. The connection goes on.
     #[error("a call that waits, made from within a handler of the same connection, would never return")]
     InsideHandler,
@@ -61,7 +61,7 @@ pub enum Error {
     Io {
         /// What was tried.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
 }

@@ -31,7 +31,7 @@ use crate::{
     protocol::{PostEnd, Received},
 };
 
-/// A connection whose calls are awaited. Clones, and the [`Connection`] it was made of, are the
+/// A connection with async calls. Clones, and the [`Connection`] it was made of, are the
 /// same connection. A call that is dropped before it is done leaves nothing half done.
 #[derive(Clone, Debug)]
 pub struct Tasks {
@@ -74,8 +74,8 @@ impl Tasks {
     pub fn new(connection: Connection) -> Result<Self, Error> {
         let watched = || {
             let socket = connection.shared().transport.as_fd().try_clone_to_owned()?;
-            // Its successor is unsafe for the sake of types whose descriptor may change or close
-            // under way; an owned one does neither.
+            // Its successor is unsafe because the descriptor of some types may change or close
+            // meanwhile; an owned one does neither.
             #[allow(deprecated)]
             AsyncFd::with_interest(socket, tokio::io::Interest::READABLE)
         };
@@ -118,7 +118,7 @@ impl Tasks {
         self.until(&self.connection.shared().arrivals, &mut attempt).await
     }
 
-    /// Posts, and waits until all of it is written. A post whose wait is dropped goes on.
+    /// Posts, and waits until all of it is written. If the wait is dropped, the post goes on.
     ///
     /// # Errors
     /// As [`Connection::post`].

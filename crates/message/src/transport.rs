@@ -21,7 +21,7 @@ use rustix::{
 pub struct Ready {
     /// There is something to read, or the end.
     pub read: bool,
-    /// There is room to write, or nobody to read it.
+    /// There is room to write, or the reader is gone.
     pub write: bool,
 }
 
@@ -113,7 +113,7 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
         let _ = rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Both);
     }
 
-    /// Is told once that bulk will be sent, of which at most so many bytes should lie in the system
+    /// Is called once if bulk will be sent; at most the given number of its bytes should lie in the system
     /// unsent.
     fn expect_bulk(&self, _unsent: usize) {}
 }

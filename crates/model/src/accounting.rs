@@ -1,4 +1,4 @@
-//! Where every message ended. Each has exactly one fate, and the sum closes.
+//! Where every message ended. Each has exactly one outcome, and all messages are accounted for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ pub enum Fate {
     BacklogFull,
     /// The driver or its queue dropped it.
     DeviceDrop,
-    /// It left this host and did not reach the other one.
+    /// It was sent by this host and did not reach the other one.
     OnTheWay,
     /// The kernel dropped it for another reason, which it names.
     KernelDrop(String),
-    /// Nobody was there to tell whether it arrived.
+    /// Whether it arrived is unknown: the receiving end does not report it.
     Untold,
-    /// Nobody saw where it went: a gap in the accounting.
+    /// No hook or counter shows where it ended: a gap in the accounting.
     Unexplained,
 }
 
@@ -102,12 +102,12 @@ pub struct Accounting {
     /// Segments of TCP that were sent again.
     #[serde(default, skip_serializing_if = "is_none")]
     pub retransmitted: u64,
-    /// Measured messages whose outgoing time could not be taken.
+    /// Measured messages without a send time.
     pub unjoined_tx: u64,
-    /// Delivered messages whose incoming time could not be taken.
+    /// Delivered messages without a receive time.
     pub unjoined_rx: u64,
-    /// Delivered messages whose incoming time could not be cut into stages: a reader that is
-    /// awake may take a message before the kernel has told of it.
+    /// Delivered messages with a receive time that could not be split into stages: a reader that is
+    /// awake may take a message before the kernel signals it.
     pub unstaged_rx: u64,
     /// What each hook saw.
     pub hooks: Vec<HookCount>,

@@ -17,7 +17,7 @@ pub struct ThreadPlace {
 /// A network device on the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {
-    /// Whose: `sender` or `reader`.
+    /// The end that it belongs to: `sender` or `reader`.
     pub role: String,
     /// Its name, such as `veth0` or `lo`.
     pub name: String,

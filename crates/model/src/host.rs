@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct HostReport {
     /// Kernel release and build.
     pub kernel: String,
-    /// Processor model; empty where the kernel does not tell.
+    /// CPU model; empty if the kernel does not show it.
     pub cpu_model: String,
-    /// What `netfathom stack` does here unless told otherwise, in one sentence.
+    /// What `netfathom stack` does here by default, in one sentence.
     pub stack: String,
     /// What was tried, by topic.
     pub groups: Vec<HostGroup>,

@@ -56,7 +56,7 @@ pub enum SocketOption {
     Cork,
     /// MSG_MORE with the header: it waits for the body.
     More,
-    /// TCP_QUICKACK again after each read: acknowledgements are not put off.
+    /// TCP_QUICKACK again after each read: no delayed ACKs.
     QuickAck,
 }
 

@@ -120,7 +120,7 @@ impl Scale {
         format!("{text}{}{}", unit.multiple, unit.name)
     }
 
-    /// Whether a whole number in this unit is a count, whose decimals would claim what was not measured.
+    /// Whether a whole number in this unit is a count: decimals would claim what was not measured.
     fn counts(self, unit: Unit) -> bool {
         unit.size == 1.0 && !matches!(self, Self::Share | Self::Ratio)
     }
@@ -223,7 +223,7 @@ pub fn count(n: u64) -> String {
     parted(&text, text.len())
 }
 
-/// With so many decimals, thousands parted by commas. Halves are rounded away from zero, and nothing is not negative.
+/// With `decimals` decimals and thousands separators. Halves are rounded away from zero, and zero is never negative.
 pub fn grouped(value: f64, decimals: usize) -> String {
     if value.abs() >= MOST_PLAIN {
         return format!("{value:.1e}");

@@ -65,8 +65,8 @@ pub enum Profile {
         /// Length of a trial, all steps together.
         duration_ns: u64,
     },
-    /// `poisson:50k/10s`: so many messages as a constant rate has, at random times that do
-    /// not know of each other.
+    /// `poisson:50k/10s`: as many messages as a constant rate has, at independent random
+    /// times.
     Poisson {
         /// Messages a second, on average.
         rate_per_s: f64,

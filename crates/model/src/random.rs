@@ -31,8 +31,8 @@ impl SplitMix64 {
         ((self.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Puts items into an order of its own (Fisher and Yates). That the rest of a division is not quite even
-    /// matters to nobody here.
+    /// Shuffles items (Fisher and Yates). The slight bias of the remainder does not
+    /// matter here.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, (self.next_u64() % (last as u64 + 1)) as usize);

@@ -3,8 +3,8 @@
 use netfathom_model::record::Holds;
 use netfathom_stats::Estimate;
 
-/// Whether something is above a bound: `Yes` and `No` only where the whole interval says so.
-/// Without an interval nobody can tell.
+/// Whether something is above a bound: `Yes` and `No` only if the whole interval is on one side.
+/// Without an interval it is undecided.
 pub fn above(estimate: Option<Estimate>, bound: f64) -> Holds {
     match estimate {
         Some(e) if e.value - e.half_width > bound => Holds::Yes,

@@ -56,13 +56,13 @@ impl<'a> Ground<'a> {
         Self { plan, size, observer, stop, findings: Vec::new() }
     }
 
-    /// Trials: so many in the short form, and so many in the paper's.
+    /// Number of trials: `quick` in the short form, `full` in the paper's.
     pub fn trials(&self, quick: u32, full: u32) -> u32 {
         let usual = if self.plan.quick { quick } else { full };
         usual.min(self.size.most_trials)
     }
 
-    /// Length of a trial in nanoseconds: so many seconds in the short form, and so many in the
+    /// Length of a trial in nanoseconds: `quick_s` seconds in the short form, `full_s` in the
     /// paper's.
     pub fn length_ns(&self, quick_s: f64, full_s: f64) -> u64 {
         let usual = if self.plan.quick { quick_s } else { full_s };

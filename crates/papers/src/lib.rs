@@ -1,8 +1,8 @@
 //! `netfathom reproduce`: the experiments of the papers, each as one command.
 //!
-//! An experiment is a row of a catalogue: the measurements that it is made of, and what is
-//! told of them beside the original. [`run`] is the map: measure part after part, tell what
-//! the parts say together.
+//! An experiment is a row of a catalog: the measurements that it is made of, and the report on
+//! them beside the original. [`run`] is the map: measure part after part, then report on
+//! all parts together.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -58,8 +58,8 @@ pub struct Experiment {
     pub taps: &'static [Tap],
     /// The measurements that it is made of; none once the user wants an end.
     parts: fn(&mut Ground<'_>) -> Result<Vec<Part>, RunError>,
-    /// What those that are there say; also asked before the first, and in the middle of one.
-    tell: fn(&ReproducePlan, &[ReproducedRun]) -> Told,
+    /// The report on the parts that are there; also called before the first, and in the middle of one.
+    tell: fn(&ReproducePlan, &[ReproducedRun]) -> Report,
 }
 
 /// What an experiment cannot do without.
@@ -80,7 +80,7 @@ impl Needs {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Report {
     differences: Vec<String>,
     tables: Vec<netfathom_model::record::BesideTable>,
     figures: Vec<netfathom_model::record::Figure>,
@@ -130,7 +130,7 @@ pub fn run(
     run_sized(experiment, plan, Size::WHOLE, observer, stop)
 }
 
-/// As [`run`], in a size of which a test can have several.
+/// Like [`run`], with a size: tests use one that is small enough to repeat.
 fn run_sized(
     experiment: &Experiment,
     plan: &ReproducePlan,

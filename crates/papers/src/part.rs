@@ -28,7 +28,7 @@ impl Part {
         Self { name, work: Box::new(work), counted: false }
     }
 
-    /// One of many of the same, of which a claim counts those that could tell nothing: by itself it makes nothing VOID.
+    /// One of many equal parts. A claim counts the inconclusive ones, so a single part does not make the result VOID.
     pub fn counted(self) -> Self {
         Self { counted: true, ..self }
     }

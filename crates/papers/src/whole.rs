@@ -57,7 +57,7 @@ impl<'a> Whole<'a> {
         whole.result(of).0
     }
 
-    /// All there is, of so many parts.
+    /// The result so far, out of `of` parts.
     pub fn progressed(&self, of: usize) -> Progressed<ReproduceResult> {
         let (mut progressed, verdict) = self.result(of);
         // What is not whole, or VOID already, proves nothing either way.
@@ -70,29 +70,29 @@ impl<'a> Whole<'a> {
         progressed
     }
 
-    /// All there is, and what it says of itself, were it whole.
+    /// The result so far, and the verdict of its report if it were whole.
     fn result(&self, of: usize) -> (Progressed<ReproduceResult>, Verdict) {
         let verdict = self.verdict(of);
-        let mut told = (self.experiment.tell)(self.plan, &self.runs);
+        let mut report = (self.experiment.tell)(self.plan, &self.runs);
         if verdict.level == Level::Void {
-            told.claims.iter_mut().for_each(leave_undecided);
+            report.claims.iter_mut().for_each(leave_undecided);
         }
         let result = ReproduceResult {
             plan: self.plan.clone(),
             title: self.experiment.title.into(),
             source: self.experiment.source.into(),
-            differences: told.differences,
+            differences: report.differences,
             runs: self.runs.clone(),
-            tables: told.tables,
-            figures: told.figures,
-            claims: told.claims,
+            tables: report.tables,
+            figures: report.figures,
+            claims: report.claims,
         };
         let environment = self.environment.clone();
         let environment = environment.unwrap_or_else(|| environment::read(Vec::new(), Vec::new(), None));
         let mut progressed = Progressed::new(environment, result);
         progressed.verdict = verdict;
         progressed.findings.clone_from(&self.findings);
-        (progressed, told.verdict)
+        (progressed, report.verdict)
     }
 
     /// The worst of the parts decides, for every table rests on all of them.
@@ -106,8 +106,8 @@ impl<'a> Whole<'a> {
         }
         for (name, of_part) in &self.verdicts {
             for reason in &of_part.reasons {
-                let whose = if of > 1 { format!("{name}: ") } else { String::new() };
-                verdict.lower(reason.level, format!("{whose}{}", reason.text));
+                let part = if of > 1 { format!("{name}: ") } else { String::new() };
+                verdict.lower(reason.level, format!("{part}{}", reason.text));
             }
         }
         verdict
@@ -128,7 +128,7 @@ pub fn halved(times: u32, why: &[Reason]) -> Finding {
     }
 }
 
-/// Figures that are not to be used decide nothing; what they would say is told all the same.
+/// Unusable figures decide nothing; the claim still shows what they would decide.
 fn leave_undecided(claim: &mut Claim) {
     let alone = match claim.holds {
         Holds::CannotTell => String::new(),

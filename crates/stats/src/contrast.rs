@@ -1,5 +1,5 @@
-//! A difference of means with all that can be said of it: its interval, how likely it is by chance, and what would
-//! have been seen.
+//! A difference of means: its interval, its p-value, and the minimum detectable
+//! effect.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -53,8 +53,8 @@ impl Contrast {
         Some((2.0 * below).min(1.0))
     }
 
-    /// The smallest difference that a test at that level, such as 0.99, would have found in so many of all cases, such as
-    /// 0.8.
+    /// The minimum detectable effect: the smallest difference that a test at `level`, such as 0.99, finds with
+    /// probability `power`, such as 0.8.
     pub fn smallest(&self, level: f64, power: f64) -> f64 {
         (self.t(f64::midpoint(1.0, level)) + self.t(power)) * self.error
     }

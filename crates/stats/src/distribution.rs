@@ -11,7 +11,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// An empty distribution whose histogram has `2^grain` buckets an octave.
+    /// An empty distribution; its histogram has `2^grain` buckets an octave.
     pub fn new(grain: u32) -> Self {
         Self { moments: Moments::default(), histogram: Histogram::new(grain) }
     }

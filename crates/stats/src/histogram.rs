@@ -112,8 +112,8 @@ impl Histogram {
     /// The value below which a share `q` (0 to 1) of the values lies: the middle of the
     /// bucket that holds it, so at most half a bucket off.
     ///
-    /// `None` of an empty histogram; -1 where the quantile falls among the negative
-    /// values, whose size only [`crate::Moments`] knows.
+    /// `None` of an empty histogram; -1 if the quantile falls among the negative
+    /// values, because only [`crate::Moments`] records their size.
     pub fn quantile(&self, q: f64) -> Option<i64> {
         let count = self.count();
         if count == 0 {

@@ -17,7 +17,7 @@ impl Estimate {
     }
 
     /// The quotient of two that do not depend on each other, with the first-order interval: the
-    /// squares of their relative widths add up. For means of which the trials differ much,
+    /// squares of their relative widths add up. For means of trials that differ much,
     /// [`ratio`] is the better one; this one needs no trials.
     pub fn over(self, other: Self) -> Self {
         let value = self.value / other.value;
@@ -116,8 +116,8 @@ pub fn decide(differences: &[f64]) -> Option<Decision> {
     Some(Decision { t, beyond, smallest: contrast.smallest(DECIDED, 0.8) })
 }
 
-/// The interval of a [`paired_ratio`] of so many pairs at the level [`DECIDED`]: [`decide`] finds their logarithms above
-/// or below 0 exactly if 1 lies outside of it. `None` below two pairs.
+/// The interval of a [`paired_ratio`] of `pairs` pairs at the level [`DECIDED`]: [`decide`] finds their logarithms
+/// above or below 0 exactly if 1 lies outside of it. `None` below two pairs.
 pub fn decided_interval(ratio: Estimate, pairs: u32) -> Option<(f64, f64)> {
     let degrees = f64::from(pairs.checked_sub(1).filter(|&degrees| degrees > 0)?);
     let t = |level: f64| Contrast { value: 0.0, error: 1.0, degrees }.half_width(level);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_from_chance() {
+    fn a_difference_is_decided_against_chance() {
         let wide = decide(&[-1.0, 0.9, -1.1, 1.0, 0.3]).unwrap();
         assert!(!wide.is_above() && !wide.is_below() && wide.smallest > 1.0, "{wide:?}");
         let clear = decide(&[1.0, 0.9, 1.1, 1.0, 1.05]).unwrap();

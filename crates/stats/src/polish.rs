@@ -1,4 +1,4 @@
-//! Rows and columns of a table with holes, told apart from its single cells (Tukey's median polish).
+//! Tukey's median polish: effects of rows and columns of a table with holes, separated from its single cells.
 
 /// What a table is made of: each value is about `overall + row + column + residual`.
 #[derive(Clone, Debug, PartialEq)]

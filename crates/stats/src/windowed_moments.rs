@@ -1,4 +1,4 @@
-//! A distribution whose moments are also kept window by window.
+//! A distribution that also keeps its moments window by window.
 
 use crate::{Distribution, Moments};
 

@@ -30,7 +30,7 @@ fn signal_with_this_thread(command: &mut Command, signal: i32) {
         if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // The parent may have ended before the call: then nobody would send the signal.
+        // The parent may have ended before the call: then the kernel would never send the signal.
         // SAFETY: no arguments.
         if unsafe { libc::getppid() }.cast_unsigned() != parent {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));

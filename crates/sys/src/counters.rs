@@ -33,8 +33,8 @@ macro_rules! counters {
         pub struct $name { $($(#[$field_doc])* pub $field: u64,)* }
 
         impl $name {
-            fn since(&self, earlier: &Self, whose: &str) -> Result<Self, CountersError> {
-                Ok(Self { $($field: gain(self.$field, earlier.$field, whose, stringify!($field))?,)* })
+            fn since(&self, earlier: &Self, owner: &str) -> Result<Self, CountersError> {
+                Ok(Self { $($field: gain(self.$field, earlier.$field, owner, stringify!($field))?,)* })
             }
         }
     };
@@ -64,9 +64,9 @@ counters! {
     UdpCounters {
         /// Datagrams that an application read: not those that still wait in a socket.
         in_datagrams,
-        /// Datagrams in for ports that nobody listens on.
+        /// Received datagrams for ports that no socket listens on.
         no_ports,
-        /// Datagrams in that were lost, for any reason: the next two are parts of it.
+        /// Received datagrams that were lost, for any reason; the next two are parts of it.
         in_errors,
         /// Datagrams in that found the receive buffer of the socket full.
         rcvbuf_errors,
@@ -132,8 +132,8 @@ impl Counters {
     }
 }
 
-fn gain(now: u64, before: u64, whose: &str, field: &str) -> Result<u64, CountersError> {
-    now.checked_sub(before).ok_or_else(|| CountersError::Backwards { counter: format!("{whose} {field}") })
+fn gain(now: u64, before: u64, owner: &str, field: &str) -> Result<u64, CountersError> {
+    now.checked_sub(before).ok_or_else(|| CountersError::Backwards { counter: format!("{owner} {field}") })
 }
 
 fn text(path: &'static str) -> Result<String, CountersError> {

@@ -49,7 +49,7 @@ pub fn pin(cpu: usize) -> Result<(), CpuError> {
     bind(&[cpu], &format!("bind this thread to CPU {cpu}"))
 }
 
-/// Lets the calling thread use these processors: undoes [`pin`] with what [`allowed`] said.
+/// Lets the calling thread use these CPUs: undoes [`pin`] with the result of [`allowed`].
 pub fn allow(cpus: &[usize]) -> Result<(), CpuError> {
     bind(cpus, &format!("let this thread use CPUs {cpus:?}"))
 }

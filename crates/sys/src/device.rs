@@ -57,7 +57,7 @@ pub fn coalescing(device: &str) -> io::Result<Numbers> {
     numbers(device, GCOALESCE, &COALESCING)
 }
 
-/// Queues, by what they are for; none of a device whose driver does not count them.
+/// Queues by purpose; empty if the driver of the device does not count them.
 pub fn channels(device: &str) -> io::Result<Numbers> {
     numbers(device, GCHANNELS, &CHANNELS)
 }

@@ -86,7 +86,7 @@ impl Directory {
         Ok(Self::of(fd, self.path.join(name)))
     }
 
-    /// Makes a directory in it, which nobody else can have put there.
+    /// Makes a directory in it; fails if the name exists, so that no other process can have put it there.
     pub fn make(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = plain(name.as_ref())?;
         mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))?;
@@ -205,7 +205,7 @@ impl Directory {
         Some(FileType::from_raw_mode(about.st_mode))
     }
 
-    /// Opens it once more, with a descriptor whose lock is of its own.
+    /// Opens it once more, with a descriptor that has its own lock.
     pub fn again(&self) -> io::Result<File> {
         Ok(openat(&self.fd, ".", OPEN, Mode::empty())?.into())
     }

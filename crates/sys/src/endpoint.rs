@@ -1,5 +1,5 @@
-//! One end of a transfer: a TCP or UDP socket whose options are set before it is connected or
-//! listens, for the window that TCP offers is decided then.
+//! One end of a transfer: a TCP or UDP socket. Its options are set before it connects or listens, because TCP
+//! chooses the offered window then.
 //!
 //! What blocks here returns EINTR when a signal comes, so that [`crate::interrupt`] can end it.
 
@@ -52,7 +52,7 @@ pub fn open(kind: SocketKind, family_of: SocketAddr) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just made and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -100,7 +100,7 @@ pub fn accept(socket: BorrowedFd<'_>) -> io::Result<(OwnedFd, SocketAddr)> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just made and has no other owner.
     let accepted = unsafe { OwnedFd::from_raw_fd(fd) };
     Ok((accepted, from.decoded()?))
 }
@@ -130,7 +130,7 @@ pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     poll(fd, libc::POLLIN, most)
 }
 
-/// Waits until there is room to write, or nobody to read it; `false` after `most`.
+/// Waits until there is room to write, or the reader is gone; `false` after `most`.
 ///
 /// # Errors
 /// EINTR.

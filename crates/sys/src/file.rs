@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Creates a file, or empties it. A pipe that nobody reads is refused (`ENXIO`) instead of
-/// waited for, which no signal of ours would end.
+/// Creates a file, or truncates it. A pipe without a reader is refused (`ENXIO`): to wait for a reader could not be
+/// interrupted by our signals.
 pub fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);

@@ -6,8 +6,7 @@ use std::ptr::null_mut;
 
 use crate::cpu::thread_id;
 
-/// A thread whose blocking system calls can be ended from another: they return EINTR, or what
-/// they had done so far.
+/// A thread with blocking system calls that another thread can end: they return EINTR, or what they did so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Interruptible {
     thread: libc::c_long,
@@ -59,12 +58,12 @@ mod tests {
     #[test]
     fn a_blocked_call_ends() {
         let (read, _write) = io::pipe().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let blocked = thread::spawn(move || {
-            tell.send(Interruptible::this_thread().unwrap()).unwrap();
+            sender.send(Interruptible::this_thread().unwrap()).unwrap();
             endpoint::readable(read.as_fd(), Duration::from_secs(60))
         });
-        let target = told.recv().unwrap();
+        let target = receiver.recv().unwrap();
         while !blocked.is_finished() {
             target.interrupt();
             thread::sleep(Duration::from_millis(1));

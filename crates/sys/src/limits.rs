@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn an_error_that_comes_from_a_limit_names_it() {
         let now = open_files().map_or_else(|| "unlimited".into(), |now| now.to_string());
-        let told = |text: &str| explained(text.into());
+        let explain = |text: &str| explained(text.into());
         for (text, begins) in [
             (
                 "cannot read /proc/x: Too many open files (os error 24); is /proc mounted?",
@@ -82,17 +82,18 @@ mod tests {
             ),
             ("cannot attach: -EMFILE; load fewer", "cannot attach: -EMFILE"),
         ] {
-            let told = told(text);
+            let message = explain(text);
             assert!(
-                told.starts_with(begins) && told.ends_with(&format!(": raise ulimit -n (now {now})")),
-                "{told}"
+                message.starts_with(begins) && message.ends_with(&format!(": raise ulimit -n (now {now})")),
+                "{message}"
             );
         }
         assert!(
-            told("x: Too many open files in system (os error 23); y").ends_with("raise sysctl fs.file-max")
+            explain("x: Too many open files in system (os error 23); y")
+                .ends_with("raise sysctl fs.file-max")
         );
-        // Of another cause it keeps its remedy.
+        // An error with another cause keeps its remedy.
         let other = "cannot read x: Permission denied (os error 13); ask its owner";
-        assert_eq!(told(other), other);
+        assert_eq!(explain(other), other);
     }
 }

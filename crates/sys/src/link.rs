@@ -154,14 +154,14 @@ pub fn set_mtu(link: &Link, mtu: u32) -> Result<(), LinkError> {
         .map_err(LinkError::new(format!("set the MTU of device {} to {mtu}", link.name)))
 }
 
-/// Makes a device send nothing of its own accord: no ARP, no neighbour discovery, no
+/// Makes a device send nothing of its own accord: no ARP, no neighbor discovery, no
 /// duplicate address detection, no multicast listener reports, no router solicitations.
-/// What its neighbours' hardware addresses are must then be said by [`add_neighbour`].
+/// The hardware addresses of its neighbors must then be set with [`add_neighbour`].
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN.
 pub fn set_silent(link: &Link) -> Result<(), LinkError> {
-    // Without ARP the kernel joins no solicited-node group either, whose listener reports
+    // Without ARP the kernel joins no solicited-node group either. The listener reports of that group
     // would come seconds after the device is up, in the middle of a measurement.
     set_flag(link, LinkFlags::Noarp, "silent")?;
     if !ipv6_available() {
@@ -200,8 +200,8 @@ fn set_flag(link: &Link, flag: LinkFlags, what: &str) -> Result<(), LinkError> {
         .map_err(LinkError::new(format!("set device {} {what}", link.name)))
 }
 
-/// Waits until packets can pass a device: the kernel activates the queues of a veth whose
-/// peer came up later in a worker of its own.
+/// Waits until packets can pass a device. If the peer of a veth came up later, a kernel worker activates
+/// the queues asynchronously.
 ///
 /// # Errors
 /// When it does not run after `most`, or is gone.
@@ -237,7 +237,7 @@ pub fn add_address(link: &Link, address: IpAddr, prefix_bits: u8) -> Result<(), 
         .map_err(LinkError::new(format!("give device {} the address {address}/{prefix_bits}", link.name)))
 }
 
-/// States for good which hardware address a neighbour has, so that nobody needs to ask.
+/// Adds a permanent neighbor entry, so that the kernel need not resolve the address.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN.

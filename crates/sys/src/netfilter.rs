@@ -123,7 +123,7 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
     }
     // SAFETY: the kernel has just returned this descriptor to us alone.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    // SAFETY: numbers alone, of which all may be zero.
+    // SAFETY: it has only integers, and all-zero is valid for them.
     let mut info: Info = unsafe { zeroed() };
     let name = CString::new(table)?;
     // One byte stays zero: it ends the name.

@@ -1,16 +1,16 @@
-//! Being told of some system calls of a program and of all it starts, before the kernel makes them: a
-//! seccomp filter that notifies (SECCOMP_RET_USER_NOTIF, Linux 5.5). No privilege is needed.
+//! Notifications of some system calls of a program and of all it starts, before the kernel makes them: a
+//! seccomp filter that notifies (SECCOMP_RET_USER_NOTIF, Linux 5.5). It needs no privilege.
 //!
-//! Each such call waits until a thread of ours has looked at it and told the kernel to go on: two switches
-//! of threads ([`cost`] measures them). Other calls pass the filter, which takes some ten instructions.
+//! Each such call waits until our thread has read the notification and answered it: two thread
+//! switches ([`cost`] measures them). Other calls pass the filter, which takes some ten instructions.
 //!
 //! What it changes for the program: without CAP_SYS_ADMIN no_new_privs is set, so that programs with the
 //! set-user-ID bit (sudo, ping) do not get another user's rights; and the program cannot have a
 //! notifying filter of its own (EBUSY), as container runtimes want it. 32-bit programs are not seen. Before
-//! Linux 5.19 a signal during a notification has the call begin, and be told, once more.
+//! Linux 5.19 a signal during a notification restarts the call, and the kernel notifies of it once more.
 //!
 //! The thread answers until the last process with the filter has ended, also after [`Notifier`] was
-//! dropped. If this process is killed, nobody is left waiting: calls that wait and later ones fail with ENOSYS.
+//! dropped. If this process is killed, no call hangs: calls that wait and later ones fail with ENOSYS.
 
 use std::fs::File;
 use std::io;
@@ -58,7 +58,7 @@ pub struct Notifier {
 
 impl Notifier {
     /// Has the programs that this command starts notify of these system calls, by their numbers on this
-    /// architecture, up to 128. `told` is called for each, in a thread of its own, while the call waits; it must
+    /// architecture, up to 128. A thread of its own runs `each` for every call while the call waits; it must
     /// not panic. The first is the execve(2) that puts the program in place, if that is among them.
     ///
     /// It adds to the command: start it once. Have it done after everything else between fork and exec that
@@ -66,7 +66,7 @@ impl Notifier {
     pub fn of(
         command: &mut Command,
         numbers: &[u32],
-        told: impl FnMut(&Call<'_>) + Send + 'static,
+        each: impl FnMut(&Call<'_>) + Send + 'static,
     ) -> io::Result<Self> {
         let filter = Filter::new(numbers)?;
         let (passing, receiving) = UnixStream::pair()?;
@@ -75,7 +75,7 @@ impl Notifier {
             // A program that did not start passes nothing.
             if let Ok(listener) = pass::receive(&theirs) {
                 drop(theirs);
-                Listener::new(listener).answer(told);
+                Listener::new(listener).answer(each);
             }
         };
         let thread = thread::Builder::new().name("notifications".into()).spawn(answer)?;
@@ -88,8 +88,7 @@ impl Notifier {
         Ok(Self { receiving, thread })
     }
 
-    /// Whether nobody is left who could notify. It is after the end of the last process that the program
-    /// started, however far from it.
+    /// Whether no process with the filter is left: the program and all its descendants have ended.
     pub fn is_over(&self) -> bool {
         self.thread.is_finished()
     }
@@ -103,11 +102,11 @@ impl Drop for Notifier {
     }
 }
 
-/// Runs `work` in a thread whose calls of these numbers notify, and answers them here. They must not be
-/// those by which a thread ends.
+/// Runs `work` in a thread with a filter that notifies of calls with these numbers, and answers them here. They
+/// must not be those by which a thread ends.
 pub fn in_a_thread<T: Send>(
     numbers: &[u32],
-    told: impl FnMut(&Call<'_>),
+    each: impl FnMut(&Call<'_>),
     work: impl FnOnce() -> T + Send,
 ) -> io::Result<T> {
     /// How often it is looked whether the filter is there: waking us may be what it notifies of.
@@ -126,7 +125,7 @@ pub fn in_a_thread<T: Send>(
         match passed.load(Acquire) {
             ..0 => {}
             // SAFETY: the thread gave the descriptor away by this number, which is taken once.
-            number => Listener::new(unsafe { OwnedFd::from_raw_fd(number) }).answer(told),
+            number => Listener::new(unsafe { OwnedFd::from_raw_fd(number) }).answer(each),
         }
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })

@@ -179,7 +179,7 @@ impl Ethtool {
         Ok(self.names()?.iter().position(|known| known == name))
     }
 
-    /// The states of so many blocks of features, [`FEATURE_WORDS`] each.
+    /// The states of this number of blocks of features, [`FEATURE_WORDS`] each.
     fn blocks(&self, blocks: usize) -> io::Result<Vec<u32>> {
         // struct ethtool_gfeatures: command, count of blocks, and the blocks.
         const HEADER: usize = 2;
@@ -230,9 +230,9 @@ mod tests {
     const SEGMENTATION: &str = SPLITS_BUFFERS;
 
     #[test]
-    fn a_feature_nobody_knows_is_none_and_a_missing_device_is_named() {
+    fn an_unknown_feature_is_none_and_a_missing_device_is_named() {
         assert_eq!(feature("lo", "tx-telepathy").unwrap(), None);
-        // Of the loopback device it is always on.
+        // The loopback device always has it on.
         assert_eq!(feature("lo", "loopback").unwrap(), Some(true));
         for device in ["no-such-dev", "a-name-longer-than-any-device", ""] {
             let error = feature(device, SEGMENTATION).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! Packets as they pass a device: an AF_PACKET socket whose receive ring (TPACKET_V3) is
-//! shared with the kernel, which fills it block by block without a system call of ours.
+//! Packets as they pass a device: an AF_PACKET socket with a receive ring (TPACKET_V3) in
+//! shared memory. The kernel fills it block by block, without system calls of ours.
 //!
 //! See Documentation/networking/packet_mmap.rst.
 
@@ -79,13 +79,13 @@ impl Statistics {
 /// A capture at one device.
 ///
 /// The times of packets are CLOCK_REALTIME, taken by `tpacket_rcv` as it writes the packet
-/// into the ring: on the way out in `dev_queue_xmit_nit`, in the sender's context behind the
-/// queueing discipline and just before the driver; on the way in next to the tracepoint
-/// `netif_receive_skb`. This is what tcpdump's times are, too. It holds as long as nobody on
-/// the host asks for time stamps of received packets (SO_TIMESTAMP and its kin): then every
-/// packet has one already, which the ring takes over ([`Packet::stamped_before`]). Out it is
-/// a few hundred nanoseconds earlier, in it dates from `netif_rx`, before the packet waited
-/// for its softirq (Linux 6.18). So the ring does not ask for any itself.
+/// into the ring. For sent packets this is in `dev_queue_xmit_nit`, in the sender's context, after the
+/// qdisc and just before the driver; for received packets it is next to the tracepoint
+/// `netif_receive_skb`. The times of tcpdump are the same. If any program on the host requests receive
+/// timestamps (SO_TIMESTAMP and similar), every packet already has one, and the ring takes
+/// that over ([`Packet::stamped_before`]). For sent packets it is a few hundred nanoseconds earlier; for
+/// received packets it dates from `netif_rx`, before the packet waited for its softirq
+/// (Linux 6.18). So the ring itself does not request any.
 pub struct PacketRing {
     // In this order: the memory is unmapped before the socket is closed.
     memory: Memory,
@@ -140,7 +140,7 @@ impl PacketRing {
         let memory = Memory::map(&fd, shape)?;
         bind(&fd, ifindex)?;
         let ring = Self { memory, fd, next: 0, handed_out: 0, counted: Statistics::default() };
-        // A device that is down can be bound to; it is told by the socket's error alone.
+        // bind(2) succeeds on a device that is down; only the socket's error shows it.
         ring.error()?;
         Ok(ring)
     }
@@ -240,7 +240,7 @@ fn set_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<(
 fn get_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
     let pointer = std::ptr::from_mut(value).cast();
-    // SAFETY: the pointer and the length are those of `value`, of which the kernel writes at
+    // SAFETY: the pointer and the length are those of `value`, and the kernel writes at
     // most that many bytes; callers pass structs of integers.
     let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut length) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

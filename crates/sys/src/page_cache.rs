@@ -39,8 +39,8 @@ pub fn forget(file: &File) -> io::Result<()> {
     }
 }
 
-/// How much of the file lies in memory (mincore(2)). Since Linux 5.2 the truth is told to those
-/// alone who own the file or may write to it; others hear that all of it does.
+/// How much of the file lies in memory (mincore(2)). Since Linux 5.2 the kernel reports this only to the owner
+/// of the file and to users who may write to it; to others it reports every page as resident.
 pub fn residency(file: &File) -> io::Result<Residency> {
     let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
     if bytes == 0 {
@@ -55,7 +55,7 @@ pub fn residency(file: &File) -> io::Result<Residency> {
     Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
 }
 
-/// A file as memory that nobody reads: mapping alone brings nothing in.
+/// A file mapped into memory and never read: mapping alone brings no pages in.
 struct Mapping {
     address: *mut libc::c_void,
     bytes: usize,

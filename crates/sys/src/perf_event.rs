@@ -85,7 +85,7 @@ pub struct CounterError {
 }
 
 impl ChildCounters {
-    /// Starts a program with counters. What cannot be counted is said by [`Self::read`].
+    /// Starts a program with counters. [`Self::read`] reports what cannot be counted.
     ///
     /// Another program that the calling thread starts while this value lives may be counted as well
     /// or not: the kernel hands the counters down to it, but wakes them once only.

@@ -35,7 +35,7 @@ pub enum Waited {
     Ended,
     /// It runs, and the time is up.
     TimeUp,
-    /// It runs, and was told not to wait on.
+    /// It runs, and the wait was interrupted.
     Stopped,
 }
 
@@ -112,7 +112,7 @@ fn poll(processes: &[Process], limit: Duration) -> io::Result<bool> {
     };
     let mut all: Vec<libc::pollfd> = processes.iter().map(of).collect();
     let time = libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    // SAFETY: as many pollfds as are told and one time, all of which outlive the call; no signal mask.
+    // SAFETY: the pollfds and the time outlive the call, and the count is that of the pollfds; no signal mask.
     let ready = unsafe { libc::ppoll(all.as_mut_ptr(), all.len() as u64, &raw const time, std::ptr::null()) };
     match ready {
         0.. => Ok(ready > 0),
@@ -239,8 +239,8 @@ pub fn run_times(pid: u32) -> io::Result<RunTimes> {
     }
 }
 
-/// Makes processes whose parent has ended children of this process, if they descend from it
-/// (PR_SET_CHILD_SUBREAPER), or no longer so. Whoever asks for it has to reap them.
+/// Makes orphaned descendants children of this process (PR_SET_CHILD_SUBREAPER), or ends that. The caller
+/// has to reap them.
 pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
     // SAFETY: no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) };
@@ -253,7 +253,7 @@ pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
     Ok(Parents::now()?.descendants(pid))
 }
 
-/// Whose child each process is, at one look at `/proc`.
+/// The parent of each process, from one pass over `/proc`.
 #[derive(Clone, Debug)]
 pub struct Parents(Vec<(u32, u32)>);
 
@@ -265,7 +265,7 @@ impl Parents {
             let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            // Who ended in the meantime descends from nobody.
+            // A process that ended in the meantime is left out.
             of_parent.extend(parent(child).map(|parent| (parent, child)));
         }
         Ok(Self(of_parent))

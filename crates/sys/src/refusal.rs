@@ -1,6 +1,6 @@
 //! What the system refused, and what to do about it.
 
-/// An error of one kind of thing: what was tried, what the system said, and a remedy for each errno that has one.
+/// An error type: what was tried, the error of the system, and a remedy for each errno that has one.
 macro_rules! refusal {
     ($(#[$doc:meta])* $name:ident: $($errno:pat => $remedy:literal,)*) => {
         $(#[$doc])*

@@ -52,7 +52,7 @@ pub enum RouteError {
     )]
     Neighbour {
         address: IpAddr,
-        /// The host whose hardware address is wanted: the router, or the destination itself.
+        /// The next hop with the unknown hardware address: the router, or the destination itself.
         neighbour: IpAddr,
         device: String,
     },

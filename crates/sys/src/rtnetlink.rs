@@ -16,7 +16,7 @@ pub(crate) fn change(message: RouteNetlinkMessage, flags: u16) -> io::Result<()>
     ask(message, flags | NLM_F_ACK).map(|_| ())
 }
 
-/// Asks a question whose answer is one message.
+/// Sends a request that the kernel answers with one message.
 pub(crate) fn read(message: RouteNetlinkMessage) -> io::Result<RouteNetlinkMessage> {
     ask(message, 0)?.ok_or_else(|| io::Error::other("the kernel confirmed a question but did not answer it"))
 }

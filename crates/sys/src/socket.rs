@@ -31,7 +31,7 @@ pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
 /// Reads an option made of integers only, into `value`.
 pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointer and the length are those of `value`, of which the kernel writes
+    // SAFETY: the pointer and the length are those of `value`, and the kernel writes
     // at most that many bytes; callers pass integers or arrays of them.
     let result = unsafe {
         libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length)

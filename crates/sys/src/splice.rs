@@ -13,8 +13,8 @@ fn counted(result: isize) -> io::Result<usize> {
 /// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
 /// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
 ///
-/// While it waits for a socket it holds the lock of the pipe that it writes to, whose reader then
-/// gets nothing of what is in it (seen with 6.18, SPLICE_F_NONBLOCK or not): wait beforehand.
+/// While it waits for a socket it holds the lock of the pipe that it writes to. Until then the reader of the pipe
+/// gets nothing (seen with 6.18, SPLICE_F_NONBLOCK or not): wait beforehand.
 ///
 /// # Errors
 /// Those of splice(2); a pipe without a reader is EPIPE.
@@ -41,7 +41,7 @@ pub fn memory_file(content: &[u8]) -> io::Result<File> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just made and has no other owner.
     let mut file = unsafe { File::from_raw_fd(fd) };
     file.write_all(content)?;
     file.rewind()?;
@@ -51,9 +51,9 @@ pub fn memory_file(content: &[u8]) -> io::Result<File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
     Pipe,
-    /// A file of so many bytes, of which the first so many are behind its position.
     File {
         bytes: u64,
+        /// The file position.
         at: u64,
     },
     Directory,

@@ -90,8 +90,8 @@ mod tests {
         .unwrap();
     }
 
-    /// Makes the calling thread's tree one whose mounts appear in those made from it, and the
-    /// other way round, as systemd does with that of a host.
+    /// Makes mounts propagate between the calling thread's tree and those made from it, in both
+    /// directions (MS_SHARED), as systemd does on a host.
     fn share_mounts() {
         let shared = libc::MS_SHARED | libc::MS_REC;
         let private = libc::MS_PRIVATE | libc::MS_REC;

@@ -10,7 +10,7 @@ use std::{io, ptr, thread};
 const MOUNT_POINT: &CStr = c"/sys";
 
 /// Runs `work` in a new thread, with the sysfs of the calling thread's network namespace. Programs that `work`
-/// starts see it under `/sys` too; nobody else does.
+/// starts see it under `/sys` too; other processes do not.
 ///
 /// # Errors
 /// Without CAP_SYS_ADMIN; `work` did not run then.

@@ -1,7 +1,7 @@
 //! What the kernel knows of a TCP connection (TCP_INFO).
 //!
-//! Fields that are `Option` are `None` on a kernel that is older than said, and where there is
-//! nothing to tell yet.
+//! `Option` fields are `None` on a kernel older than the stated version, and before the kernel has
+//! a value.
 
 use std::io;
 use std::mem::offset_of;
@@ -21,8 +21,8 @@ pub struct TcpInfo {
     pub congestion: Congestion,
     /// Largest segment that is sent, in bytes of payload.
     pub mss_bytes: u32,
-    /// Largest segment that the peer was lately seen to send, in bytes of payload: an estimate,
-    /// by which acknowledgements are put off.
+    /// Largest segment that the peer sent lately, in bytes of payload: an estimate, which the kernel uses for delayed
+    /// ACKs.
     pub peer_mss_bytes: u32,
     /// Segments that were sent and are not acknowledged; of a listening socket, connections that
     /// wait to be accepted.
@@ -48,7 +48,7 @@ pub struct TcpInfo {
     pub receiver_rtt_us: Option<u32>,
     /// Time without an acknowledgement after which the kernel sends again.
     pub rto_us: u32,
-    /// How long an acknowledgement may be put off; 0 where nothing was received yet.
+    /// Longest time by which an ACK is delayed; 0 if nothing was received yet.
     pub ato_us: u32,
     /// Time since data was last sent, in milliseconds.
     pub last_data_sent_ms: u32,
@@ -95,7 +95,7 @@ pub struct TcpInfo {
     pub data_segments_out: Option<u32>,
     /// Segments with payload that were received; since 4.6.
     pub data_segments_in: Option<u32>,
-    /// Segments that the peer has told it had already, so that they were sent again in vain;
+    /// Duplicate segments that the peer reported, which were retransmitted in vain;
     /// since 4.19.
     pub duplicates: Option<u32>,
     /// How often reordering was seen; since 4.19.

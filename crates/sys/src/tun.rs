@@ -39,7 +39,7 @@ refusal! {
 pub enum Packets {
     /// Those that would pass a wire, none larger than the device's MTU.
     Single,
-    /// Also many segments as one packet, where the kernel has them so: of TCP, and of UDP
+    /// Also many segments as one packet, if the kernel has coalesced them: TCP, and UDP
     /// since Linux 6.2.
     Whole,
 }

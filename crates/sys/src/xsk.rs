@@ -109,12 +109,12 @@ impl Socket {
         self.set_option(libc::XDP_UMEM_REG, &registration)
     }
 
-    /// Makes a ring of so many entries, a power of two.
+    /// Sets the number of entries of a ring, a power of two.
     fn size(&self, role: RingKind, entries: u32) -> io::Result<()> {
         self.set_option(role as i32, &entries)
     }
 
-    /// Makes a ring of so many entries, a power of two, and maps it.
+    /// Makes a ring of `entries` entries, a power of two, and maps it.
     fn ring<T>(&self, role: RingKind, entries: u32) -> io::Result<ring::Map<T>> {
         self.size(role, entries)?;
         let mut offsets = Offsets::default();
@@ -180,7 +180,7 @@ impl Socket {
     /// Reads an option made of integers only, into `value`.
     fn get_option<T>(&self, name: i32, value: &mut T) -> io::Result<()> {
         let mut length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: the pointer and the length are those of `value`, of which the kernel
+        // SAFETY: the pointer and the length are those of `value`, and the kernel
         // writes at most that many bytes; callers pass structs of integers.
         let result = unsafe {
             libc::getsockopt(

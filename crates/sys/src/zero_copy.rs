@@ -1,33 +1,32 @@
 //! Sending from a program's own memory without copying it (MSG_ZEROCOPY, TCP since Linux 4.14).
 //!
-//! The kernel sends from the pages of the buffer itself, and tells through the socket's error
-//! queue when it needs them no more, and whether it has copied them after all. It numbers the
+//! The kernel sends from the pages of the buffer itself. The socket's error queue reports
+//! when the kernel no longer needs them, and whether it has copied them after all. It numbers the
 //! calls that sent anything, from 0 on, modulo 2^32; [`Ledger`] makes bytes of these numbers.
 //!
 //! Who copies after all (net/core/skbuff.c, net/ipv4/tcp.c; tried out on 6.18):
 //! - A packet for a socket of this host is copied where it is received (`skb_orphan_frags_rx`), so
-//!   that the sender gets its pages back at once: all of the loopback device, and of a veth pair
-//!   between two namespaces. Every call over them is told as copied.
+//!   that the sender gets its pages back at once: all traffic of the loopback device, and of a veth pair
+//!   between two namespaces. The kernel reports every call over them as copied.
 //! - The same where a tap (tcpdump) is handed the packet, and in TUN devices.
 //! - A device without scatter-gather (`NETIF_F_SG` of the route): copied within the call.
 //! - What is lost before it is received, or leaves through the hardware, is not copied.
 //!
-//! The other way round, not all of what is told as uncopied was not: a veth device whose peer has an
-//! XDP program copies each packet to memory of its own (`veth_convert_skb_to_xdp_buff`) and frees the
-//! original, which looks as if it had gone out. And where the kernel joins what it has to
-//! tell of several calls, the fate of the first is told of all (`skb_zerocopy_notify_extend` compares
-//! numbers alone).
+//! Conversely, some calls that the kernel reports as uncopied were copied: a veth device with an XDP program
+//! on its peer copies each packet to memory of its own (`veth_convert_skb_to_xdp_buff`) and frees the
+//! original, as if it had been sent. And if the kernel joins the completions of several calls, it reports
+//! the outcome of the first for all of them (`skb_zerocopy_notify_extend` compares numbers alone).
 //!
-//! sendfile(2) and splice(2) tell nothing, and need not: they hand over the pages of the file or the
-//! pipe (MSG_SPLICE_PAGES since 6.5, `sendpage` before), which nobody has to get back.
-//! - Over the loopback device and over veth nobody copies these: `skb_orphan_frags_rx` passes
-//!   packets by whose pages nobody waits for. What changes in the file while it lies
-//!   in the receiver's queue is what the receiver reads. The copy to the receiver's memory remains.
-//! - A route without scatter-gather copies within the call, as above; a veth device whose peer has an
-//!   XDP program copies as above.
+//! sendfile(2) and splice(2) report nothing, and need not: they hand over the pages of the file or the
+//! pipe (MSG_SPLICE_PAGES since 6.5, `sendpage` before), and no caller waits to get these back.
+//! - The loopback device and veth do not copy these: `skb_orphan_frags_rx` passes on packets
+//!   with pages that need no completion. If the file changes while its pages lie in the
+//!   receiver's queue, the receiver reads the change. The copy to the receiver's memory remains.
+//! - A route without scatter-gather copies within the call, as above; a veth device with an
+//!   XDP program on its peer copies as above.
 //! - So does a file that is not in the page cache: open with O_DIRECT, or of /proc and /sys
 //!   (`copy_splice_read`).
-//! - A program's own pages go the same way through vmsplice(2), and nobody tells when they
+//! - A program's own pages take the same path through vmsplice(2), without a report when they
 //!   may be changed.
 
 use std::io;
@@ -69,9 +68,9 @@ pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)
 }
 
-/// Sends from the buffer without copying it; how much of it was taken, with 0 and an error of
-/// which no call is counted. What the peer gets of it is what it holds until the call is told as
-/// complete: do not change it before.
+/// Sends from the buffer without copying it, and returns how many bytes were taken. The kernel does not count a
+/// call with result 0 or an error. The peer gets what the buffer holds until the kernel reports the call
+/// as complete: do not change it before.
 ///
 /// Where [`enable`] was not called the kernel copies, and tells nothing.
 ///
@@ -89,7 +88,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Hands every completion that the kernel has told to `each`; how many. Never blocks.
+/// Hands every completion that the kernel has reported to `each`, and returns their number. Never blocks.
 ///
 /// What else is in the socket's error queue, stamps of packets for example, is taken from it
 /// and thrown away.
@@ -97,22 +96,22 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 /// # Errors
 /// Those of recvmsg(2), except that there is nothing.
 pub fn drain(socket: BorrowedFd<'_>, mut each: impl FnMut(Completion)) -> io::Result<usize> {
-    let mut told = 0;
+    let mut count = 0;
     while let Some(entry) = next(socket)? {
         if let Some(completion) = entry {
             each(completion);
-            told += 1;
+            count += 1;
         }
     }
-    Ok(told)
+    Ok(count)
 }
 
 /// Waits until [`drain`] has something to read; `false` after `most`.
 ///
 /// # Errors
 /// EINTR, or what has become of the connection: the error that the kernel had for the socket's next
-/// call, which then does not get it any more. What it told before, and on account of this, can be
-/// read all the same: drain once more.
+/// call, which then does not get it any more. Completions from before and from this error can still
+/// be read: drain once more.
 pub fn wait(socket: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     let most_ms = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
     let mut one = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };

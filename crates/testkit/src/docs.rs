@@ -48,7 +48,7 @@ pub fn pages(sources: &Path) -> Vec<PathBuf> {
 pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
     let text = fs::read_to_string(sources.join(page)).unwrap_or_else(|e| panic!("{}: {e}", page.display()));
     let mut blocks = Vec::new();
-    let mut said = "";
+    let mut comment = "";
     let mut lines = text.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
         let indent = line.len() - line.trim_start().len();
@@ -67,9 +67,9 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
             )
         } else {
             if line.starts_with(NOT_RUN) || line.starts_with(NEEDS) {
-                said = line;
+                comment = line;
             } else if !line.trim().is_empty() {
-                said = "";
+                comment = "";
             }
             continue;
         };
@@ -79,12 +79,16 @@ pub fn blocks(sources: &Path, page: &Path) -> Vec<Block> {
                 page: page.to_owned(),
                 line: at + 1,
                 text: inner.iter().flat_map(|line| [line, "\n"]).collect(),
-                not_run: inside(said, NOT_RUN),
-                needs: inside(said, NEEDS).unwrap_or_default().split_whitespace().map(Into::into).collect(),
+                not_run: inside(comment, NOT_RUN),
+                needs: inside(comment, NEEDS)
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .map(Into::into)
+                    .collect(),
                 fenced: kind == Some("sh"),
             });
         }
-        said = "";
+        comment = "";
     }
     blocks
 }
@@ -103,8 +107,8 @@ fn is_fence(line: &str) -> bool {
 }
 
 fn inside(comment: &str, begin: &str) -> Option<String> {
-    let said = comment.strip_prefix(begin)?.trim_end().strip_suffix(END)?.trim();
-    (!said.is_empty()).then(|| said.into())
+    let text = comment.strip_prefix(begin)?.trim_end().strip_suffix(END)?.trim();
+    (!text.is_empty()).then(|| text.into())
 }
 
 #[cfg(test)]
@@ -124,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_with_what_is_said_of_them() {
+    fn blocks_are_found_with_their_comments() {
         let dir = std::env::temp_dir().join(format!("netfathom-docs-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         let text = "# A\n\n```sh\none\n```\n\n<!-- not run: no second host -->\n\n```sh\ntwo\n```\n<!-- needs: root jq -->\n\

@@ -27,7 +27,7 @@ pub use star::{Star, ip};
 pub fn skipped(test: &str, why: &str) {
     // At once, so that no other output gets in between.
     let line = format!("skipped: {test}: {why}\n");
-    // Nobody reads standard error: then nobody needs to know.
+    // If standard error has no reader, the error does not matter.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 

@@ -53,8 +53,8 @@ fn taken() -> Taken {
 }
 
 impl Taken {
-    /// The time of all processors since then, and what others had of it. Interrupts serve the test's own packets too,
-    /// so they are nobody's.
+    /// The time of all CPUs since then, and the part of other processes. Interrupts serve the test's own packets too,
+    /// so they count for no process.
     fn since(self, earlier: Self) -> (u64, u64) {
         let times = self.machine.since(&earlier.machine);
         let programs_ns = times.user_ns + times.system_ns + times.steal_ns;

@@ -48,8 +48,8 @@ fn a_browser_ends_with_its_process() {
     for panics in [false, true] {
         let files = tempfile::tempdir().expect("a directory");
         let mut child = half(files.path(), panics);
-        let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
-        assert!(said.any(|line| line.contains("has a page")), "it never had one");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("has a page")), "it never had one");
         if !panics {
             assert!(with_word(files.path()) > 0, "the test is of no use");
             child.kill().expect("it runs");

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::link::Version;
 use super::{Packet, Rest, Skipped};
 
-/// Of a packet whose length field is 0: one that was captured above the card that cuts it into
-/// pieces (segmentation offload), where it is longer than the field has room for.
+/// The length of a packet with length field 0. Such a packet was captured before the card segments it
+/// (segmentation offload), and is longer than the field can hold.
 pub(super) const UNKNOWN: usize = usize::MAX;
 
 /// Protocol numbers (IANA).
@@ -96,10 +96,10 @@ fn extension(kind: u8, rest: &mut Rest<'_>) -> Result<u8, Skipped> {
     }
 }
 
-/// Goes past an authentication header (RFC 4302), whose length counts words but two.
+/// Skips an authentication header (RFC 4302). Its length field counts 32-bit words, minus two.
 fn authentication(rest: &mut Rest<'_>) -> Result<u8, Skipped> {
     let &[next, words, ..] = rest.take::<8>()?;
-    // (words + 2) * 4 bytes, of which 8 are taken.
+    // (words + 2) * 4 bytes; 8 of them are already taken.
     rest.skip(usize::from(words) * 4)?;
     Ok(next)
 }

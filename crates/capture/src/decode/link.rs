@@ -13,7 +13,7 @@ const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const AF_INET: u32 = 2;
 const AF_INET6: [u32; 4] = [10, 24, 28, 30];
 
-/// Hardware types of Linux whose protocol field is no EtherType
+/// Hardware types of Linux with a protocol field that is no EtherType
 /// (<https://www.tcpdump.org/linktypes/LINKTYPE_LINUX_SLL.html>): frame relay, GRE, monitored
 /// radio, netlink.
 const OTHER_PROTOCOLS: [u16; 5] = [770, 778, 802, 803, 824];

@@ -3,8 +3,8 @@
 //! Written by hand, since every packet of a join comes through here: a few nanoseconds each, where
 //! etherparse takes forty. In a test that reads the same packets (`tests/capture/oracle.rs`).
 //!
-//! Lengths are what the headers say, not what was captured: what follows a datagram (Ethernet's
-//! padding, a check sum) is not of it, and what is missing of it is said ([`Datagram::cut`]).
+//! Lengths are those of the headers, not of the capture: what follows a datagram (Ethernet's
+//! padding, a checksum) does not belong to it, and a missing part of it is reported ([`Datagram::cut`]).
 
 mod ip;
 mod link;
@@ -51,7 +51,7 @@ pub fn udp(link: LinkType, data: &[u8]) -> Result<Datagram<'_>, Skipped> {
     let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
     let payload_bytes = match length.checked_sub(8) {
         Some(bytes) if bytes <= rest.claimed => bytes,
-        // More than 65,535 bytes, as only a packet has whose own length field is 0, too.
+        // More than 65,535 bytes; then the length field of the packet is 0, too.
         None if length == 0 && rest.claimed == ip::UNKNOWN => rest.bytes.len(),
         _ => return Err(Skipped::Malformed),
     };
@@ -89,7 +89,7 @@ impl<'a> Rest<'a> {
         header.ok_or(Skipped::CutOff)
     }
 
-    /// Goes on by so many bytes.
+    /// Skips `bytes` bytes.
     #[inline]
     fn skip(&mut self, bytes: usize) -> Result<(), Skipped> {
         if self.claimed != ip::UNKNOWN {

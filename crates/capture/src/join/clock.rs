@@ -1,7 +1,7 @@
-//! The clocks of two hosts put together by what lies between them.
+//! The clocks of two hosts, aligned by the delays of the messages between them.
 //!
-//! A message takes at least some time, and often hardly more: the shortest ways of many windows
-//! of time lie on a line, whose slope is what the clocks drift apart. The line that lies below
+//! A message takes at least some time, and often hardly more: the shortest delays of many windows
+//! of time lie on a line, and its slope is the drift between the clocks. The line that lies below
 //! all of them and is nearest to them on the whole is an edge of their lower convex hull: the
 //! one above or below the middle of their times (Moon, Skelly, Towsley 1999).
 
@@ -12,11 +12,11 @@ const SHORTEST_WINDOW_NS: i64 = 10_000_000;
 /// Fewer minima have no slope, and shorter stretches of time neither.
 const FEWEST_WINDOWS: usize = 16;
 const SHORTEST_NS: f64 = 2e9;
-/// Clocks drift less: NTP corrects at most so much, and a quartz is off by less.
+/// Clocks drift less: NTP corrects at most this much, and a quartz is off by less.
 const MOST_DRIFT: f64 = 500e-6;
 
-/// 120 years: more than lies between 1970 and any log. With it, what a line through them says of any moment is still
-/// a time that a record may have.
+/// 120 years: more than lies between 1970 and any log. Within it, the fitted line gives every moment a
+/// time that a record may have.
 const MOST_APART_NS: u64 = 3_800_000_000_000_000_000;
 
 /// How the clock of the capture is ahead of the log's.
@@ -25,7 +25,7 @@ pub struct Fitted {
     pub offset_ns: i64,
     /// When that holds, on the clock of the capture.
     pub at_ns: i64,
-    /// How much it changes, ns each ns; 0 where that cannot be told.
+    /// How much it changes, ns each ns; 0 if unknown.
     pub drift: f64,
 }
 

@@ -6,7 +6,7 @@ const MOST: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     id: u32,
-    /// The highest number that the log has told.
+    /// The highest number that the log has listed.
     pub listed: Option<u64>,
     /// The highest number that the capture has shown.
     pub sighted: Option<u64>,

@@ -11,7 +11,7 @@ use crate::error::CaptureError;
 use crate::log::{Message, Messages};
 use crate::packet::{PacketDirection, Resolution};
 
-/// So many packets, each near the one before, show that the log has a gap, or the capture
+/// A run of this many packets, each near the one before, shows that the log has a gap, or the capture
 /// begins late. One number alone may be anything.
 const RUN: u32 = 32;
 /// Times are farther apart only where one clock begins with the machine and the other in 1970:
@@ -31,7 +31,7 @@ pub struct Joiner<'a, M, F> {
     /// Whether a stamp can stand in for a sending time that such a log has not. Its times may have
     /// been put on the time of day, which no message is stamped with.
     stamps_stand_in: bool,
-    /// The latest time that the log has told.
+    /// The latest time in the log so far.
     newest_ns: u64,
     log_ended: bool,
     log_damage: Option<CaptureError>,
@@ -138,7 +138,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             return false;
         }
         let may_stray = self.astray < self.options.window / 2;
-        // Near what the log told last, most often.
+        // Usually near the last number of the log.
         let near = |listed: u64| sequence - listed <= u64::from(self.options.window);
         if listed.is_some_and(near) && may_stray {
             return true;
@@ -151,8 +151,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         }
     }
 
-    /// Whether all that the log has told so far is older than this message: nothing is lost then
-    /// by reading on, for packets of older messages have come. Not known where clocks differ.
+    /// Whether all entries of the log so far are older than this message: then reading on loses
+    /// nothing, because packets of older messages have come. Unknown if clocks differ.
     fn is_log_older(&self, sighted: &Slot) -> bool {
         // The number of somebody else's message may be anything.
         if self.options.numbering != Numbering::Netfathom {
@@ -161,13 +161,13 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         let this_ns = if self.log_has_sent {
             sighted.sent_ns
         } else {
-            // Nobody received it before it was captured on its way in.
+            // It was captured on its way in before it was received.
             match self.captured_ns(sighted, self.log.clock().ahead_ns) {
                 Some(captured_ns) => captured_ns as u64,
                 None => return false,
             }
         };
-        // A log whose times are all left out never grows old.
+        // A log without times never grows old.
         let tells = self.newest_ns != 0 || self.joined.messages == 0;
         tells && self.newest_ns <= this_ns && this_ns - self.newest_ns < ONE_BEGINNING_NS
     }
@@ -234,7 +234,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         self.meet(&sighted, &both);
     }
 
-    /// A message whose halves have met.
+    /// A message with both halves: its packet and its log entry.
     #[inline]
     fn meet(&mut self, sighted: &Slot, both: &Slot) {
         self.kinds.add(PacketKind::Joined);
@@ -262,7 +262,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         }
     }
 
-    /// A packet of a message that was captured before. On its other way it is told, once.
+    /// A packet of a message that was captured before. In the other direction it is reported, once.
     #[cold]
     fn again(&mut self, number: Number, stamp: Option<Stamp>, way_now: Option<PacketDirection>) {
         self.kinds.add(PacketKind::Duplicate);

@@ -26,7 +26,7 @@ impl Marks {
     pub const AGAIN: u8 = 4;
     /// Was captured after a later one.
     pub const REORDERED: u8 = 8;
-    /// Nobody says when it was captured.
+    /// The capture has no time for it.
     pub const UNTIMED: u8 = 16;
 
     #[inline]
@@ -66,9 +66,9 @@ pub struct Slot {
     pub captured: Resolution,
     pub listed: Resolution,
     pub sequence: u64,
-    /// When it was sent; 0 where nobody says.
+    /// When it was sent; 0 if unknown.
     pub sent_ns: u64,
-    /// When it was received; 0 where nobody says. Of a [`State::Sighted`] one, when it was captured.
+    /// When it was received; 0 if unknown. Of a [`State::Sighted`] one, when it was captured.
     pub second: u64,
     /// What CLOCK_REALTIME was ahead of the log. Of a [`State::Sighted`] one, when it was
     /// captured on its other way.
@@ -129,8 +129,8 @@ impl Table {
         let set = self.set(new.flow, new.sequence);
         let [a, b] = [&self.slots[set], &self.slots[set + 1]];
         let waits = |slot: &Slot| matches!(slot.state, State::Listed | State::Sighted);
-        // What nobody waits for goes first. Of two that wait, one of the same flow is farther off
-        // than the window, while one of another flow may be of now.
+        // A slot that does not wait for its other half goes first. Of two that wait, one of the same flow is farther
+        // off than the window, while one of another flow may be recent.
         let b_is_older = a.flow == b.flow && b.sequence < a.sequence;
         let second = match (waits(a), waits(b)) {
             (true, false) => true,

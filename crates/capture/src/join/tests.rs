@@ -175,15 +175,15 @@ proptest! {
         prop_assert_eq!(joined.kinds.of(PacketKind::Duplicate), twice);
         prop_assert_eq!(joined.kinds.of(PacketKind::NotInLog), without);
         prop_assert_eq!(joined.missing, known.len() as u64 - found);
-        let told = |time: fn(&Sighting) -> Option<i64>| {
-            let mut told: Vec<_> = sightings.iter().filter_map(|s| Some(((s.flow, s.sequence), time(s)?))).collect();
-            told.sort_unstable();
-            told
+        let reported = |time: fn(&Sighting) -> Option<i64>| {
+            let mut times: Vec<_> = sightings.iter().filter_map(|s| Some(((s.flow, s.sequence), time(s)?))).collect();
+            times.sort_unstable();
+            times
         };
         out.sort_unstable();
         inward.sort_unstable();
-        prop_assert_eq!(told(Sighting::out_ns), out);
-        prop_assert_eq!(told(Sighting::in_ns), inward);
+        prop_assert_eq!(reported(Sighting::out_ns), out);
+        prop_assert_eq!(reported(Sighting::in_ns), inward);
     }
 }
 
@@ -243,7 +243,7 @@ fn other_peoples_numbers_are_joined_and_strays_do_not_matter() {
     let mut packets = Made::default();
     for s in 0..n {
         packets.payload(1000 * s as i64 + 40, None, &[&[9, 9][..], &(s as u32).to_be_bytes()].concat());
-        // A stranger whose bytes say anything, and one who is too short.
+        // A foreign packet with arbitrary bytes, and one that is too short.
         packets.payload(1000 * s as i64 + 41, None, &(s * 7_777_777_777_777).to_be_bytes());
         packets.payload(1000 * s as i64 + 42, None, &[1]);
     }
@@ -268,7 +268,7 @@ fn a_capture_that_begins_late_is_joined() {
 }
 
 #[test]
-fn a_message_on_both_its_ways_is_told_twice_and_counted_once() {
+fn a_message_captured_in_both_directions_is_reported_twice_and_counted_once() {
     let mut packets = Made::default();
     for s in 0..100u64 {
         let at = 1 + 1000 * s as i64;

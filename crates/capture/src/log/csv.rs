@@ -9,7 +9,7 @@ use crate::packet::Resolution;
 
 /// The longest line; twenty columns of the longest numbers have less.
 const LONGEST_LINE: usize = 4096;
-/// Lines whose digits are looked at before the first message, if they are there already.
+/// Lines to examine for their digits before the first message, if they are there already.
 const LOOKED_AHEAD: usize = 1000;
 /// Columns beyond these make a line that no log has.
 const MOST_COLUMNS: usize = 64;
@@ -299,7 +299,7 @@ fn bare(field: &[u8]) -> &[u8] {
     field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")).map_or(field, trimmed)
 }
 
-/// The last digit of a number in units of so many ns, as a power of ten of a second: 9 for nanoseconds.
+/// Decimals of a second that a number in units of 10^`power` ns has: 9 for nanoseconds.
 fn digits(field: &[u8], power: u32) -> u8 {
     let fraction = field.iter().position(|&b| b == b'.').map_or(0, |at| field.len() - at - 1);
     9 - power.saturating_sub(u32::try_from(fraction).unwrap_or(u32::MAX)) as u8

@@ -32,7 +32,7 @@ impl<R: Read> ReadAhead<R> {
         &self.buffer[self.start..self.end]
     }
 
-    /// The next bytes, at least so many unless the file ends before; at most the buffer's size.
+    /// The next bytes, at least `bytes` unless the file ends before; at most the buffer's size.
     #[inline]
     pub fn peek(&mut self, bytes: usize) -> Result<&[u8], CaptureError> {
         if self.end - self.start < bytes {
@@ -41,13 +41,13 @@ impl<R: Read> ReadAhead<R> {
         Ok(self.ready())
     }
 
-    /// Leaves so many of the peeked bytes behind.
+    /// Consumes `bytes` of the peeked bytes.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         self.start = (self.start + bytes).min(self.end);
     }
 
-    /// So many bytes, left behind; `None` where the file ends before them.
+    /// The next `N` bytes, consumed; `None` if the file ends before them.
     pub fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, CaptureError> {
         let taken = self.peek(N)?.first_chunk::<N>().copied();
         if taken.is_some() {

@@ -46,8 +46,8 @@ impl<R: Read> Buffer<R> {
         &self.bytes[self.start - bytes..self.start]
     }
 
-    /// Reads until so many bytes are there, or all that there are. How many there are is for the
-    /// caller to see.
+    /// Reads until `bytes` bytes are there, or the input ends. The caller checks how many there
+    /// are.
     #[inline]
     pub fn have(&mut self, wanted: usize) -> Result<&[u8], CaptureError> {
         if self.end - self.start < wanted && !self.ended {
@@ -56,7 +56,7 @@ impl<R: Read> Buffer<R> {
         Ok(self.bytes())
     }
 
-    /// Goes on by so many of the bytes that are there.
+    /// Consumes `bytes` of the bytes that are there.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);
@@ -64,7 +64,7 @@ impl<R: Read> Buffer<R> {
         self.offset += bytes as u64;
     }
 
-    /// Goes on by so many bytes, which need not be there yet; gives how many there were.
+    /// Skips `bytes` bytes, which need not be there yet; returns how many there were.
     pub fn skip(&mut self, bytes: u64) -> Result<u64, CaptureError> {
         let mut left = bytes;
         while left > 0 {

@@ -5,10 +5,10 @@
 //! at a block without a body. In a test it reads the same files (`tests/capture/oracle.rs`).
 //!
 //! What is taken for damage, beyond what contradicts the format:
-//! - a packet of which more was captured than there was: no packet is like that, and a pcap file
-//!   has nothing else to tell that its reader is out of step;
-//! - a fraction of a second that is a second or more, for the same reason: a file whose
-//!   resolution is not what its header says would otherwise give times that are wrong;
+//! - a packet with more captured bytes than it had: no packet is like that, and a pcap file
+//!   has nothing else to show that its reader is out of step;
+//! - a fraction of a second that is a second or more, for the same reason: a file with another
+//!   resolution than that of its header would otherwise give wrong times;
 //! - more than [`MOST_CAPTURED_BYTES`] captured of a packet, which is also tcpdump's bound;
 //! - a time more than 146 years before or after 1970.
 //!

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::packet::LinkType;
 
-/// The magic of pcap files whose times are in nanoseconds, in our byte order.
+/// The magic of pcap files with times in nanoseconds, in our byte order.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct PcapWriter<W: Write> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Begins a file of packets of one link type, of which at most `snaplen` bytes are kept.
+    /// Begins a file of packets of one link type; at most `snaplen` bytes of each are kept.
     /// The writer should be a buffered one.
     pub fn new(mut out: W, link: LinkType, snaplen: u32) -> io::Result<Self> {
         let mut header = Vec::with_capacity(24);

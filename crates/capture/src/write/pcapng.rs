@@ -47,7 +47,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface, of whose packets at most `snaplen` bytes are kept (0: all of them).
+    /// Adds an interface; at most `snaplen` bytes of its packets are kept (0: all of them).
     pub fn interface(
         &mut self,
         name: &str,

@@ -28,8 +28,8 @@ fn check(cases: Vec<Case>) {
             Ok(input) => read(input),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let said = error.map(|error| error.to_string()).unwrap_or_default();
-        assert_eq!((packets.len(), said.as_str()), (count, expected), "{name}");
+        let message = error.map(|error| error.to_string()).unwrap_or_default();
+        assert_eq!((packets.len(), message.as_str()), (count, expected), "{name}");
     }
 }
 

@@ -114,7 +114,7 @@ impl Bytes {
         self.u16(code).u16(value.len() as u16).raw(value).padded()
     }
 
-    /// An interface whose times count `resolution`, where one is given.
+    /// An interface with times in units of `resolution`, if one is given.
     pub fn interface(self, link: u16, snaplen: u32, resolution: Option<u8>) -> Self {
         self.block(INTERFACE, |mut body| {
             body = body.u16(link).u16(0).u32(snaplen).option(2, b"eth0");

@@ -39,7 +39,7 @@ fn unpacked_on_the_way() {
 }
 
 #[test]
-fn told_by_the_first_bytes() {
+fn the_first_bytes_identify_the_content() {
     for (bytes, content) in [
         (&b""[..], Content::Text),
         (b"seq", Content::Text),
@@ -102,8 +102,8 @@ fn a_disk_that_breaks() {
     let input = Input::new(Broken(Cursor::new(file[..50].to_vec()))).expect("it can be read");
     let (packets, error) = read(input);
     assert_eq!(packets.len(), 1);
-    let said = error.expect("it breaks").to_string();
-    assert_eq!(said, "cannot read on at byte 50: Input/output error (os error 5)");
-    let said = Input::new(Broken(Cursor::new(vec![]))).expect_err("it breaks").to_string();
-    assert_eq!(said, "cannot read on at byte 0: Input/output error (os error 5)");
+    let message = error.expect("it breaks").to_string();
+    assert_eq!(message, "cannot read on at byte 50: Input/output error (os error 5)");
+    let message = Input::new(Broken(Cursor::new(vec![]))).expect_err("it breaks").to_string();
+    assert_eq!(message, "cannot read on at byte 0: Input/output error (os error 5)");
 }

@@ -42,7 +42,7 @@ fn send(from: &Namespace, to: IpAddr) -> (i64, i64) {
         let socket = UdpSocket::bind((any, 0)).expect("a socket");
         let before = now_ns();
         for number in 0..DATAGRAMS {
-            // Where nobody listens, the one before it may have been refused.
+            // Without a listener, the one before it may have been refused.
             while let Err(error) = socket.send_to(&payload(number), (to, PORT)) {
                 assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
             }
@@ -84,19 +84,19 @@ impl Capturing {
 
     fn await_begin(&mut self) -> io::Result<()> {
         let mut stderr = self.child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let (mut said, mut byte) = (Vec::new(), [0]);
-        // tcpdump says the one, dumpcap the other.
-        while !["listening on", "File: "].iter().any(|begun| String::from_utf8_lossy(&said).contains(begun)) {
+        let (mut text, mut byte) = (Vec::new(), [0]);
+        // tcpdump prints the one, dumpcap the other.
+        while !["listening on", "File: "].iter().any(|begun| String::from_utf8_lossy(&text).contains(begun)) {
             if stderr.read(&mut byte)? == 0 {
-                return Err(io::Error::other(String::from_utf8_lossy(&said).into_owned()));
+                return Err(io::Error::other(String::from_utf8_lossy(&text).into_owned()));
             }
-            said.push(byte[0]);
+            text.push(byte[0]);
         }
         thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
         Ok(())
     }
 
-    /// What it captured, and of which format.
+    /// What it captured, and its format.
     fn end(mut self) -> (&'static str, Vec<Got>) {
         let begun = Instant::now();
         while self.child.try_wait().expect("a child").is_none() {

@@ -70,17 +70,17 @@ fn pcap_there_and_back() {
 #[test]
 fn what_the_format_has_no_room_for() {
     let mut writer = PcapngWriter::new(Vec::new(), "").expect("memory");
-    let said = |error: std::io::Error| error.to_string();
+    let text = |error: std::io::Error| error.to_string();
     let other = writer.interface("x", "", LinkType::Other(65_536), 0).expect_err("no such link type");
-    assert_eq!(said(other), "pcapng has no link type 65536: link types there are below 65536");
+    assert_eq!(text(other), "pcapng has no link type 65536: link types there are below 65536");
     let interface = writer.interface("x", "", LinkType::Ethernet, 0).expect("memory");
     let good = Got { time_ns: 0, link: LinkType::Ethernet, way: None, original_bytes: 0, data: vec![] };
     let early = writer.packet(interface, &packet(&Got { time_ns: -1, ..good.clone() }), &[]);
-    assert_eq!(said(early.expect_err("before 1970")), "a packet's time before 1970: -1 ns");
+    assert_eq!(text(early.expect_err("before 1970")), "a packet's time before 1970: -1 ns");
     let raw = writer.packet(interface, &packet(&Got { link: LinkType::Raw, ..good.clone() }), &[]);
-    assert_eq!(said(raw.expect_err("another link")), "a packet of raw IP on another interface");
+    assert_eq!(text(raw.expect_err("another link")), "a packet of raw IP on another interface");
     let long = writer.packet(interface, &packet(&good), &[&"x".repeat(65_536)]);
-    assert_eq!(said(long.expect_err("too long")), "a text of 65536 bytes: pcapng has room for 65535 of them");
+    assert_eq!(text(long.expect_err("too long")), "a text of 65536 bytes: pcapng has room for 65535 of them");
     let longest = "x".repeat(65_535);
     writer.packet(interface, &packet(&good), &[&longest]).expect("memory");
     assert_eq!(read_whole(&writer.finish().expect("memory")[..]), [good], "nothing of what was refused");

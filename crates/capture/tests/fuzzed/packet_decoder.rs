@@ -1,4 +1,4 @@
-//! Any bytes as a packet: the first says of which link type, the others are the packet.
+//! Any bytes as a packet: the first is the link type, the others are the packet.
 
 use netfathom_capture::decode::{self, Skipped};
 use netfathom_capture::packet::LinkType;

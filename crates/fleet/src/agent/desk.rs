@@ -1,4 +1,4 @@
-//! Whose orders an agent takes: one controller's at a time, each once, for as long as that controller is there.
+//! Which orders an agent takes: those of one controller at a time, each once, as long as that controller is there.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

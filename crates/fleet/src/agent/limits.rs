@@ -168,9 +168,9 @@ mod tests {
                 "does not take part in stack",
             ),
         ];
-        for (task, said) in cases {
+        for (task, reason) in cases {
             let why = limits().admit(&task, NOW).unwrap_err();
-            assert!(why.contains(said), "{why}");
+            assert!(why.contains(reason), "{why}");
         }
         assert_eq!(limits().admit(&load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000), NOW), Ok(()));
     }

@@ -23,7 +23,7 @@ use crate::agent::LEASE;
 use crate::error::FleetError;
 use link::{Link, Member, Miss};
 
-/// An identifier that nobody guesses.
+/// An identifier that cannot be guessed.
 pub(crate) fn drawn() -> String {
     use std::io::Read;
     let mut bytes = [0_u8; 16];

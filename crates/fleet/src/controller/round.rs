@@ -35,7 +35,7 @@ pub struct Ended {
 }
 
 impl Crew {
-    /// The clocks of all against that of the first. Those that cannot be compared go by what their answers said.
+    /// Compares all clocks with that of the first host. A host without a comparison goes by the clock in its answers.
     pub async fn compare_clocks(&mut self, stop: &AtomicBool) {
         self.link.next_round();
         let Some(first) = self.members.values().next().cloned() else { return };

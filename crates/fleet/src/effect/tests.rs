@@ -34,7 +34,7 @@ fn a_slow_host_is_named_first_and_alone() {
 }
 
 #[test]
-fn nobody_is_named_where_all_are_alike() {
+fn no_host_is_named_if_all_are_alike() {
     for (n, seed) in (0..300).map(|seed| (2 + seed as usize % 12, seed)) {
         let (names, mut pairs) = mesh(n, seed, |_, _| 1.0);
         let effects = judge(&names, &mut pairs, FleetTest::Throughput);

@@ -1,4 +1,4 @@
-//! Why nobody can listen.
+//! Why a listener cannot start.
 
 use std::error::Error;
 use std::{fmt, io};
@@ -18,7 +18,7 @@ pub enum ListenError {
     NotPermitted {
         /// The process.
         pid: u32,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// It has no ring: it has made no mark yet, or makes none.
@@ -37,14 +37,14 @@ pub enum ListenError {
     Taken {
         /// The process.
         pid: u32,
-        /// Who listens, by its own number; 0 if it has not said yet.
+        /// The process that listens, by its own number; 0 if it has not stored that yet.
         by: u32,
     },
     /// No ring could be made, mapped or handed down.
     Ring {
         /// What was tried.
         tried: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }

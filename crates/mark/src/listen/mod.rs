@@ -70,7 +70,7 @@ impl Listener {
     pub fn create() -> Result<Self, ListenError> {
         let failed = |tried| move || ListenError::Ring { tried, source: io::Error::last_os_error() };
         let (fd, base) = Ring::create(OWN_SLOTS).ok_or_else(failed("make a ring for marks"))?;
-        // SAFETY: just made, nobody else owns it.
+        // SAFETY: just made, with no other owner.
         let inherited = unsafe { OwnedFd::from_raw_fd(fd) };
         os::populate(base, ring_bytes(OWN_SLOTS));
         // SAFETY: mapped there with this length, and used no more: the reader maps it anew.
@@ -108,11 +108,11 @@ impl Listener {
         unsafe { command.pre_exec(before_exec) }
     }
 
-    /// Adds the marks that have come since the last call, in the order of their times, and says
-    /// how many. Never waits.
+    /// Adds the marks since the last call, in the order of their times, and returns
+    /// their number. Never waits.
     ///
-    /// The order is that of each call: a thread that is interrupted while it makes a mark may
-    /// be told of in the next one. A mark that stays half written for 20 ms is given up.
+    /// The order is that of each call: a mark of a thread that is interrupted while it makes it may
+    /// come with the next one. A mark that stays half written for 20 ms is given up.
     /// A ring holds 65,536: call it often enough, every few milliseconds if many come.
     pub fn drain(&mut self, marks: &mut Vec<Mark>) -> usize {
         self.drain_within(marks, PATIENCE)
@@ -138,7 +138,7 @@ impl Listener {
     }
 
     /// How often a ring held what no mark leaves there: another program has written into it, and
-    /// nobody knows what was lost. 0 otherwise.
+    /// the number of lost marks is unknown. 0 otherwise.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         self.readers.iter().map(Reader::damaged).fold(0, u64::saturating_add)

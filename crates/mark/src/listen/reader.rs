@@ -83,7 +83,7 @@ enum Found {
 }
 
 impl Reader {
-    /// Begins to listen to a ring. `file` must be an opening of it that nobody shares.
+    /// Begins to listen to a ring. `file` must be an open file description of its own.
     pub fn open(file: File) -> Result<Self, Refused> {
         let slots = examine(file.as_raw_fd()).map_err(Refused::Unusable)?;
         let base = os::map(file.as_raw_fd(), ring_bytes(slots)).ok_or(Refused::NotMapped)?;

@@ -1,4 +1,4 @@
-//! A ring whose writers are interrupted, killed or hostile.
+//! A ring with writers that are interrupted, killed or hostile.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -19,7 +19,7 @@ struct Small {
 impl Small {
     fn new() -> Self {
         let (fd, base) = Ring::create(LEAST_SLOTS).unwrap();
-        // SAFETY: mapped with that many slots, and never unmapped; the descriptor is nobody else's.
+        // SAFETY: mapped with that many slots, and never unmapped; the descriptor has no other owner.
         let (ring, file) = unsafe { (Ring::at(base, LEAST_SLOTS), File::from_raw_fd(fd)) };
         Self { ring, file }
     }
@@ -63,17 +63,17 @@ const SLOTS: u64 = LEAST_SLOTS as u64;
 
 #[test]
 fn it_goes_round_and_what_does_not_fit_is_counted() {
-    let (small, mut told) = (Small::new(), 0);
+    let (small, mut made) = (Small::new(), 0);
     let mut reader = small.reader();
     for round in 0..50 {
         let marks = round * 3;
-        (told..told + marks).for_each(|at_ns| small.record(at_ns));
+        (made..made + marks).for_each(|at_ns| small.record(at_ns));
         let came = drained(&mut reader, FOR_EVER);
-        assert!(came.iter().copied().eq(told..told + marks.min(SLOTS)), "{came:?}");
-        told += marks;
+        assert!(came.iter().copied().eq(made..made + marks.min(SLOTS)), "{came:?}");
+        made += marks;
     }
     let kept: u64 = (0..50).map(|round| SLOTS.min(round * 3)).sum();
-    assert_eq!((reader.lost(), reader.damaged()), (told - kept, 0));
+    assert_eq!((reader.lost(), reader.damaged()), (made - kept, 0));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn who_is_slow_is_waited_for_and_then_not() {
     assert_eq!(drained(&mut reader, FOR_EVER), []);
     assert_eq!(drained(&mut reader, Duration::ZERO), [3]);
     assert_eq!(reader.lost(), 1);
-    // The ring goes round though one slot is nobody's, and loses nothing by it.
+    // The ring wraps although one slot has no owner, and loses nothing by it.
     for at_ns in 10..1000 {
         small.record(at_ns);
         assert_eq!(drained(&mut reader, FOR_EVER), [at_ns]);
@@ -116,14 +116,14 @@ fn a_ring_with_a_dead_slot_has_room_for_all_others() {
 }
 
 #[test]
-fn who_is_killed_before_it_moves_the_head_on_stops_nobody() {
+fn a_writer_killed_before_it_moves_the_head_stops_no_other() {
     let small = Small::new();
     let mut reader = small.reader();
     small.record(0);
     small.half();
     small.header().head.value.fetch_sub(1, Relaxed);
     assert_eq!(drained(&mut reader, FOR_EVER), [0]);
-    // Nobody has come since, and then somebody does.
+    // No writer has come since, and then one does.
     assert_eq!(drained(&mut reader, Duration::ZERO), []);
     small.record(2);
     assert_eq!(drained(&mut reader, FOR_EVER), [2]);

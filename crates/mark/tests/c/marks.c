@@ -20,7 +20,7 @@ static void *thread(void *unused) {
     return unused;
 }
 
-/* Says what it is, and waits to be told to go on. */
+/* Prints that it is ready, and waits for a line. */
 static void ready(void) {
     char line[8];
     puts("ready");

@@ -14,7 +14,7 @@ struct Compiled {
 }
 
 impl Compiled {
-    /// By a compiler, with what it is told.
+    /// Compiles the program with the given compiler and options.
     fn by(compiler: &str, options: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -38,7 +38,7 @@ impl Compiled {
     }
 }
 
-/// What the program marks once it is told to go on.
+/// What the program marks once it may go on.
 const MARKS: [&str; 8] = [
     "c: at a time of its own",
     "c: main",
@@ -63,10 +63,10 @@ fn speaks_to_the_listener(compiled: &Compiled) {
     assert_eq!(names(&marks), MARKS[1..]);
     assert_eq!((listener.lost(), listener.damaged()), (0, 0));
     let main = (program.pid(), program.pid());
-    let whose: Vec<_> = marks.iter().map(|m| (m.process, m.thread)).collect();
-    let other = whose[2];
+    let owners: Vec<_> = marks.iter().map(|m| (m.process, m.thread)).collect();
+    let other = owners[2];
     assert!(other.0 == program.pid() && other.1 != program.pid(), "{other:?}");
-    assert_eq!(whose, [main, main, other, main, (child, child), main, main]);
+    assert_eq!(owners, [main, main, other, main, (child, child), main, main]);
     assert_eq!(marks.iter().filter(|m| m.cut).count(), 1);
     program.go();
     assert_eq!(program.child.wait().unwrap().code(), Some(0));

@@ -68,28 +68,28 @@ fn children_share_the_ring_under_their_own_numbers() {
     let mut marks = Vec::new();
     listener.drain(&mut marks);
     assert_eq!(names(&marks), ["parent", "child", "grandchild", "parent again"]);
-    let whose: Vec<_> = marks.iter().map(|m| (m.process, m.thread)).collect();
-    assert_eq!((whose[0], whose[3].0), (whose[3], program.pid()));
-    // Who forks has one thread then, whose number is the process's.
-    assert_eq!((whose[1], whose[2].0), ((child, child), whose[2].1));
-    assert!(whose[2].0 != child && whose[2].0 != program.pid(), "{whose:?}");
+    let owners: Vec<_> = marks.iter().map(|m| (m.process, m.thread)).collect();
+    assert_eq!((owners[0], owners[3].0), (owners[3], program.pid()));
+    // A forked child has one thread, with the number of the process.
+    assert_eq!((owners[1], owners[2].0), ((child, child), owners[2].1));
+    assert!(owners[2].0 != child && owners[2].0 != program.pid(), "{owners:?}");
 }
 
 #[test]
-#[ignore = "run by who_is_killed_in_the_middle_stops_nobody"]
+#[ignore = "run by a_writer_killed_in_the_middle_stops_no_other"]
 fn children_to_kill() {
     mark("ready");
     say("ready");
     wait();
-    let told = || status().recorded + status().lost;
+    let counted = || status().recorded + status().lost;
     for round in 0..KILLED {
         let child = forked(|| {
             loop {
                 mark("of a child that is killed");
             }
         });
-        let before = told();
-        while told() == before {
+        let before = counted();
+        while counted() == before {
             thread::yield_now();
         }
         thread::sleep(Duration::from_micros(round));
@@ -97,7 +97,7 @@ fn children_to_kill() {
         mark("still here");
         thread::sleep(Duration::from_millis(2));
     }
-    say(&format!("done {}", told()));
+    say(&format!("done {}", counted()));
     wait();
     (0..1000).for_each(|_| mark("afterwards"));
     say("over");
@@ -105,12 +105,12 @@ fn children_to_kill() {
 }
 
 #[test]
-fn who_is_killed_in_the_middle_stops_nobody() {
+fn a_writer_killed_in_the_middle_stops_no_other() {
     let mut program = Program::start(&mut half("processes::children_to_kill"));
     program.until("ready");
     let mut listener = Listener::of_process(program.pid()).unwrap();
     program.go();
-    let (mut marks, mut told) = (Vec::new(), 0_u64);
+    let (mut marks, mut counted) = (Vec::new(), 0_u64);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -118,10 +118,10 @@ fn who_is_killed_in_the_middle_stops_nobody() {
                 listener.drain(&mut marks);
                 thread::sleep(Duration::from_micros(200));
             }
-            // Nobody writes any more.
+            // No process writes any more.
             listener.drain_rest(&mut marks);
         });
-        told = program.until("done").parse().unwrap();
+        counted = program.until("done").parse().unwrap();
         done.store(true, Relaxed);
     });
     let known = ["of a child that is killed", "still here"];
@@ -129,8 +129,11 @@ fn who_is_killed_in_the_middle_stops_nobody() {
     assert_eq!(listener.damaged(), 0);
     // Each is there or counted. The slot of who was killed is passed over when the ring comes round.
     let (came, lost) = (marks.len() as u64, listener.lost());
-    let passed = KILLED * (1 + told / 65_536);
-    assert!(came + lost <= told && told <= came + lost + passed, "{came} came, {lost} lost, of {told}");
+    let passed = KILLED * (1 + counted / 65_536);
+    assert!(
+        came + lost <= counted && counted <= came + lost + passed,
+        "{came} came, {lost} lost, of {counted}"
+    );
     let processes: BTreeSet<u32> = marks.iter().map(|m| m.process).collect();
     assert!(processes.len() > 20, "hardly a child was heard: {processes:?}");
     marks.clear();
@@ -159,7 +162,7 @@ fn marks_at_all_times() {
     mark("ready");
     say("ready");
     wait();
-    (0..100_000).for_each(|_| mark("nobody reads it"));
+    (0..100_000).for_each(|_| mark("not read"));
     say(&format!("lost {}", status().lost));
     wait();
     mark("for the next");

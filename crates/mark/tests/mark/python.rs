@@ -46,8 +46,8 @@ fn python() -> Option<&'static str> {
 }
 
 fn succeeded(output: &Output) {
-    let told = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-    assert!(output.status.success(), "{}{}", told[0], told[1]);
+    let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{}{}", text[0], text[1]);
 }
 
 /// A copy of the package beside the header, as in a checkout, which pip may write to.
@@ -119,8 +119,8 @@ fn heard(python: &Path) {
 }
 
 #[test]
-fn what_is_missing_for_a_build_is_said() {
-    const TEST: &str = "mark::python::what_is_missing_for_a_build_is_said";
+fn a_failed_build_names_what_is_missing() {
+    const TEST: &str = "mark::python::a_failed_build_names_what_is_missing";
     let Some(python) = python() else {
         return netfathom_testkit::skipped(
             TEST,
@@ -131,9 +131,9 @@ fn what_is_missing_for_a_build_is_said() {
     let package = copied(dir.path());
     let mut build = Command::new(python);
     build.args(["setup.py", "--quiet", "build_ext"]).current_dir(&package).env("CC", "/nonexistent/cc");
-    let told = String::from_utf8(build.output().unwrap().stderr).unwrap();
-    assert!(told.contains("apt-get install gcc python3-dev"), "{told}");
+    let stderr = String::from_utf8(build.output().unwrap().stderr).unwrap();
+    assert!(stderr.contains("apt-get install gcc python3-dev"), "{stderr}");
     fs::remove_dir_all(dir.path().join("include")).unwrap();
-    let told = String::from_utf8(build.output().unwrap().stderr).unwrap();
-    assert!(told.contains("install from a checkout of netfathom"), "{told}");
+    let stderr = String::from_utf8(build.output().unwrap().stderr).unwrap();
+    assert!(stderr.contains("install from a checkout of netfathom"), "{stderr}");
 }

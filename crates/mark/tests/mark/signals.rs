@@ -18,7 +18,7 @@ extern "C" fn handler(_: libc::c_int) {
 /// A signal for this very thread, every so often.
 fn storm(every_ns: i64) {
     let action = handler as extern "C" fn(libc::c_int);
-    // SAFETY: the handler makes marks and counts, both of which are allowed there.
+    // SAFETY: the handler makes marks and counts; both are allowed there.
     unsafe { libc::signal(libc::SIGALRM, action as libc::sighandler_t) };
     // SAFETY: all zero is a valid value; the rest is set below.
     let mut event: libc::sigevent = unsafe { std::mem::zeroed() };

@@ -19,8 +19,8 @@ fn there_is_no_listening_to_these() {
     child.wait().unwrap();
     assert!(refused(child.id()).contains("no such process"));
     let mut program = Program::start(&mut Command::new("cat"));
-    let told = refused(program.pid());
-    assert!(told.contains("it has no ring of marks") && told.contains("wait for its first"), "{told}");
+    let error = refused(program.pid());
+    assert!(error.contains("it has no ring of marks") && error.contains("wait for its first"), "{error}");
     program.go();
     program.until("go");
 }
@@ -30,8 +30,8 @@ fn there_is_no_listening_to_these() {
 fn another_user_looks() {
     let mut line = String::new();
     io::stdin().read_line(&mut line).unwrap();
-    let told = Listener::of_process(line.trim().parse().unwrap()).err().unwrap().to_string();
-    say(&format!("told {told}"));
+    let error = Listener::of_process(line.trim().parse().unwrap()).err().unwrap().to_string();
+    say(&format!("error {error}"));
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn a_process_of_another_user_may_not_be_looked_at() {
     command.args(["--exact", "--ignored", "--nocapture", "--test-threads=1", name]).current_dir("/");
     let mut other = Program::start(command.uid(65_534).gid(65_534));
     other.tell(&process::id().to_string());
-    let told = other.until("told");
-    assert!(told.contains("be the user that it runs as, or root"), "{told}");
+    let error = other.until("error");
+    assert!(error.contains("be the user that it runs as, or root"), "{error}");
 }
 
 #[test]
-#[ignore = "run by a_ring_of_another_version_is_told"]
+#[ignore = "run by a_ring_of_another_version_is_named"]
 fn of_another_version() {
     mark("makes the ring");
     let ring = own_ring().expect("a ring");
@@ -73,11 +73,11 @@ fn own_ring() -> Option<File> {
 }
 
 #[test]
-fn a_ring_of_another_version_is_told() {
+fn a_ring_of_another_version_is_named() {
     let mut program = Program::start(&mut half("strangers::of_another_version"));
     program.until("ready");
-    let told = Listener::of_process(program.pid()).err().unwrap().to_string();
-    assert!(told.contains("version 99") && told.contains("build both with the same"), "{told}");
+    let error = Listener::of_process(program.pid()).err().unwrap().to_string();
+    assert!(error.contains("version 99") && error.contains("build both with the same"), "{error}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_descriptor_that_is_no_ring_is_left_alone() {
 #[ignore = "run by closed_standard_descriptors_stay_closed"]
 fn without_standard_descriptors() {
     for fd in 0..3 {
-        // SAFETY: nobody else uses it here; the result is told by the exit status.
+        // SAFETY: nothing else uses it here; the exit status shows the result.
         unsafe { libc::close(fd) };
     }
     mark("makes the ring");
@@ -148,7 +148,7 @@ fn closed_standard_descriptors_stay_closed() {
 #[test]
 #[ignore = "run by what_only_has_the_name_of_a_ring_is_none"]
 fn with_the_name_of_a_ring() {
-    // SAFETY: the name is a string of C, and the descriptor is nobody else's.
+    // SAFETY: the name is a string of C, and the descriptor has no other owner.
     let strange = unsafe { File::from_raw_fd(libc::memfd_create(c"netfathom-mark".as_ptr(), 0)) };
     strange.set_len(1 << 20).unwrap();
     say("ready");
@@ -159,6 +159,6 @@ fn with_the_name_of_a_ring() {
 fn what_only_has_the_name_of_a_ring_is_none() {
     let mut program = Program::start(&mut half("strangers::with_the_name_of_a_ring"));
     program.until("ready");
-    let told = Listener::of_process(program.pid()).err().unwrap().to_string();
-    assert!(told.contains("it has no ring of marks"), "{told}");
+    let error = Listener::of_process(program.pid()).err().unwrap().to_string();
+    assert!(error.contains("it has no ring of marks"), "{error}");
 }

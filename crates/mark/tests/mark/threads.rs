@@ -33,7 +33,7 @@ fn in_many_threads() {
     wait();
 }
 
-/// Whose mark it is, and its number; panics if the name is not whole.
+/// The thread that made the mark, and the mark's number; panics if the name is not whole.
 fn parsed(mark: &Mark) -> (u32, u32) {
     let words: Vec<&str> = mark.name.split(' ').collect();
     let ["thread", thread, "mark", number] = words[..] else { panic!("{mark:?}") };

@@ -18,26 +18,26 @@ pub fn half(name: &str) -> Command {
     command
 }
 
-/// A program that goes on when it is told to.
+/// A program that waits for a line before each step.
 pub struct Program {
     pub child: Child,
-    told: ChildStdin,
-    says: BufReader<ChildStdout>,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
 }
 
 impl Program {
     /// Starts it; it is ended with this value.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (told, says) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Self { child, told, says: BufReader::new(says) }
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, input, output: BufReader::new(output) }
     }
 
     /// Waits until it says a line that begins with a word, and gives the rest of the line.
     pub fn until(&mut self, word: &str) -> String {
         loop {
             let mut line = String::new();
-            assert_ne!(self.says.read_line(&mut line).unwrap(), 0, "it ended before it said {word}");
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "it ended before it printed {word}");
             if let Some(rest) = line.strip_prefix(word) {
                 return rest.trim().to_owned();
             }
@@ -49,9 +49,9 @@ impl Program {
         self.tell("go");
     }
 
-    /// Has it read a line.
+    /// Writes a line to its input.
     pub fn tell(&mut self, line: &str) {
-        self.told.write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.input.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     pub fn pid(&self) -> u32 {
@@ -74,7 +74,7 @@ pub fn say(word: &str) {
     out.flush().unwrap();
 }
 
-/// In a half: waits to be told to go on; ends with the test.
+/// In a half: waits for a line; ends with the test.
 pub fn wait() {
     let mut line = String::new();
     if std::io::stdin().read_line(&mut line).unwrap() == 0 {
@@ -82,7 +82,7 @@ pub fn wait() {
     }
 }
 
-/// Reads marks until so many have come or are lost.
+/// Reads marks until `count` of them have come or are lost.
 pub fn collect(listener: &mut Listener, count: u64) -> Vec<Mark> {
     let deadline = Instant::now() + HANGS;
     let mut marks = Vec::new();

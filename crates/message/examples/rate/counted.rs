@@ -30,7 +30,7 @@ impl Calls {
         Counted(Tcp::new(stream).expect("a socket"), self.clone())
     }
 
-    /// So many messages, trips or posts were made.
+    /// Adds to the number of messages, trips or posts.
     pub fn units(&self, count: u64) {
         self.0.units.fetch_add(count, Relaxed);
     }

@@ -33,7 +33,7 @@ fn paced(begin: Instant, per_s: u32, burst: u32, mut send: impl FnMut(&[u8])) ->
     let count = (FOR.as_nanos() / gap.as_nanos()) as u32;
     let from = Instant::now();
     for number in 0..count {
-        // Nobody spins: on one processor the receiver needs it.
+        // It sleeps instead of spinning: if there is only one CPU, the receiver needs it.
         thread::sleep((from + gap * number).saturating_duration_since(Instant::now()));
         for _ in 0..burst {
             let mut body = [0; SIZE];
@@ -64,7 +64,7 @@ fn bare(place: Place, per_s: u32, burst: u32) -> Vec<f64> {
 
 fn here(place: Place, per_s: u32, burst: u32, choice: Choice, calls: &Calls) -> Vec<f64> {
     let begin = Instant::now();
-    let (tell, told) = mpsc::channel();
+    let (tell, times) = mpsc::channel();
     let receive = move |there: Connection| {
         let mut times = Vec::new();
         let mut take = |arrival: Arrival<'_>| {
@@ -80,7 +80,7 @@ fn here(place: Place, per_s: u32, burst: u32, choice: Choice, calls: &Calls) -> 
     let count = paced(begin, per_s, burst, |body| here.send(0, body).expect("send"));
     calls.units(count.into());
     here.close(Duration::from_secs(5)).expect("close");
-    told.recv().expect("no panic")
+    times.recv().expect("no panic")
 }
 
 fn show(mut times: Vec<f64>) -> String {

@@ -50,7 +50,7 @@ pub fn one_way(place: Place, size: usize, choice: Choice, calls: &Calls) -> Run 
     run
 }
 
-/// A batch leaves when told.
+/// Sends; the strategy `batch` needs a flush.
 fn send(end: &Blocking, choice: Choice, body: &[u8]) -> Result<(), Error> {
     end.send(0, body)?;
     if choice == Choice::Batch { end.flush() } else { Ok(()) }

@@ -78,7 +78,7 @@ impl Wait {
 
 /// A connection. Clones are of the same connection; it may be used from many threads at once.
 ///
-/// None of the methods waits, but [`Connection::poll`] if it is told to, [`Connection::close`],
+/// The only methods that wait are [`Connection::poll`] if its argument requires it, [`Connection::close`],
 /// and those that open one. For methods that wait see [`crate::blocking`].
 #[derive(Clone, Debug)]
 pub struct Connection {
@@ -148,8 +148,8 @@ impl Connection {
         self.shared().offer(channel, buffer)
     }
 
-    /// Hands out what came: waits as told for the first, then takes what is there without waiting.
-    /// Gives the number of arrivals; 0 if nothing came in time.
+    /// Hands out arrivals: waits for the first as `wait` allows, then takes what is there without waiting.
+    /// Returns the number of arrivals; 0 if nothing came in time.
     ///
     /// A handler may use the connection, but not wait for it.
     ///
@@ -194,9 +194,9 @@ impl Connection {
         Ok(result)
     }
 
-    /// Has everything that comes handed to `handler`, from a thread of its own, until the
-    /// connection is over; then `ended` is told why. A clone of the connection lives in that
-    /// thread, so it ends with [`Connection::abort`] or by the peer, not by dropping the others.
+    /// Hands everything that comes to `handler`, from a thread of its own, until the
+    /// connection is over; then calls `ended` with the reason. A clone of the connection lives in that
+    /// thread, so it ends with [`Connection::abort`] or by the peer, not when the others are dropped.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -230,8 +230,8 @@ impl Connection {
         self.shared().close(limit)
     }
 
-    /// Ends the connection at once. What is not written is dropped; the peer is told the code if
-    /// that goes without waiting.
+    /// Ends the connection at once. What is not written is dropped; the code is sent to the peer if
+    /// that is possible without waiting.
     pub fn abort(&self, code: u16) {
         self.shared().abort(u32::from(code));
     }

@@ -32,7 +32,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> Result<(), Error> {
         .map_err(Error::io("start the connection's thread"))
 }
 
-/// Without its thread a connection would stand still, and nobody would learn why.
+/// Ends the connection if its thread panics: otherwise it would hang without an error.
 struct Watched(Arc<Shared>);
 
 impl Drop for Watched {
@@ -101,8 +101,8 @@ impl Shared {
         }
     }
 
-    /// Looks after the peer, and gives the time until the next look. Reads if nobody does, so that
-    /// an application that sends only, or pauses, still sees the peer vanish and answers its pings.
+    /// Checks the peer, and returns the time until the next check. Reads if no other thread does, so that
+    /// an application that only sends, or pauses, still sees the peer vanish and answers its pings.
     fn watch(&self, watch: &mut KeepAlive, now: Duration) -> Duration {
         let _ = self.pump(Wait::No);
         let beat = Beat {

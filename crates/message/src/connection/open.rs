@@ -20,7 +20,7 @@ impl Connection {
     /// Connects over TCP, to a peer that accepts with [`Connection::tcp`].
     ///
     /// # Errors
-    /// If nobody is there, or nobody that speaks this protocol.
+    /// If no peer is there, or none that speaks this protocol.
     pub fn connect_tcp(address: impl ToSocketAddrs, config: &Config) -> Result<Self, Error> {
         let stream = TcpStream::connect(address).map_err(Error::io("connect"))?;
         Self::tcp(stream, config)
@@ -29,7 +29,7 @@ impl Connection {
     /// Connects over a Unix socket, to a peer that accepts with [`Connection::unix`].
     ///
     /// # Errors
-    /// If nobody is there, or nobody that speaks this protocol.
+    /// If no peer is there, or none that speaks this protocol.
     pub fn connect_unix(path: impl AsRef<Path>, config: &Config) -> Result<Self, Error> {
         let stream = UnixStream::connect(path).map_err(Error::io("connect"))?;
         Self::unix(stream, config)

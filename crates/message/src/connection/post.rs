@@ -10,8 +10,8 @@ use crate::{
     strategy::{Cause, Step},
 };
 
-/// Offers that nobody waits behind are announced twice this late at most. Who offers goes on to send or
-/// to wait, almost always, and takes them along: to wake the connection's thread for each would
+/// Offers that no caller waits behind are announced twice this late at most. The caller almost always goes on to
+/// send or to wait, and takes them along: waking the connection's thread for each would
 /// cost more than the post.
 const OFFERS_LATE: Duration = Duration::from_millis(4);
 
@@ -55,7 +55,7 @@ impl Shared {
         if awaited {
             return self.write_out(sending, Cause::Waiting, true).map(drop);
         }
-        // Nobody may be about to wait: several offers in a row leave together.
+        // Perhaps no caller is about to wait: several offers in a row are sent together.
         self.look_soon(&mut sending, OFFERS_LATE);
         Ok(())
     }

@@ -129,8 +129,8 @@ impl Shared {
         urgent
     }
 
-    /// Tells the sending half what the peer said of the connection. Gives whether something may
-    /// leave because of it, an answer or a post.
+    /// Hands a control frame of the peer to the sending half. Returns whether something may
+    /// be sent because of it, an answer or a post.
     fn heard(&self, control: Control) -> Result<bool, Error> {
         if let Control::Abort { code } = control {
             return Err(Error::Aborted { code });
@@ -189,8 +189,8 @@ impl Shared {
         }
     }
 
-    /// Takes in what concerns the connection itself, and keeps the rest for who will ask. Waits for
-    /// something to come as told; gives up the wait if another thread has the role and something
+    /// Reads what concerns the connection itself, and keeps the rest for later calls. Waits for
+    /// arrivals as `wait` allows; gives up the wait if another thread has the role and something
     /// changed.
     pub fn pump(&self, wait: Wait) -> Result<(), Error> {
         let Some(mut role) = self.try_role() else {

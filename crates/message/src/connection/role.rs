@@ -9,7 +9,7 @@ use std::{
 use super::{Shared, Wait};
 use crate::{Error, protocol::Incoming};
 
-/// A waiter looks up this often even if nobody wakes it: a net under the waking, not its means.
+/// A waiter checks this often even without a wake-up: a safety net, not the means of waking it.
 const LOOK_UP: Duration = Duration::from_millis(10);
 
 pub(crate) struct Receiving {

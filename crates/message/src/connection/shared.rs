@@ -20,7 +20,7 @@ use crate::{
     wire::Hello,
 };
 
-/// Is told what became of a post.
+/// Is called with the result of a post.
 pub type PostCallback = Box<dyn FnOnce(Result<PostEnd, Error>) + Send>;
 
 pub(crate) struct Shared {

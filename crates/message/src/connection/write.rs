@@ -303,7 +303,7 @@ impl Sending {
         self.linger = Some(self.linger.map_or(within, |before| before.min(within)));
     }
 
-    /// Those who are to be told of posts that ended.
+    /// The callbacks of posts that ended.
     fn take_done(&mut self) -> Vec<(PostCallback, PostEnd)> {
         let mut done = std::mem::take(&mut self.done);
         for (id, end) in self.out.ended() {

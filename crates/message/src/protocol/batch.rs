@@ -44,7 +44,7 @@ impl Batch {
         [&bytes[..left.min(bytes.len())], &chunk[..left.saturating_sub(bytes.len()).min(chunk.len())]]
     }
 
-    /// Takes note that so many bytes were written.
+    /// Books `bytes` as written.
     #[inline]
     pub fn wrote(&mut self, bytes: usize) {
         self.written += bytes;

@@ -39,9 +39,9 @@ pub enum Event<'a> {
     },
     /// A post has filled a buffer.
     Post(Received),
-    /// Something of the connection's own: to be told to [`super::Outgoing::control`].
+    /// A frame for the connection itself: to be passed to [`super::Outgoing::control`].
     Control(Control),
-    /// The peer said what it is ready to take.
+    /// The limits of the peer.
     Hello(Hello),
 }
 
@@ -49,7 +49,7 @@ pub enum Event<'a> {
 struct Channel {
     /// Bytes the peer may still send.
     allowance: u32,
-    /// Bytes the application took that the peer was not yet told of.
+    /// Bytes the application took that were not yet granted to the peer.
     taken: u32,
     inbox: Inbox,
     waiting: VecDeque<Waiting>,
@@ -214,7 +214,7 @@ impl Incoming {
         Ok(Intake::Stashed)
     }
 
-    /// Books a message as taken by the application. The peer is told of half a window at a time.
+    /// Books a message as taken by the application. Credit is granted in units of half a window.
     #[inline]
     fn taken(&mut self, channel: u16, bytes: u32) {
         let state = &mut self.channels[usize::from(channel)];
@@ -263,7 +263,7 @@ impl Incoming {
         Ok(Some(control))
     }
 
-    /// Credit that is to be told to the peer through [`super::Outgoing::reply`].
+    /// Credit to be granted to the peer through [`super::Outgoing::reply`].
     #[inline]
     pub fn replies(&mut self) -> Option<Control> {
         self.replies.pop()

@@ -13,7 +13,7 @@ pub struct Limits {
     /// of both sides counts.
     pub chunk: u32,
     /// Bytes of messages, with their headers, that the peer may send on each channel before the
-    /// application takes some. Bounds the memory of a channel nobody reads.
+    /// application takes some. Bounds the memory of a channel that the application does not read.
     pub window: u32,
     /// Bytes of messages that may wait to be written.
     pub send_queue: usize,
@@ -26,7 +26,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What the peer is told of them.
+    /// The hello that announces them to the peer.
     pub fn hello(&self) -> Hello {
         Hello {
             version: VERSION,

@@ -1,7 +1,7 @@
 //! The protocol without sockets and without a clock: bytes in, events out, and the other way.
 //!
-//! [`Incoming`] is given bytes in any pieces and says what they mean; [`Outgoing`] is told what to
-//! send and gives out bytes to be written; [`KeepAlive`] is told the time. [`crate::Connection`]
+//! [`Incoming`] takes bytes in any pieces and returns what they mean; [`Outgoing`] takes what to
+//! send and returns bytes to be written; [`KeepAlive`] takes the time. [`crate::Connection`]
 //! joins the three to a socket; a test or a fuzzer joins them to anything else.
 //!
 //! ```

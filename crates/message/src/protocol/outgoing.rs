@@ -52,8 +52,8 @@ struct Channel {
     owed: u32,
     /// Buffers announced to the peer and not filled yet.
     offered: usize,
-    /// Those of them that the peer was not yet told of.
-    untold: usize,
+    /// Those of them that are not yet announced to the peer.
+    unannounced: usize,
     lane: ChannelPosts,
 }
 
@@ -61,7 +61,7 @@ impl Channel {
     /// Whether the peer knows of fewer buffers than it might: half of them it need not know of,
     /// since it fills the others first.
     fn starving(&self) -> bool {
-        self.untold > self.offered / 2
+        self.unannounced > self.offered / 2
     }
 }
 
@@ -146,7 +146,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Stages the header of a message, whose body is written behind the next batch by other means.
+    /// Stages the header of a message; its body is written behind the next batch by other means.
     ///
     /// # Errors
     /// [`Refused`]; nothing was staged.
@@ -176,7 +176,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Stages the body whose header was staged last, after all.
+    /// Stages the body of the header that was staged last, after all.
     pub fn body(&mut self, body: &[u8]) {
         self.stage.extend_from_slice(body);
     }

@@ -13,7 +13,7 @@ pub struct PostId(pub u64);
 pub enum PostEnd {
     /// All of it was handed to the system.
     Written,
-    /// Nothing of it was sent: the buffer the peer had waiting takes only so many bytes.
+    /// Nothing of it was sent: the buffer that the peer had waiting is too small.
     TooLong {
         /// Bytes of the buffer, which waits on.
         capacity: u64,

@@ -112,8 +112,8 @@ impl Strategy for Adaptive {
         self.decide(now, Instant::now)
     }
 
-    /// How long the write took says nothing about the caller. In a burst nobody asks, and who waits
-    /// between its messages is known without a clock.
+    /// The duration of the write shows nothing about the caller. In a burst it is not needed, and a caller that
+    /// waits between its messages is known without a clock.
     fn written(&mut self) {
         if !self.burst && self.last.is_some() {
             self.last = Some(Instant::now());
@@ -235,7 +235,7 @@ mod tests {
                     }
                 }
                 Step::Until(moment) => deadline = Some(deadline.map_or(moment, |before| moment.min(before))),
-                Step::Keep => assert!(deadline.is_some(), "a message is left to nobody"),
+                Step::Keep => assert!(deadline.is_some(), "no step will send a staged message"),
                 Step::HandOver => panic!("adaptive hands nothing over"),
             }
         }

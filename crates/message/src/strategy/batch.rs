@@ -1,7 +1,7 @@
 use super::{Staged, Step, Strategy};
 
-/// Writes when it is told to, and when `limit` bytes are staged. A caller that forgets to flush
-/// waits for an answer to something that has not left.
+/// Writes at a flush, and when `limit` bytes are staged. A caller that forgets to flush
+/// waits for an answer to something that was not sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     /// Bytes from which on it writes unasked.

@@ -55,7 +55,7 @@ pub enum Step {
 /// Why what was staged is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// The strategy said so.
+    /// The strategy requested it.
     Asked,
     /// The moment of [`Step::Until`] came.
     Deadline,
@@ -76,7 +76,7 @@ pub trait Strategy: Send + std::fmt::Debug {
     /// A message was staged: what now?
     fn staged(&mut self, now: Staged) -> Step;
 
-    /// So many messages are about to be written.
+    /// The given number of messages is about to be written.
     fn writing(&mut self, _messages: u32, _cause: Cause) {}
 
     /// A write has returned, whichever way it went.

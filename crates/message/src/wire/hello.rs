@@ -89,7 +89,7 @@ impl Hello {
         Ok(())
     }
 
-    /// What both sides keep to: what may be sent to the one that said `theirs`.
+    /// The limits for what may be sent to the peer with the hello `theirs`.
     pub(crate) fn agreed(&self, theirs: &Self) -> Self {
         Self {
             version: self.version.min(theirs.version),

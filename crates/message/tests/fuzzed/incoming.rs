@@ -16,7 +16,7 @@ enum Seen {
     Other(String),
 }
 
-/// The first byte chooses whether a hello was said before, and what is wanted.
+/// The first byte chooses whether a hello came before, and what is read.
 pub fn run(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let whole = read(choice, data, data.len().max(1));

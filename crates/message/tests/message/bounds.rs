@@ -1,4 +1,4 @@
-//! Back-pressure: what is kept is bounded, and a channel nobody reads stalls itself only.
+//! Back-pressure: what is kept is bounded, and an unread channel stalls itself only.
 
 use std::{thread, time::Duration};
 
@@ -7,7 +7,7 @@ use netfathom_message::{Error, Wait, protocol::Refused, strategy::Choice};
 use crate::rig::{Kind, LIMIT, against_bare, blocking, pair, small};
 
 #[test]
-fn a_channel_nobody_reads_stalls_itself_only() {
+fn an_unread_channel_stalls_itself_only() {
     let (here, there) = pair(Kind::Tcp, &small(4096, 1 << 20));
     let mut taken = 0;
     let refused = loop {

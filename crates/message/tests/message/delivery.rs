@@ -72,7 +72,7 @@ fn a_single_message_arrives_though_the_sender_does_nothing_more() {
 }
 
 #[test]
-fn batches_leave_when_told() {
+fn batches_are_sent_on_flush() {
     let (here, there) = pair(Kind::Tcp, &config(Choice::Batch));
     here.send(0, b"held").unwrap();
     assert_eq!(there.receive(0, Wait::within(Duration::from_millis(50)), |_| ()).unwrap(), None);
@@ -140,7 +140,7 @@ fn threads_that_send_and_receive_on_channels_of_their_own_do_not_disturb_each_ot
 fn a_listener_may_answer_out_of_its_handler_but_not_wait_there() {
     let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
     let answering = there.clone();
-    let (tell, told) = mpsc::channel();
+    let (tell, ended) = mpsc::channel();
     let waited = tell.clone();
     let listener = there.listen(
         move |arrival| {
@@ -154,8 +154,8 @@ fn a_listener_may_answer_out_of_its_handler_but_not_wait_there() {
     let here = blocking(here);
     here.send(4, b"ping").unwrap();
     assert_eq!(here.receive(4).unwrap(), b"ping");
-    assert!(told.recv_timeout(LIMIT).unwrap().contains("within a handler"));
+    assert!(ended.recv_timeout(LIMIT).unwrap().contains("within a handler"));
     here.connection().close(Duration::from_millis(100)).unwrap();
-    assert!(told.recv_timeout(LIMIT).unwrap().contains("closed"));
+    assert!(ended.recv_timeout(LIMIT).unwrap().contains("closed"));
     listener.unwrap().join().unwrap();
 }

@@ -108,7 +108,7 @@ fn a_drop_waits_for_the_write_that_is_under_way() {
     assert_eq!(there.receive(0).unwrap(), b"staged behind it");
 }
 
-/// A socket whose writer is kept by the system after its bytes have left.
+/// A socket with a writer that the system keeps after its bytes were sent.
 #[derive(Debug)]
 struct Lingering(Tcp);
 
@@ -127,7 +127,7 @@ impl Transport for Lingering {
 }
 
 #[test]
-fn a_peer_that_vanishes_inside_a_frame_is_said_so() {
+fn a_peer_that_vanishes_inside_a_frame_is_reported() {
     let (here, mut bare) = against_bare(&Config::default(), Limits::default().hello());
     let mut frame = Vec::new();
     Header { kind: Frame::Message, channel: 0, length: 10 }.put(&mut frame);
@@ -147,7 +147,7 @@ fn impatient() -> Config {
     }
 }
 
-/// Half-open: the socket lives, but nobody answers, and nobody here reads or writes either.
+/// Half-open: the socket lives, but the peer does not answer, and the application neither reads nor writes.
 #[test]
 fn a_silent_peer_is_given_up_though_the_application_does_nothing() {
     let (here, _bare) = against_bare(&impatient(), Limits::default().hello());
@@ -190,9 +190,9 @@ fn a_frame_that_comes_in_drops_runs_out_of_time() {
 #[test]
 fn a_peer_that_says_no_hello_or_half_of_one_is_given_up() {
     let config = Config { handshake: Duration::from_millis(50), ..Config::default() };
-    for said in [0, 1, 23] {
+    for sent in [0, 1, 23] {
         let (near, mut far) = streams();
-        far.write_all(&Limits::default().hello().encode()[..said]).unwrap();
+        far.write_all(&Limits::default().hello().encode()[..sent]).unwrap();
         let refused = Connection::tcp(near, &config).unwrap_err();
         assert!(matches!(refused, Error::Handshake(_)), "{refused}");
     }
@@ -217,7 +217,7 @@ fn a_peer_that_aborted_is_heard_though_writing_failed_first() {
 #[test]
 fn a_callback_that_panics_ends_the_connection_and_not_in_silence() {
     let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
-    // The buffer is offered later, and nobody here calls: the connection's own thread reads that.
+    // The buffer is offered later, and the application makes no call: the connection's own thread reads that.
     here.set_strategy(Choice::Thread).unwrap();
     here.post(0, vec![0; 10], |_| panic!("in a callback, as the test wants")).unwrap();
     there.offer(0, vec![0; 10]).unwrap();

@@ -28,7 +28,7 @@ fn control(control: Control) -> Vec<u8> {
     bytes
 }
 
-/// How the connection ends that is sent these bytes, and what its peer is told.
+/// How the connection ends that receives these bytes, and the code that its peer gets.
 fn end_of(bytes: &[u8], offered: usize) -> (Breach, u32) {
     let (here, mut bare) = against_bare(&small(), small().limits.hello());
     for _ in 0..offered {
@@ -43,14 +43,14 @@ fn end_of(bytes: &[u8], offered: usize) -> (Breach, u32) {
             Err(other) => panic!("{other}"),
         }
     };
-    let mut told = Vec::new();
-    let _ = bare.read_to_end(&mut told);
-    let told = told.split_off(told.len().saturating_sub(4));
-    (ended, told.try_into().map_or(0, u32::from_le_bytes))
+    let mut reply = Vec::new();
+    let _ = bare.read_to_end(&mut reply);
+    let code = reply.split_off(reply.len().saturating_sub(4));
+    (ended, code.try_into().map_or(0, u32::from_le_bytes))
 }
 
 #[test]
-fn every_breach_has_a_name_and_the_peer_is_told_its_code() {
+fn every_breach_has_a_name_and_its_code_is_sent() {
     let message = Breach::MessageTooLong { length: 1001, limit: 1000 };
     let cases = [
         (vec![0x0e, 0, 0, 0], 0, Breach::Wire(WireError::UnknownKind { kind: 14 })),
@@ -73,9 +73,9 @@ fn every_breach_has_a_name_and_the_peer_is_told_its_code() {
         (control(Control::CloseAck), 0, Breach::AckWithoutClose),
     ];
     for (bytes, offered, breach) in cases {
-        let (ended, told) = end_of(&bytes, offered);
+        let (ended, code) = end_of(&bytes, offered);
         assert_eq!(ended, breach);
-        assert_eq!(told, breach.code(), "{breach}");
+        assert_eq!(code, breach.code(), "{breach}");
     }
 }
 
@@ -92,7 +92,7 @@ fn messages_beyond_the_credit_are_a_breach_before_they_are_kept() {
     let (here, mut bare) = against_bare(&small(), small().limits.hello());
     let frames = frame(Kind::Message, 3, 996).repeat(5);
     let _ = bare.write_all(&frames);
-    // Nobody reads channel 3: four fill its window.
+    // Channel 3 is not read: four fill its window.
     let ended = blocking(here).receive(0).unwrap_err();
     let breach = Breach::CreditExceeded { channel: 3, excess: 1000 };
     assert!(matches!(&ended, Error::Protocol(found) if *found == breach), "{ended}");
@@ -105,7 +105,7 @@ fn a_flood_of_pings_is_answered_without_a_queue_of_answers() {
     bare.write_all(&[pings, frame(Kind::Message, 0, 1)].concat()).unwrap();
     let here = blocking(here);
     assert_eq!(here.receive(0).unwrap(), [0]);
-    // The peer reads none of the pongs, of which there is one a read at most.
+    // The peer reads none of the pongs; there is at most one a read.
     assert!(here.connection().queued() < 100, "{} bytes queued", here.connection().queued());
     here.send(0, b"still fine").unwrap();
 }

@@ -119,7 +119,7 @@ fn pings_pass_a_large_post() {
     const PINGS: u32 = 1000;
     let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
     there.offer(1, vec![0; SIZE]).unwrap();
-    let (tell, told) = mpsc::channel();
+    let (tell, ended) = mpsc::channel();
     here.post(1, Bytes::from(pattern(SIZE, 3)), move |end| drop(tell.send(end))).unwrap();
     let echo = thread::spawn(move || {
         let there = blocking(there);
@@ -135,7 +135,7 @@ fn pings_pass_a_large_post() {
     for number in 0..PINGS {
         here.send(2, &number.to_le_bytes()).unwrap();
         assert_eq!(here.receive(2).unwrap(), number.to_le_bytes());
-        before_the_post += u32::from(matches!(told.try_recv(), Err(mpsc::TryRecvError::Empty)));
+        before_the_post += u32::from(matches!(ended.try_recv(), Err(mpsc::TryRecvError::Empty)));
     }
     // Each round trip lets some chunks pass, and there are 1024 of them: behind a whole post not
     // even the first ping would have come back before its end.
@@ -146,12 +146,12 @@ fn pings_pass_a_large_post() {
 #[test]
 fn posts_that_are_under_way_learn_of_the_end() {
     let (here, there) = pair(Kind::Tcp, &config(Choice::Adaptive));
-    let (tell, told) = mpsc::channel();
+    let (tell, ended) = mpsc::channel();
     here.post(0, vec![0; 10], move |end| drop(tell.send(end))).unwrap();
     drop(there);
-    let ended = here.poll(Wait::within(LIMIT), |_| ()).unwrap_err();
-    assert!(matches!(ended, Error::PeerVanished { .. }), "{ended}");
-    assert!(told.recv_timeout(Duration::from_secs(10)).unwrap().is_err());
+    let error = here.poll(Wait::within(LIMIT), |_| ()).unwrap_err();
+    assert!(matches!(error, Error::PeerVanished { .. }), "{error}");
+    assert!(ended.recv_timeout(Duration::from_secs(10)).unwrap().is_err());
 }
 
 /// How often the thread of this name has gone to sleep.

@@ -63,7 +63,7 @@ pub fn blocking(connection: Connection) -> Blocking {
     Blocking::from(connection).with_limit(Some(LIMIT))
 }
 
-/// A connection, and a bare socket at its other end that has said this hello.
+/// A connection, and a bare socket at its other end that has sent this hello.
 pub fn against_bare(config: &Config, hello: Hello) -> (Connection, TcpStream) {
     let (near, mut far) = streams();
     far.write_all(&hello.encode()).unwrap();

@@ -87,7 +87,7 @@ fn a_wait_that_is_given_up_loses_nothing() {
     });
 }
 
-/// On one thread: if it stood still for the one hello, the other would never be said.
+/// On one thread: if it blocked on one hello, the other would never be sent.
 #[test]
 fn both_ends_open_in_tasks_of_one_thread() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();

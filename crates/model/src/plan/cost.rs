@@ -25,7 +25,7 @@ const MOST_LEVELS: u64 = 32;
 /// The plan of `netfathom cost`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostPlan {
-    /// Whose cost is measured.
+    /// What is under test.
     pub subject: Subject,
     /// From whom it takes.
     pub benchmarks: Vec<Benchmark>,

@@ -152,11 +152,11 @@ mod tests {
             (|p| p.peers = Some(0), "--peers 0"),
         ];
         assert!(plan().validated().is_ok());
-        for (change, said) in cases {
+        for (change, reason) in cases {
             let mut wrong = plan();
             change(&mut wrong);
             let error = wrong.validated().unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(reason), "{error}");
         }
     }
 

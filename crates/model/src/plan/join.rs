@@ -28,8 +28,8 @@ pub enum Numbering {
 pub enum ClockChoice {
     /// As the log states it; a log that states nothing has the clock of the capture.
     Stated,
-    /// Fitted, so that the shortest way takes no time: for clocks of two hosts. Only what lies
-    /// above the shortest can be told then.
+    /// Fitted, so that the shortest delay is zero: for clocks of two hosts. Then only delays
+    /// relative to the shortest are known.
     Fitted,
 }
 

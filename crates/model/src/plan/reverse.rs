@@ -9,7 +9,7 @@ use super::{Family, MS, PlanError, S, range, size, span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// Nobody reads them: the socket's buffer overflows.
+    /// No thread reads them: the socket's buffer overflows.
     Ignored,
     /// Another thread reads them.
     OtherThread,

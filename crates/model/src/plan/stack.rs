@@ -12,7 +12,7 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TapChoice {
-    /// The best that works here; what was left out is said.
+    /// The best that works here; the report names what was left out.
     Auto,
     /// This one or none.
     Only(Tap),

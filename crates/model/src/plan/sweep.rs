@@ -211,11 +211,11 @@ mod tests {
             (|p| p.ends = SweepEnds::Lab { wire: Some(Wire::long(u64::MAX)) }, "--delay"),
         ];
         assert!(plan().validated().is_ok());
-        for (change, said) in cases {
+        for (change, reason) in cases {
             let mut wrong = plan();
             change(&mut wrong);
             let error = wrong.validated().unwrap_err().to_string();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(reason), "{error}");
         }
     }
 }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 
 mod checks;
 
-/// Bytes a buffer where nobody says otherwise: what the classic has.
+/// Default bytes of a buffer, as in the classic ttcp.
 pub const DEFAULT_BUFFER_BYTES: u64 = 8192;
-/// Buffers where nobody says otherwise.
+/// Default number of buffers.
 pub const DEFAULT_BUFFERS: u64 = 2048;
-/// The port where nobody says otherwise.
+/// Default port.
 pub const DEFAULT_PORT: u16 = 5001;
-/// The alignment where nobody says otherwise.
+/// Default alignment.
 pub const DEFAULT_ALIGN: u64 = 16_384;
-/// How long nothing has to come before a receiver takes the end for lost.
+/// Default idle time after which a receiver takes the end for lost.
 pub const DEFAULT_IDLE_NS: u64 = 5_000_000_000;
-/// A datagram of so many bytes or fewer is a mark of the start or the end.
+/// A datagram of this size or less marks the start or the end.
 pub const MARK_BYTES: u64 = 4;
 
 /// Which end of a transfer this is.
@@ -57,15 +57,15 @@ pub struct TransferPlan {
     /// Whether the user named that size; otherwise more may go at once where pages are moved
     /// and no buffer is there.
     pub buffer_named: bool,
-    /// How many buffers a transmitter sends that makes its data itself.
+    /// How many buffers a transmitter sends that generates its data itself.
     pub buffers: u64,
-    /// How long it sends instead of so many buffers.
+    /// How long it sends, instead of a number of buffers.
     pub time_ns: Option<u64>,
-    /// Whether the data is made up and thrown away, instead of standard input and output.
+    /// Whether the data is generated and discarded, instead of standard input and output.
     pub made_up: bool,
     /// The buffer begins at a multiple of this, a power of two; 0 leaves it where it is.
     pub align: u64,
-    /// And so many bytes behind it.
+    /// Bytes added to that address.
     pub offset: u64,
     /// Size of the socket's buffer to ask for; `None` leaves it to the kernel.
     pub socket_buffer_bytes: Option<u32>,
@@ -86,14 +86,14 @@ pub struct TransferPlan {
     pub idle_ns: u64,
     /// How many connections at once.
     pub streams: u16,
-    /// How often it is told how far the transfer is.
+    /// How often progress is reported.
     pub interval_ns: Option<u64>,
-    /// Whether the connection is watched, so that it can be told what held it up.
+    /// Whether the connection is sampled, to show what limited it.
     pub explain: bool,
     /// Whether packets of the first connection are captured, and how many of them are shown.
     pub packets: Option<u32>,
-    /// Whether data that is made up goes without a copy (MSG_ZEROCOPY), and it is told how much
-    /// of any data did.
+    /// Whether generated data is sent without a copy (MSG_ZEROCOPY), and the report shows how much
+    /// of any data was.
     pub zero_copy: bool,
     /// The most that goes, of each stream; `None` for all there is.
     pub pace_bits_per_s: Option<u64>,

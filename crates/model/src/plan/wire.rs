@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn an_invalid_wire_is_an_error_that_names_the_option() {
         let wire = Wire::long(1);
         let wrong = [
             (Wire::long(10_000_000_001), "--delay"),

@@ -119,7 +119,7 @@ impl Pieces {
     }
 }
 
-/// A Poisson process of which the number of messages is given: its times are then
+/// A Poisson process with a given number of messages: its times are then
 /// independent and uniform over the trial (Cox and Lewis, 1966), in order.
 ///
 /// They are drawn in order (J. L. Bentley and J. B. Saxe, "Generating sorted lists of random

@@ -157,7 +157,7 @@ fn a_damaged_table_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_table_in_a_file_is_told_from_a_profile() {
+fn a_table_in_a_file_is_distinguished_from_a_profile() {
     assert_eq!(Profile::csv_path("csv:a/b.csv"), Some("a/b.csv"));
     assert_eq!(Profile::csv_path("csv:"), None);
     assert_eq!(Profile::csv_path("ramp:1k..2k/1s"), None);

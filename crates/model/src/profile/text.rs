@@ -109,7 +109,7 @@ fn exact(per_s: f64) -> String {
 }
 
 impl fmt::Display for Profile {
-    /// As it is read, except for a table, of which only the size is said.
+    /// As it is read, except for a table: only its size is shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Constant { rate_per_s, .. } => write!(f, "constant:{}", exact(*rate_per_s)),

@@ -22,12 +22,12 @@ pub struct CapacityResult {
     pub inferred: Option<Inferred>,
 }
 
-/// What one engine with so many workers can do.
+/// What one engine with a number of workers can do.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityRow {
-    /// How messages left.
+    /// How messages were sent.
     pub engine: Engine,
-    /// How they were taken; `None` where nobody told.
+    /// How they were received; `None` if not recorded.
     pub receive: Option<Receive>,
     /// Senders.
     pub workers: u32,
@@ -81,11 +81,11 @@ pub struct Search {
 pub struct Probe {
     /// As planned.
     pub wanted_per_s: f64,
-    /// As it left.
+    /// As it was sent.
     pub reached_per_s: f64,
-    /// Messages that did not arrive, of those that left; `None` where nobody told.
+    /// Share of the sent messages that did not arrive; `None` if unknown.
     pub lost: Option<f64>,
-    /// Messages that left after a whole slot of the engine had passed, of all.
+    /// Share of all messages that were sent after a whole send slot of the engine had passed.
     pub missed: f64,
     /// Lag in units of a slot, 99th percentile.
     pub lag_p99_of_slot: f64,

@@ -45,7 +45,7 @@ pub enum Export {
 }
 
 impl Export {
-    /// The commands whose runs have it: `netfathom stack, load send and join`.
+    /// The commands with runs that have it: `netfathom stack, load send and join`.
     #[must_use]
     pub fn commands(self) -> String {
         let has = |entry: &&Entry| {

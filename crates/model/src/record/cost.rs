@@ -17,9 +17,9 @@ pub use resource::{Amount, Resource, ResourceUnit};
 pub struct CostResult {
     /// What was asked for; `None` where times were taken elsewhere.
     pub plan: Option<CostPlan>,
-    /// Whose cost it is, as it was typed; the file's name where times were taken elsewhere.
+    /// What was under test, as it was typed; the file's name where times were taken elsewhere.
     pub subject: String,
-    /// The conditions of which trials were made. The first is the baseline.
+    /// The conditions that have trials. The first is the baseline.
     pub conditions: Vec<Condition>,
     /// The benchmarks, each with its trials.
     pub benchmarks: Vec<CostBenchmark>,
@@ -174,7 +174,7 @@ pub struct Overall {
 }
 
 impl CostBenchmark {
-    /// What is said of a condition, as an effect.
+    /// The comparisons for an effect.
     pub fn of_effect(&self, effect: Effect) -> impl Iterator<Item = &Comparison> {
         self.comparisons.iter().filter(move |comparison| comparison.effect == effect)
     }

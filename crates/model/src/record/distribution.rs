@@ -146,7 +146,7 @@ impl From<stats::Estimate> for Estimate {
 }
 
 impl Estimate {
-    /// Whether the interval holds `x`: the difference to it cannot be told.
+    /// Whether the interval holds `x`: then the difference to it is not significant.
     pub fn holds(&self, x: f64) -> bool {
         (self.value - x).abs() <= self.half_width
     }

@@ -18,7 +18,7 @@ pub struct CallTimes {
     pub p99_ns: u64,
     /// The longest.
     pub longest_ns: u64,
-    /// Calls that took 30 to 60 ms: as long as Linux may put off an acknowledgement (40 ms).
+    /// Calls that took 30 to 60 ms: about the time by which Linux delays an ACK (40 ms).
     pub delayed_calls: u64,
 }
 
@@ -86,11 +86,11 @@ pub enum Cause {
     Loss,
     /// The path is full: its bottleneck, or the congestion window.
     Path,
-    /// It went as slowly as it was told to.
+    /// The pace that the user set.
     Pace,
     /// Of a receiver: data came no faster, and its own window was not the reason.
     Elsewhere,
-    /// It was over before anything could be told.
+    /// It was too short for an explanation.
     TooShort,
 }
 

@@ -46,8 +46,8 @@ pub struct CaptureFile {
     pub by_log: Vec<LogKinds>,
     /// Packets captured before the one before them.
     pub backwards: u64,
-    /// Packets of which the capture does not say when they were captured, such as simple packets
-    /// of pcapng. They are joined, but no time comes of them.
+    /// Packets without a time in the capture, such as simple packets
+    /// of pcapng. They are joined, but give no times.
     pub untimed: u64,
     /// Where and why reading ended before the end of the file.
     pub damage: Option<String>,

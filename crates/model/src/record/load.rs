@@ -16,7 +16,7 @@ pub struct LoadResult {
     pub plan: LoadPlan,
     /// The engine that sent.
     pub engine: Engine,
-    /// How the far end received; `None` where nobody told.
+    /// How the far end received; `None` if not recorded.
     pub receive: Option<Receive>,
     /// How the engine was found; empty where it was asked for by name.
     pub ladder: Vec<LadderStep>,
@@ -130,9 +130,9 @@ pub struct LoadSummary {
     pub reached_per_s: f64,
     /// Half its 95 % interval between trials, Student's t; `None` of a single trial.
     pub between_trials_per_s: Option<f64>,
-    /// Messages that left, of those that were planned, 0 to 1.
+    /// Share of the planned messages that were sent, 0 to 1.
     pub of_plan: f64,
-    /// Messages that did not arrive, of those that left; `None` where nobody told.
+    /// Share of the sent messages that did not arrive; `None` if unknown.
     pub lost: Option<f64>,
     /// Lag of all trials.
     pub lag: Distribution,

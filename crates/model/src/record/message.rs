@@ -168,7 +168,7 @@ pub struct EndCost {
 /// What the kernel counted of TCP (/proc/net/netstat, /proc/net/snmp).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpCounts {
-    /// Acknowledgements that were put off until their timer ran out.
+    /// Delayed ACKs that were sent when their timer expired.
     pub delayed_acks: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
@@ -181,7 +181,7 @@ pub struct TcpCounts {
 pub struct AbsentCell {
     /// Where.
     pub placement: Placement,
-    /// Of which layer; `None` of all.
+    /// The layer; `None` for all.
     pub layer: Option<Layer>,
     /// Why not.
     pub why: String,
@@ -233,7 +233,7 @@ pub struct RemedyRow {
     pub remedy: String,
     /// Its times.
     pub times: Distribution,
-    /// Acknowledgements that were put off, a message.
+    /// Delayed ACKs a message.
     pub delayed_acks_per_message: Option<f64>,
     /// Whether the stall is gone.
     pub gone: bool,

@@ -53,7 +53,7 @@ pub struct BesideTable {
 /// One row: of the source, or of this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BesideRow {
-    /// Whose it is, such as `Borodin, platform 1` or `here`.
+    /// Its source, such as `Borodin, platform 1` or `here`.
     pub who: String,
     /// Whether it was measured here.
     pub here: bool,
@@ -101,10 +101,10 @@ pub enum FigureKind {
     LogBars,
 }
 
-/// One line, or the bars of one colour.
+/// One line, or the bars of one color.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureSeries {
-    /// Whose it is.
+    /// Its source.
     pub name: String,
     /// Whether it was measured here.
     pub here: bool,
@@ -128,7 +128,7 @@ pub struct FigurePoint {
 /// Something that is held against what was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
-    /// Whose it is.
+    /// Who makes it.
     pub whose: Whose,
     /// What it says.
     pub says: String,
@@ -140,7 +140,7 @@ pub struct Claim {
     pub holds: Holds,
 }
 
-/// Whose claim it is.
+/// Who makes a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
@@ -158,7 +158,7 @@ pub enum Holds {
     Yes,
     /// The opposite does.
     No,
-    /// Neither can be told from what was measured.
+    /// Inconclusive: the measurement decides neither.
     CannotTell,
 }
 

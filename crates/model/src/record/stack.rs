@@ -124,10 +124,10 @@ pub struct Captured {
     pub packets: u64,
     /// Packets that the kernel dropped because the capture had no room (PACKET_STATISTICS).
     pub dropped: u64,
-    /// Packets that the device itself dropped, where that is told.
+    /// Packets that the device itself dropped, if it reports that.
     pub dropped_by_device: Option<u64>,
-    /// Packets whose time is an earlier one than that of the capture, since somebody on the host
-    /// asked for time stamps of packets (SO_TIMESTAMP); `None` where that is not known.
+    /// Packets with a timestamp from before the capture, because a program on the host
+    /// requested packet timestamps (SO_TIMESTAMP); `None` if unknown.
     pub stamped_early: Option<u64>,
     /// Messages of the trial that were captured more than once.
     pub duplicates: u64,

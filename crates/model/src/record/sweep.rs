@@ -30,8 +30,8 @@ pub struct SweepPoint {
     pub trials: Vec<SweepTrial>,
     /// Over the trials that came to their end; `None` where none did.
     pub rate: Option<SweepRate>,
-    /// What held most of the trials up, with its mean share in these; `None` where nothing
-    /// was told.
+    /// What limited most of the trials, with its mean share in these; `None` if there is no
+    /// explanation.
     pub cause: Option<(Cause, f64)>,
 }
 
@@ -45,7 +45,7 @@ pub struct SweepRate {
     /// The fastest trial.
     pub highest_bytes_per_s: f64,
     /// An interval of at least 95 % for the median, by the sign test; `None` below six trials,
-    /// of which there is no such interval.
+    /// which are too few for one.
     pub interval_bytes_per_s: Option<(f64, f64)>,
     /// Trials behind it.
     pub n: u32,
@@ -66,7 +66,7 @@ pub struct SweepTrial {
     pub closed_ns: Option<u64>,
     /// How it came to its end.
     pub end: TransferEnd,
-    /// What the kernel said of the connection.
+    /// The kernel's account of the connection.
     pub tcp: Option<TcpState>,
     /// Where the time of its thread went.
     pub calls_took: Option<CallTimes>,

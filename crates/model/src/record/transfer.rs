@@ -13,7 +13,7 @@ pub struct TransferResult {
     pub plan: TransferPlan,
     /// This end, `ADDRESS:PORT`.
     pub local: String,
-    /// The other end; `None` where nobody came.
+    /// The other end; `None` if no peer connected.
     pub peer: Option<String>,
     /// Where the buffer begins in memory.
     pub buffer_address: u64,
@@ -40,7 +40,7 @@ pub struct TransferResult {
 /// Packets of a connection, captured at the device of the end that sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Packets {
-    /// So many from the beginning on were looked at.
+    /// Packets examined, from the beginning on.
     pub seen: u64,
     /// Those of them with data.
     pub segments: u64,
@@ -132,12 +132,12 @@ named! { Way:
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum TransferEnd {
-    /// All that was to go went, and the other end has said so: it closed, or its mark came.
+    /// All data was sent, and the other end confirmed it: it closed, or its mark came.
     Whole,
     /// The peer's kernel has acknowledged everything, but its program did not close: whether it
     /// has read all of it cannot be known.
     Acknowledged,
-    /// Nobody confirms what goes over UDP.
+    /// Over UDP there is no confirmation.
     Unconfirmed,
     /// No mark of the end came, and nothing else did for the idle time.
     Idle,
@@ -160,7 +160,7 @@ pub enum TransferEnd {
 /// One stream of a transfer.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TransferStream {
-    /// The other end, `ADDRESS:PORT`; `None` where nobody came.
+    /// The other end, `ADDRESS:PORT`; `None` if no peer connected.
     pub peer: Option<String>,
     /// When it began, after the first.
     pub began_ns: u64,
@@ -180,7 +180,7 @@ pub struct TransferStream {
     pub user_ns: u64,
     /// In the kernel, in its name: over loopback much of the peer's receive path too.
     pub system_ns: u64,
-    /// What the kernel said of the connection at the end.
+    /// The kernel's account of the connection at the end.
     pub tcp: Option<TcpState>,
     /// What came over UDP besides the data.
     pub udp: Option<UdpCounts>,
@@ -195,11 +195,11 @@ pub struct TransferStream {
 /// How many bytes the kernel took without a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ZeroCopied {
-    /// It said so, or it cannot do otherwise.
+    /// It reported so, or it cannot do otherwise.
     pub uncopied_bytes: u64,
-    /// It said that it had to copy after all.
+    /// It reported that it had to copy after all.
     pub copied_bytes: u64,
-    /// Nobody can tell.
+    /// Unknown.
     pub unknown_bytes: u64,
 }
 
@@ -220,13 +220,13 @@ pub struct Served {
     pub bytes: u64,
 }
 
-/// Processor time that a transfer took on this host.
+/// CPU time that a transfer took on this host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferCost {
     /// Of this process, from the beginning of the first stream until all is closed.
     pub process_ns: u64,
-    /// Of network softirqs that others were charged with, who happened to run: another process,
-    /// ksoftirqd, or nobody. It holds what other traffic of the host caused at the time.
+    /// Of network softirqs that the kernel charged to whatever ran at the time: another process,
+    /// ksoftirqd, or the idle task. It includes softirqs of other traffic of the host.
     pub softirq_ns: Option<u64>,
     /// Of network softirqs that ran on top of this process. It is part of
     /// `process_ns`, unless the kernel counts interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING).
@@ -237,7 +237,7 @@ pub struct TransferCost {
     pub left_out: Option<String>,
 }
 
-/// What the kernel said of a connection at its end; `None` where it was too old to say.
+/// The kernel's account of a connection at its end; `None` if the kernel is too old to report it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
     /// Largest segment.

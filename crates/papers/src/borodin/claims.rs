@@ -24,14 +24,14 @@ pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
     let pairs: Vec<(f64, f64)> = ours::paths(ours, direction).iter().filter_map(pair).collect();
     let less = less(&pairs);
     // Only the outgoing paper has a row at peak.
-    let (whose, there) = match direction {
+    let (source, there) = match direction {
         Direction::Tx => (Whose::Source, OUTGOING_FALLS.into()),
         Direction::Rx => {
             (Whose::Ours, format!("{INCOMING_FALLS}; the outgoing paper's form, {OUTGOING_FALLS}"))
         }
     };
     Claim {
-        whose,
+        whose: source,
         says: format!(
             "{} messages take less time at the peak of the load than over all of it",
             capital(direction)
@@ -161,13 +161,13 @@ mod tests {
     const BOTH: &[(i64, i64)] = &[(9000, 3000), (3000, 9000), (5000, 5000)];
 
     #[test]
-    fn the_time_falls_or_rises_or_nobody_can_tell() {
+    fn the_time_falls_rises_or_is_undecided() {
         for direction in [Direction::Tx, Direction::Rx] {
             let cases = [
                 (FALLS, Holds::Yes),
                 (RISES, Holds::No),
                 (BOTH, Holds::CannotTell),
-                // Of a single trial nobody knows what the next one would say.
+                // A single trial has no interval.
                 (&FALLS[..1], Holds::CannotTell),
             ];
             for (ends, expected) in cases {
@@ -180,8 +180,8 @@ mod tests {
 
     #[test]
     fn the_evidence_is_that_of_the_thirds() {
-        // Thirds of 10 to 100 a second end at 40 and begin at 70: windows 0 to 2, of which the
-        // rates are 14.5 to 32.5, and 7 to 9.
+        // Thirds of 10 to 100 a second end at 40 and begin at 70: windows 0 to 2, with
+        // rates from 14.5 to 32.5, and 7 to 9.
         let claim =
             less_at_high_rates(Direction::Tx, &stack(&[(Direction::Tx, &[(9000, 0), (9000, 0)])]), None);
         let mean = |windows: std::ops::Range<u64>| {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn incoming_costs_more_or_less_or_nobody_can_tell() {
+    fn incoming_costs_more_less_or_is_undecided() {
         let (little, much): (&[_], &[_]) =
             (&[(1000, 1000), (1010, 1010), (990, 990)], &[(2000, 2000), (2050, 2050), (1900, 1900)]);
         let mixed: &[_] = &[(500, 500), (2050, 2050), (990, 990)];
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_trial_nothing_is_told() {
+    fn without_a_trial_the_claim_is_undecided() {
         let claim = less_at_peak(Direction::Tx, &stack(&[]));
         assert_eq!(claim.holds, Holds::CannotTell);
         assert!(claim.here.contains("no trial"), "{}", claim.here);

@@ -10,26 +10,26 @@ const TODAY: &str = "The kernel and the CPUs are today's. The papers' platforms:
                      2, Core i5 430M, Ubuntu 12.10; 3, Core i7 3667U, OS X 10.8.5.";
 
 pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut list = Vec::new();
     if let Some(ours) = ours {
-        told.push(place(ours));
-        told.extend(tap(ours));
-        told.push(load(ours));
-        told.extend(senders(ours));
+        list.push(place(ours));
+        list.extend(tap(ours));
+        list.push(load(ours));
+        list.extend(senders(ours));
     }
     if plan.quick {
-        told.push(
+        list.push(
             "The short form: fewer and shorter trials, with far less than the million messages of a trial of \
              the papers (table 2 of each)."
                 .into(),
         );
     }
-    told.push(TODAY.into());
-    told
+    list.push(TODAY.into());
+    list
 }
 
 pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
-    let mut told: Vec<String> = vec![
+    let mut list: Vec<String> = vec![
         "Sender and far end are on one machine, joined by a pair of virtual devices. The original had three \
          platforms in a local network: platform 3 was measured, platforms 1 and 2 ran the same program toward it. \
          Incoming packets are steered to the sender's CPU, where a device with one queue would have them \
@@ -45,10 +45,10 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
         "The paper does not say how often it repeated this, and figure 4 shows one run; ours are trials with intervals.".into(),
     ];
     if plan.quick {
-        told.push("The short form: fewer and shorter trials.".into());
+        list.push("The short form: fewer and shorter trials.".into());
     }
-    told.push(TODAY.into());
-    told
+    list.push(TODAY.into());
+    list
 }
 
 fn place(ours: &StackResult) -> String {

@@ -1,4 +1,4 @@
-//! Records of measurements that never were, for the tests of what is told of them.
+//! Simulated records, for the tests of tables, figures and claims.
 
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Tap};
@@ -131,7 +131,7 @@ fn summary(direction: Direction, trials: &[Trial]) -> PathSummary {
     }
 }
 
-/// Answers that nobody reads; each trial is given by its outgoing rates in the four phases.
+/// Answers that the sender does not read; each trial is given by its send rates in the four phases.
 pub fn reverse(trials: &[[f64; 4]]) -> ReverseResult {
     let plan = ReversePlan {
         family: Family::Ipv4,

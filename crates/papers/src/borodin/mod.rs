@@ -7,7 +7,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::{Claim, ReproducedRun};
 
-use super::{Experiment, Needs, Told};
+use super::{Experiment, Needs, Report};
 
 mod claims;
 mod differences;
@@ -107,9 +107,9 @@ pub static EXPERIMENTS: [Experiment; 6] = [
     },
 ];
 
-fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
-    Told {
+    Report {
         differences: differences::of_stack(plan, ours),
         tables: vec![
             tables::overall(Direction::Tx, ours),
@@ -124,13 +124,13 @@ fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ]
         .concat(),
         claims: ours.map(|ours| falls(Direction::Tx, ours)).unwrap_or_default(),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
-fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
-    Told {
+    Report {
         differences: differences::of_stack(plan, ours),
         tables: vec![tables::overall(Direction::Rx, ours), tables::trials(Direction::Rx, ours)],
         figures: [
@@ -140,35 +140,35 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ]
         .concat(),
         claims: ours.map(|ours| falls(Direction::Rx, ours)).unwrap_or_default(),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
 /// The paper has graphs of it and no table.
-fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
     let claims = |ours| {
         let on = |slope| claims::less_at_high_rates(Direction::Rx, ours, Some(slope));
         vec![on(Slope::Rising), on(Slope::Falling), claims::symmetric(Direction::Rx, ours)]
     };
-    Told {
+    Report {
         differences: differences::of_stack(plan, ours),
         tables: ours.map(|ours| tables::slopes(Direction::Rx, ours)).into_iter().collect(),
         figures: [figures::over_time(&[Direction::Rx], ours), figures::slopes(Direction::Rx, ours)].concat(),
         claims: ours.map(claims).unwrap_or_default(),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
-fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
-    Told {
+    Report {
         differences: differences::of_stack(plan, ours),
         tables: vec![growth::growth(ours), growth::trials(ours)],
         figures: [vec![figures::both_ways(ours)], figures::over_rate(&[Direction::Tx, Direction::Rx], ours)]
             .concat(),
         claims: ours.map(|ours| vec![claims::incoming_costs_more(ours)]).unwrap_or_default(),
-        ..Told::default()
+        ..Report::default()
     }
 }
 

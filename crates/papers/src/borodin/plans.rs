@@ -13,10 +13,10 @@ const TRIALS: u32 = 10;
 const QUICK_TRIALS: u32 = 5;
 /// A trial of the paper has at least 0.8 M messages, most have more than a million.
 const MESSAGES: f64 = 1.1e6;
-/// A ramp lasts at least so long, however fast the machine is.
+/// Shortest duration of a ramp, however fast the machine is.
 const RAMP_S: f64 = 10.0;
 const QUICK_RAMP_S: f64 = 8.0;
-/// A ramp up to the rate of a burst would end in nothing but lag: the burst waits for nobody.
+/// A ramp up to the rate of a burst would end in nothing but lag: a burst does not wait for a receiver.
 const SHARE_OF_LIMIT: f64 = 0.7;
 /// The same where a reader keeps up as well: on a machine of two processors its wake-ups take
 /// the sender's time.

@@ -9,7 +9,7 @@ use netfathom_stats::ratio;
 use super::ours;
 use super::plans::over;
 use super::{differences, figures};
-use crate::Told;
+use crate::Report;
 use crate::claim::{below, written};
 use crate::ground::Ground;
 use crate::part::Part;
@@ -34,13 +34,13 @@ pub fn parts(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
     Ok(TURNS.map(part).into())
 }
 
-pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let first = ours::stack(runs);
-    Told {
+    Report {
         differences: differences::of_stack(plan, first),
         figures: first.map(|_| figures::over_time(&[Direction::Tx], first)).unwrap_or_default(),
         claims: claim(runs).into_iter().collect(),
-        ..Told::default()
+        ..Report::default()
     }
 }
 

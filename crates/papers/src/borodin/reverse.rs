@@ -1,4 +1,4 @@
-//! What is told of answers that come in while the load goes out.
+//! The report on answers that come in while the load is sent.
 
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
@@ -10,13 +10,13 @@ use netfathom_stats::{Estimate, between_trials};
 use super::differences;
 use super::plans::{RATES, TIMES};
 use super::tables::{own, plain};
-use crate::Told;
+use crate::Report;
 use crate::claim::{above, written};
 
 mod times;
 
-/// The variant that the claims are decided on: what answers take where nobody reads them is
-/// the operating system's alone, and the least that they can take.
+/// The variant that decides the claims: the cost of unread answers is
+/// that of the operating system alone, and the least that they can cost.
 const DECIDES: Variant = Variant::Ignored;
 /// Recovered is what is back within a tenth of the rate before.
 const RECOVERED: f64 = 0.9;
@@ -31,12 +31,12 @@ const COLUMNS: [&str; 6] = [
 const THERE: &str = "outgoing paper, figure 4 and its account of it; it prints no number";
 
 /// Tables, figures and claims of the experiment.
-pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let differences = differences::of_reverse(plan);
-    let Some(result) = part(runs, RATES) else { return Told { differences, ..Told::default() } };
+    let Some(result) = part(runs, RATES) else { return Report { differences, ..Report::default() } };
     let times = part(runs, TIMES);
     let trials = decisive(result);
-    Told {
+    Report {
         differences,
         tables: [Some(summary(result)), times.map(times::table), Some(by_trial(result))]
             .into_iter()
@@ -49,7 +49,7 @@ pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
         ]
         .concat(),
         claims: vec![drops(trials), recovers(trials), times::rises(times)],
-        ..Told::default()
+        ..Report::default()
     }
 }
 
@@ -220,8 +220,8 @@ fn recovers(trials: &[ReverseTrial]) -> Claim {
     }
 }
 
-/// Back within a tenth, and surely more than at the peak. Where nothing was lost there is
-/// nothing to come back, and nobody can tell.
+/// Back within a tenth, and significantly more than at the peak. Without a loss there is
+/// nothing to come back, and the claim is undecided.
 fn recovered(after: Option<Estimate>, regained: Option<Estimate>) -> Holds {
     match (above(regained, 0.0), above(after, RECOVERED)) {
         (_, Holds::No) => Holds::No,

@@ -204,9 +204,9 @@ mod tests {
     fn ours_stands_below_every_row_of_the_source() {
         let ours = stack(&[(Direction::Tx, &[(9000, 3000), (9000, 3000)])]);
         let overall = overall(Direction::Tx, Some(&ours));
-        let whose: Vec<(&str, bool)> = checked(&overall).rows.iter().map(|r| (&*r.who, r.here)).collect();
+        let sources: Vec<(&str, bool)> = checked(&overall).rows.iter().map(|r| (&*r.who, r.here)).collect();
         let theirs = ["Borodin, platform 1", "Borodin, platform 2", "Borodin, platform 3"];
-        assert_eq!(whose, [(theirs[0], false), (theirs[1], false), (theirs[2], false), ("here", true)]);
+        assert_eq!(sources, [(theirs[0], false), (theirs[1], false), (theirs[2], false), ("here", true)]);
         assert_eq!(here(&overall)[..1], [2.0]);
         assert_eq!(here(&overall)[2..], [3.0, 9.0, 0.0]);
         assert_eq!(overall.rows[2].cells[2].as_ref().unwrap().printed.as_deref(), Some("<0"));

@@ -1,4 +1,4 @@
-//! Whether the ruler is right.
+//! Whether the measurement is right.
 
 use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun, Whose};
 use netfathom_model::verdict::{Level, Verdict};
@@ -9,7 +9,7 @@ use super::plans::{Burner, NOTHINGS};
 use super::tables::{Recovered, SWITCHING, findings, points};
 use crate::claim::{below, written};
 
-/// Of the runs with nothing, so many may be false alarms.
+/// Most false positives among the runs with a program that does nothing.
 const FALSE_ALARMS: usize = 1;
 /// What is asked of the observation points: no more than this part.
 const NEXT_TO_NOTHING: f64 = 0.005;
@@ -51,11 +51,11 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
     let found = findings(runs);
     let count = |outcome| found.iter().filter(|c| c.outcome == outcome).count();
     let alarms = count(Outcome::Cost) + count(Outcome::Faster);
-    let untold = count(Outcome::CannotTell);
+    let inconclusive = count(Outcome::CannotTell);
     let whole = found.len() as u64 == NOTHINGS;
     let holds = match alarms {
         _ if alarms > FALSE_ALARMS => Holds::No,
-        _ if !whole || alarms + untold > FALSE_ALARMS => Holds::CannotTell,
+        _ if !whole || alarms + inconclusive > FALSE_ALARMS => Holds::CannotTell,
         _ => Holds::Yes,
     };
     Claim {
@@ -63,7 +63,7 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
         says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
         there: "a program that sleeps".into(),
         here: format!(
-            "no cost in {} of {} runs; {alarms} false alarms, {untold} inconclusive",
+            "no cost in {} of {} runs; {alarms} false alarms, {inconclusive} inconclusive",
             count(Outcome::NoCost),
             found.len()
         ),
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn a_ruler_that_is_wrong_proves_nothing() {
         assert_eq!(verdict(&[claim(Holds::Yes)], true), Verdict::default());
-        let untold = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)], true);
-        assert_eq!(untold.level, Level::Degraded);
+        let inconclusive = verdict(&[claim(Holds::Yes), claim(Holds::CannotTell)], true);
+        assert_eq!(inconclusive.level, Level::Degraded);
         let wrong = verdict(&[claim(Holds::CannotTell), claim(Holds::No)], true);
         assert_eq!(wrong.level, Level::Void);
         assert!(wrong.reasons[1].text.contains("it finds nothing, but 7 alarms"), "{wrong:?}");

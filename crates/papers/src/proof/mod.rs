@@ -7,7 +7,7 @@ use netfathom_model::record::{CostResult, Measured, ReproducedRun};
 
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, PROOF, Told};
+use super::{Experiment, Needs, PROOF, Report};
 
 mod claims;
 mod figures;
@@ -42,7 +42,7 @@ fn named<'a>(runs: &'a [ReproducedRun], name: &str) -> Vec<&'a CostResult> {
     of_name.filter_map(|run| CostResult::of(&run.measurement)).collect()
 }
 
-fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let mut differences = vec![
         "There is no original: what stands beside the findings is known by other means, the kernel's account of the \
          burner's CPU time above all."
@@ -51,7 +51,7 @@ fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
     if plan.quick {
         differences.push("The short form: fewer blocks, so wider intervals.".into());
     }
-    Told {
+    Report {
         differences,
         tables: vec![tables::nothings(runs), tables::burners(runs), tables::interception(runs)],
         figures: vec![figures::nothings(runs)],

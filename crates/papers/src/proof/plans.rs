@@ -11,10 +11,10 @@ use crate::ground::Ground;
 
 pub const NOTHING: &str = "nothing";
 pub const INTERCEPTION: &str = "interception";
-/// Runs with nothing: of so many at least 19 are to find nothing.
+/// Runs with a program that does nothing: at least 19 of them must find no cost.
 pub const NOTHINGS: u64 = 20;
 
-/// A burner whose intensity is known.
+/// A burner with a known intensity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Burner {
     Cpu,

@@ -11,8 +11,7 @@ use super::plans::{Burner, INTERCEPTION, NOTHING};
 /// A share of a processor that is known to no more than this is not found.
 const WIDEST: f64 = 0.05;
 
-/// Timers, switching there and back, and what a cache has lost meanwhile are in nobody's processor time, and are taken
-/// all the same.
+/// Share for timers, context switches and cache misses after them: the CPU time of no process includes it.
 pub const SWITCHING: f64 = 0.03;
 
 /// What a burner took: as the kernel counted it, and as it was inferred from what the benchmark lost.
@@ -76,9 +75,9 @@ fn row(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
 pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
     let rows = findings(runs).into_iter().zip(1..).map(|(found, number)| {
         let smallest = found.smallest.and_then(|s| plain(100.0 * s));
-        let told = if found.outcome == Outcome::NoCost { "none" } else { found.outcome.name() };
-        let told = Some(Cell { value: 0.0, half_width: None, printed: Some(told.into()) });
-        row(format!("nothing, run {number}"), vec![percent(found.ratio, 1.0), smallest, told])
+        let outcome = if found.outcome == Outcome::NoCost { "none" } else { found.outcome.name() };
+        let outcome = Some(Cell { value: 0.0, half_width: None, printed: Some(outcome.into()) });
+        row(format!("nothing, run {number}"), vec![percent(found.ratio, 1.0), smallest, outcome])
     });
     BesideTable {
         title: "With nothing there".into(),

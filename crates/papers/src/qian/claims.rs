@@ -9,7 +9,7 @@ use crate::claim::{above, below, written};
 
 /// Nearly nothing, as the paper's lightest load takes (0.6 %).
 const NEARLY_NOTHING: f64 = 0.03;
-/// A benchmark is long enough for a program if so many of its batches are in it.
+/// Batches of a program that a benchmark must span to be long enough.
 const BATCHES: f64 = 10.0;
 /// Above this PCost the paper finds that a system answers clearly slower (2.4).
 const NOTICED_PCOST: f64 = 0.25;

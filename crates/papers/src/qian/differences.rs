@@ -29,9 +29,9 @@ fn projects(plan: &ReproducePlan) -> String {
 }
 
 pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) -> Vec<String> {
-    let mut told: Vec<String> = ALWAYS.map(Into::into).into();
+    let mut list: Vec<String> = ALWAYS.map(Into::into).into();
     if original.who == TCPDUMP.who {
-        told.push(
+        list.push(
             "The load goes from one network namespace to another, and tcpdump runs in the second one, with -n, for \
              there is no name server; its output is thrown away. The sender runs on the same machine and takes its part: \
              that is the load alone. The tar compresses with gzip: the paper's was in user mode for 61 of its 154 s (table \
@@ -39,7 +39,7 @@ pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) ->
                 .into(),
         );
     } else {
-        told.push(format!(
+        list.push(format!(
             "{} The paper's were hbench-OS, httperf 0.8, ltp-full and a kernel, of 350 kB to 187 MB. make starts together \
              with the tar, and ends when it is done; the tar compresses with gzip, so that it needs a processor as the \
              paper's did.",
@@ -47,10 +47,10 @@ pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) ->
         ));
     }
     if plan.quick {
-        told.push("The short form: a smaller tree and fewer trials.".into());
+        list.push("The short form: a smaller tree and fewer trials.".into());
     }
     if let Some(ours) = ours {
-        told.push(format!("The benchmark here: {}.", ours.tar.about.trim_end_matches('.')));
+        list.push(format!("The benchmark here: {}.", ours.tar.about.trim_end_matches('.')));
     }
-    told
+    list
 }

@@ -10,7 +10,7 @@ use netfathom_stats::Estimate;
 use super::originals;
 use super::ours::Ours;
 use super::tables::plain;
-use crate::Told;
+use crate::Report;
 use crate::claim::{above, below, written};
 
 /// What is asked of ours: no more than this part.
@@ -24,20 +24,20 @@ fn rows<'a>(ours: &Ours<'a>) -> Vec<Row<'a>> {
     ours.tar.of_effect(Effect::Observation).filter_map(way).collect()
 }
 
-pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = Ours::of(runs);
     let rows = ours.as_ref().map(rows).unwrap_or_default();
-    Told {
+    Report {
         differences: differences(plan, &rows),
         tables: vec![table(ours.as_ref(), &rows)],
         figures: vec![figure(&rows)],
         claims: claims(&rows),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
 fn differences(plan: &ReproducePlan, rows: &[Row<'_>]) -> Vec<String> {
-    let mut told = vec![
+    let mut list = vec![
         "The paper's interception was a module in the kernel that replaced system calls. Ours is none: programs at \
          tracepoints, or seccomp notification."
             .to_owned(),
@@ -52,15 +52,15 @@ fn differences(plan: &ReproducePlan, rows: &[Row<'_>]) -> Vec<String> {
         .map(Interception::name)
         .collect();
     if !rows.is_empty() && !absent.is_empty() {
-        told.push(format!("Not installed here, or not working: {}.", absent.join("; ")));
+        list.push(format!("Not installed here, or not working: {}.", absent.join("; ")));
     }
-    told.push("Table 1 is the mean of 11 runs, the highest left out. Ours are blocks there and back, and their geometric mean.".into());
-    told.push("The tar compresses with gzip, as the paper's seems to by its times (61 of 154 s in user mode); one that only reads \
+    list.push("Table 1 is the mean of 11 runs, the highest left out. Ours are blocks there and back, and their geometric mean.".into());
+    list.push("The tar compresses with gzip, as the paper's seems to by its times (61 of 154 s in user mode); one that only reads \
                spends far more of its time in system calls, and loses more.".into());
     if plan.quick {
-        told.push("The short form: a smaller tree and fewer trials.".into());
+        list.push("The short form: a smaller tree and fewer trials.".into());
     }
-    told
+    list
 }
 
 fn table(ours: Option<&Ours<'_>>, rows: &[Row<'_>]) -> BesideTable {

@@ -8,7 +8,7 @@ use netfathom_model::record::{BesideTable, Claim, Figure};
 
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, Told};
+use super::{Experiment, Needs, Report};
 
 mod claims;
 mod differences;
@@ -67,7 +67,7 @@ pub static EXPERIMENTS: [Experiment; 3] = [
     },
 ];
 
-fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Original) -> Told {
+fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Original) -> Report {
     let of_tcpdump = original.who == originals::TCPDUMP.who;
     let tables: Vec<BesideTable> = [tables::costs(original, ours)]
         .into_iter()
@@ -78,7 +78,13 @@ fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Ori
     let of_tcpdump =
         if of_tcpdump { [times::claims(ours), steps::claims(ours)].concat() } else { Vec::new() };
     let claims: Vec<Claim> = [claims::all(original, ours), of_tcpdump].concat();
-    Told { differences: differences::of(plan, original, ours), tables, figures, claims, ..Told::default() }
+    Report {
+        differences: differences::of(plan, original, ours),
+        tables,
+        figures,
+        claims,
+        ..Report::default()
+    }
 }
 
 /// Checks that only make is to build projects, as many as it needs.

@@ -33,7 +33,7 @@ pub static TCPDUMP: Original = Original {
     table: "table 2",
     axis: "UDP load, Mbit/s",
     who: "tcpdump -eX -s0",
-    // libpcap, in whose time limit tcpdump has 1000 ms.
+    // The time limit of libpcap that tcpdump sets: 1000 ms.
     batch_s: Some(1.0),
     levels: &[
         Level { theirs: "800kbps", ours: "800k", x: 0.8, printed_percent: None },

@@ -99,7 +99,7 @@ fn in_delayed_calls(trial: &SweepTrial) -> Option<f64> {
     (s > 0.0).then_some(trial.calls_took?.delayed_calls as f64 * DELAYED_S / s)
 }
 
-/// The book's cause, with a buffer of so many bytes.
+/// The book's cause, with a send buffer of `buffer` bytes.
 fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
     let point = ours.point(Some(buffer), false);
     let share = between(point, in_delayed_calls);

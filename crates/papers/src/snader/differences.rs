@@ -19,9 +19,9 @@ const ALWAYS: [&str; 4] = [
 ];
 
 pub fn of(plan: &ReproducePlan, ours: &[Ours<'_>]) -> Vec<String> {
-    let mut told: Vec<String> = ALWAYS.map(Into::into).into();
+    let mut list: Vec<String> = ALWAYS.map(Into::into).into();
     if let Some(first) = ours.iter().find(|o| o.name != LOOPBACK) {
-        told.push(format!(
+        list.push(format!(
             "A trial sends for {} (over loopback two and a half times as long) instead of 2048 writes, so that one that \
              stalls ends as well; there are {} of each, in an order drawn by lot. The book has one run of each.",
             format_duration(first.result.plan.time_ns),
@@ -29,10 +29,10 @@ pub fn of(plan: &ReproducePlan, ours: &[Ours<'_>]) -> Vec<String> {
         ));
     }
     if !ours.is_empty() && named(ours, PATH).is_none() {
-        told.push("Without root there is no lab and no path: what is here is of loopback alone.".into());
+        list.push("Without root there is no lab and no path: what is here is of loopback alone.".into());
     }
     if plan.quick {
-        told.push("The short form: fewer and shorter trials.".into());
+        list.push("The short form: fewer and shorter trials.".into());
     }
-    told
+    list
 }

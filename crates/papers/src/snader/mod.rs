@@ -6,7 +6,7 @@ use std::time::Duration;
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::ReproducedRun;
 
-use super::{Experiment, Needs, Told};
+use super::{Experiment, Needs, Report};
 
 mod claims;
 mod differences;
@@ -29,13 +29,13 @@ pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
     tell,
 }];
 
-fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::sweeps(runs);
-    Told {
+    Report {
         differences: differences::of(plan, &ours),
         tables: [vec![tables::transfers(&ours), tables::held_up(&ours)], tables::over_path(&ours)].concat(),
         figures: [figures::over_buffer(&ours), figures::slower(&ours)].into_iter().flatten().collect(),
         claims: claims::all(&ours),
-        ..Told::default()
+        ..Report::default()
     }
 }

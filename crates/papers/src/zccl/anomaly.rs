@@ -124,7 +124,7 @@ fn stalls(ours: &Ours<'_>, way: &WriteStyle) -> Holds {
 }
 
 fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
-    let (whose, says, there, band) = match way.expected {
+    let (source, says, there, band) = match way.expected {
         Expected::Stalled => (
             Whose::Source,
             "Header and body in two writes: round trips of about 80 ms".into(),
@@ -140,7 +140,7 @@ fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
     };
     let median = way.median_ms(ours).estimate();
     Claim {
-        whose,
+        whose: source,
         says,
         there: there.into(),
         here: format!(
@@ -218,12 +218,12 @@ fn gone(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> 
     let (of_two, mean) = (two.mean_ms(ours), way.mean_ms(ours));
     let times = of_two.over(&mean).ratio();
     let without = no_stall(stalled, "gone");
-    let (whose, there) = match way.expected {
+    let (source, there) = match way.expected {
         Expected::Proposed => (Whose::Source, "7.7.5 proposes it, without a trial"),
         _ => (Whose::Ours, "not in the paper"),
     };
     Claim {
-        whose,
+        whose: source,
         says: format!("The stall is gone with {}", way.words),
         there: there.into(),
         here: format!(
@@ -243,7 +243,7 @@ mod tests {
     use netfathom_model::plan::{MessagePlan, MessageTest, Place};
     use netfathom_model::record::MessageResult;
 
-    use super::super::fixture::{Told, planned};
+    use super::super::fixture::{CellTimes, planned};
     use super::super::plans::ANOMALY;
     use super::*;
 
@@ -257,7 +257,7 @@ mod tests {
         planned(plan, |cell| {
             let way = ways().into_iter().find(|way| way.layer == cell.layer)?;
             let us: Vec<f64> = ms(way.expected).iter().map(|ms| 1e3 * ms).collect();
-            Some(Told::each(&us, 1.0))
+            Some(CellTimes::each(&us, 1.0))
         })
     }
 
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_anomaly_is_there_or_not_or_nobody_can_tell() {
+    fn the_anomaly_is_present_absent_or_undecided() {
         let as_there = |there| match there {
             Expected::Stalled | Expected::Same => vec![86.0, 88.0, 87.0],
             Expected::Half => vec![43.0, 43.2, 42.9],

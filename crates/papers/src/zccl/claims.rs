@@ -17,7 +17,7 @@ const MUCH_SLOWER: f64 = 0.5;
 const LITTLE: f64 = 0.9;
 /// What changes by less than this part of itself is constant.
 const CONSTANT: f64 = 0.25;
-/// Removed is a cost of which surely less than this part is left.
+/// A cost counts as removed if significantly less than this part is left.
 const LEFT: f64 = 0.25;
 
 /// One test on one pair of processors.
@@ -98,9 +98,9 @@ impl On<'_> {
         Rounds::mean(&self.each(sizes, slowdown))
     }
 
-    fn claim(&self, whose: Whose, says: &str, there: &str, here: String, holds: Holds) -> Claim {
+    fn claim(&self, source: Whose, says: &str, there: &str, here: String, holds: Holds) -> Claim {
         Claim {
-            whose,
+            whose: source,
             says: format!("{says} ({})", self.ours.where_on(self.pair)),
             there: there.into(),
             here: format!("{here} (95 % intervals between rounds of trials)"),
@@ -285,7 +285,7 @@ impl On<'_> {
     }
 }
 
-/// Said where there is nothing that could be removed, or be constant.
+/// A note for claims about a cost that was not found.
 fn no_cost(there_is_one: Holds) -> &'static str {
     match there_is_one {
         Holds::Yes => "",

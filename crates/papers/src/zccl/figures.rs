@@ -128,7 +128,7 @@ fn line(name: String, here: bool, points: Vec<FigurePoint>) -> FigureSeries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Told, result};
+    use super::super::fixture::{CellTimes, result};
     use super::super::ours::sockets;
     use super::*;
 
@@ -136,7 +136,7 @@ mod tests {
         let layers = [sockets(), zccl(), library(Strategy::Inline)];
         let made = result(test, &layers, |cell| {
             let us = if cell.layer == zccl() { 40.0 } else { 10.0 };
-            Some(Told::each(&[us, us], 1.0))
+            Some(CellTimes::each(&[us, us], 1.0))
         });
         all(test, Some(&Ours { name: "it", result: &made }))
     }

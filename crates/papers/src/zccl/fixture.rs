@@ -1,4 +1,4 @@
-//! Records of messages that never were, for the tests of what is told of them.
+//! Simulated records, for the tests of tables, figures and claims.
 
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
@@ -14,19 +14,19 @@ pub const PAIRS: [ProcessorPair; 2] = [
 
 const MESSAGES: u64 = 1000;
 
-/// What to make up of a cell: µs a message, a number a round, and processor time of both ends together.
-pub struct Told {
+/// Simulated times of a cell: µs a message in each round, and CPU time of both ends together.
+pub struct CellTimes {
     us: Vec<f64>,
     cpu_us: f64,
 }
 
-impl Told {
+impl CellTimes {
     pub fn each(us: &[f64], cpu_us: f64) -> Self {
         Self { us: us.to_vec(), cpu_us }
     }
 }
 
-/// A cell that something may be made up of.
+/// A cell that may get simulated times.
 pub struct Asked {
     pub placement: Placement,
     pub pair: usize,
@@ -35,13 +35,17 @@ pub struct Asked {
 }
 
 /// A test in the paper's sizes, both ends in user space.
-pub fn result(test: MessageTest, layers: &[Layer], told: impl Fn(&Asked) -> Option<Told>) -> MessageResult {
+pub fn result(
+    test: MessageTest,
+    layers: &[Layer],
+    times: impl Fn(&Asked) -> Option<CellTimes>,
+) -> MessageResult {
     let plan = MessagePlan { layers: layers.to_vec(), ..MessagePlan::paper(test, Place::Lab) };
-    planned(plan, told)
+    planned(plan, times)
 }
 
-/// The cells of a plan; those without a word of them are not there.
-pub fn planned(plan: MessagePlan, told: impl Fn(&Asked) -> Option<Told>) -> MessageResult {
+/// The cells of a plan; those without times are absent.
+pub fn planned(plan: MessagePlan, times: impl Fn(&Asked) -> Option<CellTimes>) -> MessageResult {
     let mut cells = Vec::new();
     for &placement in &plan.placements {
         for (pair, &bytes) in
@@ -49,7 +53,7 @@ pub fn planned(plan: MessagePlan, told: impl Fn(&Asked) -> Option<Told>) -> Mess
         {
             for layer in &plan.layers {
                 let asked = Asked { placement, pair, bytes, layer: layer.clone() };
-                cells.extend(told(&asked).map(|told| cell(asked, &told)));
+                cells.extend(times(&asked).map(|times| cell(asked, &times)));
             }
         }
     }
@@ -63,8 +67,8 @@ pub fn planned(plan: MessagePlan, told: impl Fn(&Asked) -> Option<Told>) -> Mess
     }
 }
 
-fn cell(asked: Asked, told: &Told) -> MessageCell {
-    let trials = told.us.iter().enumerate().map(|(round, &us)| trial(round as u32, us, told.cpu_us));
+fn cell(asked: Asked, times: &CellTimes) -> MessageCell {
+    let trials = times.us.iter().enumerate().map(|(round, &us)| trial(round as u32, us, times.cpu_us));
     MessageCell {
         layer: asked.layer,
         bytes: asked.bytes,

@@ -8,7 +8,7 @@ use netfathom_model::record::ReproducedRun;
 
 use super::ground::Ground;
 use super::part::Part;
-use super::{Experiment, Needs, Told};
+use super::{Experiment, Needs, Report};
 
 mod anomaly;
 mod claims;
@@ -163,43 +163,43 @@ fn placed(ground: &Ground<'_>, change: impl Fn(MessagePlan) -> MessagePlan) -> V
     parts.map(|(name, test)| Part::new(name, change(plans::placed(ground, test)))).into()
 }
 
-fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let all = messages(runs);
     let ours: Option<&Ours<'_>> = all.first();
     let means = (test == MessageTest::Pingpong).then(|| tables::means(ours));
     let more = [tables::instead(test, ours), tables::processor_time(test, ours)];
-    Told {
+    Report {
         differences: differences::of_sized(test, plan, ours),
         tables: [tables::beside(test, ours)].into_iter().chain(means).chain(more).collect(),
         figures: figures::all(test, ours),
         claims: claims::all(test, ours),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
-fn tell_placed(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_placed(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = messages(runs);
-    Told {
+    Report {
         differences: differences::of_placement(plan, ours.first()),
         tables: placement::tables(&ours),
         figures: placement::figures(&ours),
         claims: placement::claims(&ours),
-        ..Told::default()
+        ..Report::default()
     }
 }
 
-fn tell_anomaly(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Told {
+fn tell_anomaly(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let all = messages(runs);
     let (ours, sizes) = (ours::named(&all, plans::ANOMALY), ours::named(&all, plans::SIZES));
     let (ours, sizes) = (ours.as_ref(), sizes.as_ref());
     let network = ours::named(&all, plans::NETWORK);
     let size_claims = sizes.map(sizes::constant).into_iter();
     let elsewhere = size_claims.chain(network.as_ref().map(anomaly::over_network)).collect();
-    Told {
+    Report {
         differences: differences::of_anomaly(plan, ours),
         tables: vec![anomaly::table(ours)],
         figures: sizes.and_then(sizes::figure).into_iter().chain(anomaly::figure(ours)).collect(),
         claims: [anomaly::claims(ours), elsewhere].concat(),
-        ..Told::default()
+        ..Report::default()
     }
 }

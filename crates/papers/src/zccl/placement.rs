@@ -63,12 +63,12 @@ impl Part<'_> {
                 None => reasons.push((cell, vec![which])),
             }
         }
-        let said = reasons.into_iter().map(|(cell, which)| {
+        let reasons = reasons.into_iter().map(|(cell, which)| {
             let nearest =
                 if cell.nearest.is_empty() { String::new() } else { format!(" (nearest: {})", cell.nearest) };
             format!(" Not there: {}, because {}{nearest}.", which.join(", "), cell.why)
         });
-        said.collect()
+        reasons.collect()
     }
 }
 
@@ -304,12 +304,12 @@ fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs
 
 fn claim(part: &Part<'_>, pair: usize, says: &str, there: &str, here: String, holds: Holds) -> Claim {
     // The paper's test 2 is one way.
-    let (whose, there) = match part.words == ONE_WAY {
+    let (source, there) = match part.words == ONE_WAY {
         true => (Whose::Source, format!("{there} (table 7.3 and 7.6.4)")),
         false => (Whose::Ours, format!("not in the paper; one way {there} (table 7.3)")),
     };
     Claim {
-        whose,
+        whose: source,
         says: format!("{says} ({})", part.words),
         there,
         here: format!("{here} ({}; 95 % intervals between rounds of trials)", part.on(pair)),

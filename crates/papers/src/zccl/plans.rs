@@ -83,7 +83,7 @@ fn usual(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
     }
 }
 
-/// Two writes a message, and all that is said to help.
+/// Two writes a message, and every proposed remedy.
 pub fn anomaly(ground: &Ground<'_>) -> MessagePlan {
     MessagePlan {
         sizes_bytes: vec![ANOMALY_BYTES],
@@ -176,9 +176,9 @@ mod tests {
     use crate::ground::Size;
     use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 
-    struct Nobody;
+    struct Silent;
 
-    impl Observer<ReproduceResult> for Nobody {
+    impl Observer<ReproduceResult> for Silent {
         fn begins(&mut self, _: Step, _: &std::sync::Arc<netfathom_measure::ground::observer::Live>) {}
 
         fn keep(&mut self, _: &Progressed<ReproduceResult>) -> std::io::Result<()> {
@@ -191,8 +191,8 @@ mod tests {
         for quick in [true, false] {
             let plan =
                 ReproducePlan { name: "zccl-1".into(), quick, tap: TapChoice::Auto, projects: None, seed: 3 };
-            let (stop, mut nobody) = (AtomicBool::new(false), Nobody);
-            let ground = Ground::new(&plan, Size::WHOLE, &mut nobody, &stop);
+            let (stop, mut observer) = (AtomicBool::new(false), Silent);
+            let ground = Ground::new(&plan, Size::WHOLE, &mut observer, &stop);
             for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
                 let sized = sized(&ground, test).validated().unwrap();
                 assert_eq!(sized.sizes_bytes, test.sizes_bytes());

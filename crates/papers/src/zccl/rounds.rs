@@ -1,4 +1,4 @@
-//! Values of trials, compared within their round and told between rounds.
+//! Values of trials, compared within their round; the spread is that between rounds.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Rounds {
         Self(both.collect())
     }
 
-    /// So many times as much.
+    /// Multiplies all values.
     pub fn times(&self, factor: f64) -> Self {
         Self(self.0.iter().map(|(round, value)| (*round, factor * value)).collect())
     }

@@ -78,7 +78,7 @@ mod tests {
     use netfathom_model::plan::{MessagePlan, MessageTest, Place};
     use netfathom_model::record::{Holds, MessageResult};
 
-    use super::super::fixture::{Told, planned};
+    use super::super::fixture::{CellTimes, planned};
     use super::super::plans::SIZES;
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
             MessagePlan { layers: vec![two.layer], ..MessagePlan::paper(MessageTest::Pingpong, Place::Lab) };
         planned(plan, |cell| {
             let ms = if cell.bytes == 4 { first } else { others };
-            Some(Told::each(&ms.map(|ms| 1e3 * ms), 1.0))
+            Some(CellTimes::each(&ms.map(|ms| 1e3 * ms), 1.0))
         })
     }
 

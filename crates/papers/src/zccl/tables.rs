@@ -160,7 +160,7 @@ fn rows(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Told, result};
+    use super::super::fixture::{CellTimes, result};
     use super::super::ours::sockets;
     use super::*;
 
@@ -178,14 +178,14 @@ mod tests {
     }
 
     /// Sockets take 10 µs, the paper's threads 30, inline 12.
-    fn times(bytes: u64, layer: &Layer) -> Option<Told> {
+    fn times(bytes: u64, layer: &Layer) -> Option<CellTimes> {
         let us = match layer.to_string().as_str() {
             "write+nodelay" => 10.0,
             "zccl" => 30.0,
             "inline" => 12.0,
             _ => return None,
         };
-        (bytes != 8).then(|| Told::each(&[us, us + 1.0], 2.0 * us))
+        (bytes != 8).then(|| CellTimes::each(&[us, us + 1.0], 2.0 * us))
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             {
                 assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
             }
-            let whose: Vec<String> =
+            let sources: Vec<String> =
                 beside(test, Some(&ours)).rows.into_iter().map(|r| r.who).take(3).collect();
             let first = size(test.sizes_bytes()[0]);
             let expected = [
@@ -207,7 +207,7 @@ mod tests {
                 format!("here, {first}, same CPU"),
                 format!("here, {first}, apart"),
             ];
-            assert_eq!(whose, expected);
+            assert_eq!(sources, expected);
             let of_8 = beside(test, Some(&ours)).rows.iter().filter(|r| r.who.contains(", 8 B")).count();
             assert_eq!(of_8, usize::from(test != MessageTest::Post), "what was not measured has no row");
         }
@@ -223,7 +223,7 @@ mod tests {
                     "zccl" => 40.0,
                     _ => 20.0,
                 };
-                Some(Told::each(&[us, us], 2.0 * us))
+                Some(CellTimes::each(&[us, us], 2.0 * us))
             });
             make(test, Some(&Ours { name: "it", result: &made }))
         };

@@ -9,7 +9,7 @@ const NETSTAT: &str = "/proc/thread-self/net/netstat";
 /// Counts since the namespace was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounters {
-    /// Acknowledgements that were put off until their timer ran out (TcpExt DelayedACKs).
+    /// Delayed ACKs that were sent when their timer expired (TcpExt DelayedACKs).
     pub delayed_acks: u64,
     /// Retransmission time-outs (TcpExt TCPTimeouts).
     pub timeouts: u64,

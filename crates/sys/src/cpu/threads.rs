@@ -54,7 +54,7 @@ fn cpu_ns(thread: u32) -> io::Result<u64> {
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// The threads of this process whose name begins so; those that end meanwhile are left out.
+/// The threads of this process with this name prefix, without those that end during the call.
 pub fn threads_named(prefix: &str) -> io::Result<Vec<u32>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc/self/task")? {

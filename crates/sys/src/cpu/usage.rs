@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kinds_are_told_apart_by_their_place() {
+    fn the_columns_map_to_kinds_by_position() {
         let text =
             "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu10 0 0 0 0 0 0 0 70 0 0\nintr 1 2\n";
         let expected = ProcessorTimes {

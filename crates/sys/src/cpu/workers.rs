@@ -1,7 +1,7 @@
-//! What the kernel's own threads took of the processors.
+//! CPU time of the kernel's own threads.
 //!
-//! Packets that a socket map redirects are sent by a worker (kworker), and packets that come too fast are
-//! taken in by ksoftirqd: in nobody's name, so that no process's time has it.
+//! A worker (kworker) sends the packets that a socket map redirects, and ksoftirqd receives packets that arrive
+//! too fast. The CPU time of no user process includes this work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,8 +36,7 @@ pub struct WorkersRan {
 }
 
 impl KernelWorkers {
-    /// Reads them all: two short files for each thread of the kernel, of which there are some
-    /// tens a processor.
+    /// Reads them all: two short files for each kernel thread; a host has some tens of these per CPU.
     ///
     /// # Errors
     /// Without /proc, where it shows no threads of the kernel (in a PID namespace), or shows not
@@ -112,7 +111,7 @@ fn ran_by(process: u32) -> io::Result<u64> {
     Ok(parse_scheduling(&text)?.on_cpu_ns)
 }
 
-/// `None` for a thread that ended; one without the file would be told by kthreadd's.
+/// `None` for a thread that ended. If kthreadd has no such file either, the kernel does not keep it: an error.
 fn gone_is_none(ran: io::Result<u64>) -> io::Result<Option<u64>> {
     match ran {
         Ok(ran) => Ok(Some(ran)),
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_are_told_by_name_and_parent() {
+    fn workers_are_recognized_by_name_and_parent() {
         let rest = "S 2 0 0 0 -1 69238880 0 0 0 0 0 12 0 0 20 0 1 0 4711 0 0 1844";
         assert_eq!(start_of_worker(&format!("15 (kworker/0:1H-kblockd) {rest}")), Some(4711));
         assert_eq!(start_of_worker(&format!("15 (ksoftirqd/0) {rest}")), Some(4711));

@@ -57,7 +57,7 @@ impl Encoded {
         ((&raw mut self.storage).cast(), &raw mut self.length)
     }
 
-    /// An IPv4 address that came through a socket of IPv6 is told as what it is.
+    /// An IPv4-mapped address of an IPv6 socket is returned as IPv4.
     pub fn decoded(&self) -> io::Result<SocketAddr> {
         let address = match i32::from(self.storage.ss_family) {
             libc::AF_INET => {

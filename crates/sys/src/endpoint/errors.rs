@@ -1,4 +1,4 @@
-//! What errors of sockets mean, whose numbers differ between architectures.
+//! What socket errors mean; their numbers differ between architectures.
 
 use std::io::{self, ErrorKind};
 

@@ -115,8 +115,8 @@ pub fn set_receive_limit(socket: BorrowedFd<'_>, most: Duration) -> io::Result<(
     set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &time)
 }
 
-/// Wakes whoever waits to read only when so many bytes are there (SO_RCVLOWAT), or the end, or no room for more. The
-/// kernel takes no more than half of what the receive buffer may be, and enlarges the buffer to that.
+/// Wakes a waiting reader only when this many bytes are queued (SO_RCVLOWAT), at the end of the stream, or when the
+/// buffer is full. The kernel limits it to half of the largest receive buffer, and enlarges the buffer to match.
 pub fn set_wake_threshold(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)

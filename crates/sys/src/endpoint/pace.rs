@@ -44,9 +44,9 @@ pub fn available_congestion_controls() -> io::Result<Vec<String>> {
     Ok(names.split_ascii_whitespace().map(String::from).collect())
 }
 
-/// Sends at most so many bytes a second (SO_MAX_PACING_RATE, of 64 bits since Linux 4.20);
-/// `u64::MAX` lifts the limit. TCP counts the payload since 4.20, and not the headers; `fq` counts
-/// the headers of all else.
+/// Limits the send rate to `bytes_per_s` (SO_MAX_PACING_RATE, 64 bits since Linux 4.20);
+/// `u64::MAX` lifts the limit. Since 4.20 TCP counts the payload without headers; for other protocols `fq`
+/// counts the headers too.
 ///
 /// TCP paces itself with a timer since 4.13, and leaves it to the queueing discipline where that
 /// is `fq`. Its first ten segments, which are 64 KiB each on the loopback device, are not held

@@ -77,7 +77,7 @@ fn a_datagram_tells_its_whole_length_and_its_sender() {
 }
 
 #[test]
-fn a_refusal_is_told() {
+fn a_refused_connect_is_an_error() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let socket = open(SocketKind::Stream, gone).unwrap();
     assert_eq!(connect(socket.as_fd(), gone).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
@@ -92,7 +92,7 @@ fn writes_are_sent_at_once_only_when_asked_for() {
 }
 
 #[test]
-fn a_silent_peer_is_asked_as_often_as_told() {
+fn keep_alive_options_have_the_given_interval() {
     let (socket, _peer) = pair();
     set_keep_alive(socket.as_fd(), Duration::from_secs(15)).unwrap();
     let read = |level, name| {

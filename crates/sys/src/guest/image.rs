@@ -70,7 +70,7 @@ impl Image {
     /// is to be kept.
     ///
     /// # Errors
-    /// What the tools said that make it.
+    /// The messages of the tools that make it.
     pub fn make(
         kernel: &Kernel,
         programs: &[&Path],
@@ -79,11 +79,11 @@ impl Image {
         folder: &Path,
     ) -> Result<Self, String> {
         let (root, image) = (folder.join("root"), folder.join("image"));
-        let said = |e: std::io::Error| format!("{}: {e}", root.display());
-        fs::create_dir_all(&root).map_err(said)?;
-        fs::write(root.join("script"), script).map_err(said)?;
-        fs::write(root.join("init"), INIT).map_err(said)?;
-        fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).map_err(said)?;
+        let failed = |e: std::io::Error| format!("{}: {e}", root.display());
+        fs::create_dir_all(&root).map_err(failed)?;
+        fs::write(root.join("script"), script).map_err(failed)?;
+        fs::write(root.join("init"), INIT).map_err(failed)?;
+        fs::set_permissions(root.join("init"), fs::Permissions::from_mode(0o755)).map_err(failed)?;
         let programs: Vec<_> = programs.iter().map(|program| program.display().to_string()).collect();
         let mut make = Command::new("sh");
         let (system, modules) =
@@ -99,10 +99,10 @@ impl Image {
     }
 }
 
-/// Runs a program that has nothing to say unless it fails.
+/// Runs a program that prints only if it fails.
 ///
 /// # Errors
-/// What it said.
+/// Its message.
 pub fn tool(command: &mut Command) -> Result<(), String> {
     output(command).map(drop)
 }
@@ -110,15 +110,15 @@ pub fn tool(command: &mut Command) -> Result<(), String> {
 /// What a program wrote.
 ///
 /// # Errors
-/// What it said.
+/// Its message.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ended = command.output().map_err(|e| format!("{name}: {e}"))?;
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&ended.stderr);
-    Err(format!("{name} failed ({}): {}", ended.status, said.trim()))
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    Err(format!("{name} failed ({}): {}", ended.status, stderr.trim()))
 }
 
 /// The package of Debian with a program that is not here and that it takes to boot the machine.

@@ -96,7 +96,7 @@ pub fn unpack(folder: &Path) -> Result<String, String> {
     unpacked.map(|()| console.clone()).map_err(|why| {
         let end = console.lines().count().saturating_sub(LAST_LINES);
         let end: Vec<&str> = console.lines().skip(end).collect();
-        let said = fs::read_to_string(folder.join("qemu")).unwrap_or_default();
-        format!("{why}; {said}the end of its console:\n{}", end.join("\n"))
+        let qemu = fs::read_to_string(folder.join("qemu")).unwrap_or_default();
+        format!("{why}; {qemu}the end of its console:\n{}", end.join("\n"))
     })
 }

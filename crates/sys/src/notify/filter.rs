@@ -5,7 +5,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 
 use libc::sock_filter;
 
-/// AUDIT_ARCH_* of linux/audit.h: whose numbers the filter knows.
+/// AUDIT_ARCH_* of linux/audit.h: the architecture of the system call numbers in the filter.
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]

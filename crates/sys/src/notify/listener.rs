@@ -20,7 +20,7 @@ const PAGE_BYTES: usize = 4096;
 pub struct Call<'a> {
     listener: &'a OwnedFd,
     notification: &'a libc::seccomp_notif,
-    /// When we were told, by CLOCK_MONOTONIC in nanoseconds.
+    /// When we received the notification, by CLOCK_MONOTONIC in nanoseconds.
     pub at_ns: u64,
 }
 
@@ -103,12 +103,12 @@ impl Listener {
         Self(descriptor)
     }
 
-    /// Answers until nobody has the filter any more.
-    pub fn answer(&self, mut told: impl FnMut(&Call<'_>)) {
+    /// Answers until no process has the filter any more.
+    pub fn answer(&self, mut each: impl FnMut(&Call<'_>)) {
         while self.wait() {
             let Some(notification) = self.receive() else { continue };
             let at_ns = clock::monotonic_ns();
-            told(&Call { listener: &self.0, notification: &notification, at_ns });
+            each(&Call { listener: &self.0, notification: &notification, at_ns });
             self.go_on(notification.id);
         }
     }

@@ -32,11 +32,11 @@ fn shell(script: &str) -> Command {
 fn start(command: &mut Command) -> (Child, Notifier, Seen) {
     let seen = Seen::default();
     let theirs = Arc::clone(&seen);
-    let told = move |call: &Call<'_>| {
+    let each = move |call: &Call<'_>| {
         let path = call.path(usize::from(call.number() == OPENAT));
         theirs.lock().unwrap().push((call.at_ns, call.number(), path));
     };
-    let notifier = Notifier::of(command, &[OPENAT, EXECVE], told).unwrap();
+    let notifier = Notifier::of(command, &[OPENAT, EXECVE], each).unwrap();
     (command.spawn().unwrap(), notifier, seen)
 }
 
@@ -49,17 +49,17 @@ fn wait_until_over(notifier: &Notifier) {
 }
 
 #[test]
-fn the_calls_of_all_that_a_program_starts_are_told_and_made() {
+fn calls_of_all_descendants_are_notified_and_made() {
     if !works("notifications of a program") {
         return;
     }
     let before = clock::monotonic_ns();
     // One is not there, one is opened by a descendant that stays behind.
-    let script = "cat /nowhere/at/all 2> /dev/null; echo told; (sleep 0.3; cat /proc/version > /dev/null) &";
+    let script = "cat /nowhere/at/all 2> /dev/null; echo done; (sleep 0.3; cat /proc/version > /dev/null) &";
     let mut command = shell(script);
     let (child, notifier, seen) = start(&mut command);
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"told\n"[..]));
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"done\n"[..]));
     assert!(!seen.lock().unwrap().is_empty());
     wait_until_over(&notifier);
     let after = clock::monotonic_ns();
@@ -68,10 +68,10 @@ fn the_calls_of_all_that_a_program_starts_are_told_and_made() {
         let of = seen.iter().filter(move |(_, of, _)| *of == number);
         of.map(|(_, _, path)| path.as_deref().unwrap()).collect()
     };
-    let at = |path: &str| paths(OPENAT).iter().filter(|told| **told == Path::new(path)).count();
+    let at = |path: &str| paths(OPENAT).iter().filter(|seen| **seen == Path::new(path)).count();
     // A shell gives what it starts in the background nothing to read, by that name.
-    let told = ["/nowhere/at/all", "/proc/version", "/dev/null"].map(at);
-    assert_eq!(told, [1, 1, 3]);
+    let counts = ["/nowhere/at/all", "/proc/version", "/dev/null"].map(at);
+    assert_eq!(counts, [1, 1, 3]);
     let programs = paths(EXECVE);
     // A program is looked for in folder after folder.
     assert!(["sh", "cat", "sleep"].iter().all(|name| programs.iter().any(|path| path.ends_with(name))));
@@ -110,8 +110,8 @@ fn a_path_is_read_over_the_edge_of_a_page_and_one_that_is_none_is_an_error() {
         // SAFETY: the kernel checks the address.
         unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, address, libc::O_RDONLY) }
     };
-    let told = |call: &Call<'_>| seen.push(call.path(1).map_err(|e| e.raw_os_error()));
-    let opened = in_a_thread(&[OPENAT], told, || [over_edge, at_end, 16].map(open)).unwrap();
+    let each = |call: &Call<'_>| seen.push(call.path(1).map_err(|e| e.raw_os_error()));
+    let opened = in_a_thread(&[OPENAT], each, || [over_edge, at_end, 16].map(open)).unwrap();
     assert_eq!(opened, [-1, -1, -1]);
     let ok = |path: &str| Ok(path.into());
     assert_eq!(seen, [ok("/over/the/edge"), ok("e"), Err(Some(libc::EFAULT))]);
@@ -135,7 +135,7 @@ fn a_program_that_does_not_start_leaves_no_thread() {
 }
 
 #[test]
-fn sendmsg_itself_can_be_told() {
+fn sendmsg_itself_can_be_notified() {
     if !works("notifications of sendmsg") {
         return;
     }

@@ -14,8 +14,8 @@ const MOST_BLOCK_BYTES: usize = 1 << 20;
 const LEAST_BLOCKS: usize = 2;
 /// Blocks that a ring of middling size has.
 const USUAL_BLOCKS: usize = 16;
-/// TPACKET_V3 lays packets out one behind the other, whatever their length, but wants to be
-/// told a length that divides a block.
+/// TPACKET_V3 packs frames of any length one behind the other, but requires a frame size that divides
+/// a block.
 const FRAME_BYTES: usize = 2048;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Of a ring of so many bytes, or a little less.
+    /// The shape of a ring of `bytes` bytes, or a little less.
     pub(super) fn of(bytes: usize) -> Self {
         // Powers of two: the kernel gets the pages of a block in one piece then.
         let block_bytes = (bytes / USUAL_BLOCKS).clamp(LEAST_BLOCK_BYTES, MOST_BLOCK_BYTES);
@@ -110,7 +110,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping, which nobody can refer to any more.
+        // SAFETY: the whole mapping; no reference to it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.shape.bytes()) };
     }
 }

@@ -171,7 +171,7 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
     send(&foreign, 10);
     send(&sender, 10);
     send(&foreign, 10);
-    // In three fragments, of which the first one counts.
+    // In three fragments; only the first one counts.
     assert_eq!(sender.send(&[0; 4000]).unwrap(), 4000);
     let captured = drain(&mut ours);
     assert_eq!(captured.len(), 11);
@@ -277,10 +277,10 @@ fn a_device_that_goes_away_ends_the_wait() {
     assert_eq!(error.kind(), io::ErrorKind::NetworkDown);
 }
 
-/// The other way round cannot be tested: any program on the host may ask for stamps.
+/// The opposite cannot be tested: any program on the host may request timestamps.
 #[test]
-fn a_time_that_a_packet_had_before_is_told() {
-    if !privileged("a_time_that_a_packet_had_before_is_told") {
+fn an_earlier_timestamp_is_flagged() {
+    if !privileged("an_earlier_timestamp_is_flagged") {
         return;
     }
     let lab = Lab::create();
@@ -288,7 +288,7 @@ fn a_time_that_a_packet_had_before_is_told() {
     crate::socket::enable_rx_stamps(&reader).unwrap();
     let options = options(CaptureDirection::Out, port(&reader));
     let mut ring = lab.hosts[0].run(|| PacketRing::open(lab.links[0].index, &options).unwrap()).unwrap();
-    // The kernel leaves it to a worker to begin with it (net_enable_timestamp, 6.18).
+    // A kernel worker enables the timestamps (net_enable_timestamp, 6.18).
     let deadline = Instant::now() + SOON;
     let mut stamped = false;
     while !stamped {

@@ -8,7 +8,7 @@ fn shell(script: &str) -> Command {
     command
 }
 
-/// A loop of so many rounds, in a program of the program that is started.
+/// A loop of `rounds` rounds, in a child of the program that is started.
 fn work(rounds: u32) -> Command {
     shell(&format!("(i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done); true"))
 }
@@ -70,11 +70,14 @@ fn a_program_that_still_runs_is_counted() {
 }
 
 #[test]
-fn a_count_of_a_part_is_scaled_and_none_is_said() {
+fn a_partial_count_is_scaled_and_no_count_is_an_error() {
     let reading = Reading { value: 300, enabled_ns: 1_000, running_ns: 250 };
     assert_eq!(reading.count().unwrap(), Count { count: 1_200, counted_share: 0.25 });
     assert!(Reading { running_ns: 0, ..reading }.count().unwrap_err().contains("others had all"));
     assert!(Reading::default().count().unwrap_err().contains("has not run"));
-    let told = |number| reason(&io::Error::from_raw_os_error(number));
-    assert!(told(libc::ENOENT).contains("no such counter") && told(libc::EACCES).contains("CAP_PERFMON"));
+    let reason_of = |number| reason(&io::Error::from_raw_os_error(number));
+    assert!(
+        reason_of(libc::ENOENT).contains("no such counter")
+            && reason_of(libc::EACCES).contains("CAP_PERFMON")
+    );
 }

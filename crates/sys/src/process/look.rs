@@ -41,7 +41,7 @@ pub enum Environment {
 /// The environment that a program was started with.
 pub fn environment(pid: u32) -> Environment {
     match fs::read(format!("/proc/{pid}/environ")) {
-        // Whose environment is empty has it at an address all the same.
+        // An empty environment has a nonzero address too.
         Ok(text) if text.is_empty() && lives(pid) && environment_address(pid) == Some(0) => {
             Environment::Replaced
         }
@@ -147,7 +147,7 @@ pub fn run_times_of_threads(pid: u32) -> io::Result<RunTimes> {
     let mut sum = RunTimes { ran_ns: 0, waited_ns: 0 };
     for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
         let Some(thread) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // A thread that ended in between ran for nobody that could be asked.
+        // The times of a thread that ended in between cannot be read any more.
         if let Ok(times) = run_times(thread) {
             sum = RunTimes { ran_ns: sum.ran_ns + times.ran_ns, waited_ns: sum.waited_ns + times.waited_ns };
         }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn states_are_told_apart() {
+    fn states_are_distinguished() {
         let child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id();
         let process = Process::open(pid).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_ourselves_is_so() {
+    fn own_process_is_described_correctly() {
         let own = std::process::id();
         let ancestors = ancestors(own);
         assert!(ancestors.starts_with(&[own]) && ancestors.len() > 1, "{ancestors:?}");

@@ -52,10 +52,10 @@ mod tests {
         let mut child = command.spawn().unwrap();
         // Its own end in this process would keep the terminal open.
         drop(command);
-        let mut said = Vec::new();
-        // It ends with an error (EIO) when nobody is left at the other end.
-        let _ = terminal.read_to_end(&mut said);
-        assert_eq!(String::from_utf8_lossy(&said).trim(), "there");
+        let mut output = Vec::new();
+        // It ends with an error (EIO) when the other end is closed.
+        let _ = terminal.read_to_end(&mut output);
+        assert_eq!(String::from_utf8_lossy(&output).trim(), "there");
         assert!(child.wait().unwrap().success());
     }
 }

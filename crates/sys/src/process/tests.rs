@@ -13,7 +13,7 @@ fn shell(script: &str) -> Child {
 }
 
 #[test]
-fn a_wait_ends_with_the_process_its_time_or_when_told() {
+fn a_wait_ends_with_the_process_its_time_or_an_interrupt() {
     let child = shell("exec sleep 60");
     let process = Process::open(child.id()).unwrap();
     assert_eq!(process.wait(Duration::from_millis(120), &NEVER).unwrap(), Waited::TimeUp);
@@ -31,7 +31,7 @@ fn a_wait_ends_with_the_process_its_time_or_when_told() {
 }
 
 #[test]
-fn what_was_spent_is_told_with_the_end() {
+fn the_exit_status_comes_with_resource_usage() {
     // Writes to each page of 64 MiB: at least as many faults as huge pages, and the memory.
     const MIB: usize = 64;
     let child = shell(&format!("head -c {}M /dev/zero | tail -n 1 | wc -c; exit 7", MIB));
@@ -64,15 +64,15 @@ fn our_own_usage_grows() {
 fn descendants_are_found_down_to_those_of_a_child() {
     let mut child = shell("sh -c 'sleep 60 & echo $!; wait' & echo $!; wait");
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told: Vec<u32> = lines.take(2).map(|line| line.unwrap().parse().unwrap()).collect();
+    let mut reported: Vec<u32> = lines.take(2).map(|line| line.unwrap().parse().unwrap()).collect();
     let mut found = descendants(child.id()).unwrap();
     assert!(descendants(std::process::id()).unwrap().contains(&found[1]));
     for &pid in found.iter().chain([&child.id()]) {
         Process::open(pid).unwrap().signal(libc::SIGKILL).unwrap();
     }
-    told.sort_unstable();
+    reported.sort_unstable();
     found.sort_unstable();
-    assert_eq!(found, told);
+    assert_eq!(found, reported);
     reap(child).unwrap();
 }
 

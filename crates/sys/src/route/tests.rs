@@ -21,7 +21,7 @@ fn our_own_addresses_have_no_hardware_addresses() {
 }
 
 #[test]
-fn a_neighbour_that_was_told_is_known() {
+fn a_static_neighbor_is_known() {
     needs_root!();
     let lab = Lab::create();
     let expected = Route {
@@ -98,7 +98,7 @@ fn without_a_way_the_error_says_what_to_do() {
     assert!(errors[1].contains("of kind broadcast"), "{errors:?}");
 }
 
-/// Without being told, the neighbour is unknown until the first message has made the kernel ask.
+/// Without a static entry, the neighbor is unknown until the kernel resolves it for the first message.
 #[test]
 fn a_first_message_makes_the_neighbour_known() {
     needs_root!();

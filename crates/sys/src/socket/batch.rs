@@ -59,8 +59,8 @@ impl Slots {
     fn slot(&self, slot: usize) -> &[u8] {
         assert!(slot < self.count(), "slot {slot} of {}", self.count());
         debug_assert_eq!(self.memory.len(), self.count() * self.bytes);
-        // SAFETY: within the allocation by the assertion; bytes are initialised since
-        // `new`; nobody writes them as long as `self` is borrowed.
+        // SAFETY: within the allocation by the assertion; bytes are initialized since
+        // `new`; nothing writes them as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.start.add(slot * self.bytes), self.bytes) }
     }
 
@@ -209,8 +209,8 @@ impl ReceiveBatch {
     fn sender(&self, slot: usize) -> Option<SocketAddr> {
         debug_assert!(slot < self.senders.len());
         let address = self.slots.headers[slot].msg_hdr.msg_name.cast::<libc::sockaddr_storage>();
-        // SAFETY: the header points to an address storage in `senders`, initialised since
-        // `new`, which is large enough and aligned for either family; nobody writes it as
+        // SAFETY: the header points to an address storage in `senders`, initialized since
+        // `new`, which is large enough and aligned for either family; nothing writes it as
         // long as `self` is borrowed.
         unsafe {
             match i32::from((*address).ss_family) {

@@ -136,9 +136,9 @@ mod tests {
         assert_eq!(reader.recv(&mut [0; 64]).unwrap(), 24);
     }
 
-    /// Over the loopback device the buffer is never split where the reader takes it whole.
+    /// Over the loopback device the kernel never splits a buffer if the reader takes it whole.
     #[test]
-    fn what_was_joined_is_told_apart() {
+    fn coalesced_messages_are_separated() {
         let (sender, reader) = pair();
         enable_gro(&reader).unwrap();
         set_segment_size(&sender, 8).unwrap();

@@ -13,7 +13,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (sender, listener.accept().unwrap().0)
 }
 
-/// What is known as soon as it is so; the peer's kernel may put off an acknowledgement for 40 ms.
+/// Waits for the condition and returns the information then; the peer's kernel may delay an ACK for 40 ms.
 fn once(socket: &TcpStream, so: impl Fn(&TcpInfo) -> bool) -> TcpInfo {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -26,7 +26,7 @@ fn once(socket: &TcpStream, so: impl Fn(&TcpInfo) -> bool) -> TcpInfo {
 }
 
 #[test]
-fn a_connection_is_told_as_it_goes_on() {
+fn the_state_of_a_connection_is_updated() {
     let (mut sender, _peer) = pair();
     sender.write_all(&[0; 10_000]).unwrap();
     let going = read(sender.as_fd()).unwrap();

@@ -84,7 +84,7 @@ fn only_who_takes_them_gets_packets_whole() {
 }
 
 #[test]
-fn waiting_ends_in_time_and_when_told() {
+fn a_wait_ends_on_time_and_when_the_pipe_closes() {
     needs_root!();
     let (_host, tun, _socket) = host(Packets::Single);
     let (stop, run) = io::pipe().unwrap();

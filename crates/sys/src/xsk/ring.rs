@@ -51,13 +51,13 @@ impl<T> Map<T> {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: the kernel said that the entries begin there, within `bytes`.
+        // SAFETY: by the kernel's account the entries begin there, within `bytes`.
         let entries = unsafe { start.add(place.entries as usize) }.cast();
         Ok(Self { start, bytes, place, mask: count - 1, entries })
     }
 
     fn producer(&self) -> &AtomicU32 {
-        // SAFETY: the kernel said that an aligned u32 is there, within the mapping, which
+        // SAFETY: by the kernel's account an aligned u32 is there, within the mapping, which
         // lives as long as `self`; both sides use it atomically.
         unsafe { self.start.add(self.place.producer as usize).cast().as_ref() }
     }
@@ -77,7 +77,7 @@ impl<T> Map<T> {
 
 impl<T> Drop for Map<T> {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping, which nobody can refer to any more.
+        // SAFETY: the whole mapping; no reference to it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

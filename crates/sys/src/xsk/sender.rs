@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::ring::{Consumer, Producer};
 use super::{FRAME_BYTES, RingKind, Socket, XskError};
 
-/// Frames that the kernel takes in one call unless it is told otherwise.
+/// Frames that the kernel takes in one call by default.
 const USUAL_BUDGET: u32 = 32;
 /// XDP_MAX_TX_SKB_BUDGET, since Linux 6.17: frames that the kernel takes in one call.
 const MAX_TX_SKB_BUDGET: i32 = 9;
@@ -65,8 +65,8 @@ impl XskSender {
         // From the end, so that the first frame is used first.
         let free = socket.umem.frames().collect::<Vec<_>>().into_iter().rev().collect();
         let mut sender = Self { transmit, completion, free, refused: 0, budget: USUAL_BUDGET, socket };
-        // Every call then takes all that there is: fewer calls. Older kernels refuse it, and so
-        // does one whose ring has fewer frames than it takes anyway: no harm is done.
+        // Every call then takes all frames: fewer calls. Older kernels refuse it, and so do newer ones
+        // if the ring has fewer frames than one call takes anyway: no harm is done.
         let _ = sender.set_budget(frames);
         Ok(sender)
     }

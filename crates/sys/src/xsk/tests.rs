@@ -72,7 +72,7 @@ fn what_the_device_refuses_is_counted() {
     assert_eq!((sender.refused(), sender.room()), (1, 64));
 }
 
-/// Kernels before 6.17 take 32 frames a call; a newer one is told to.
+/// Kernels before 6.17 take 32 frames a call; the test sets the same on a newer one.
 #[test]
 fn what_one_call_does_not_take_the_next_ones_do() {
     needs_root!();
@@ -162,7 +162,7 @@ mod program {
             attributes[at / 2] |= u64::from(word) << (32 * (at % 2));
         }
         let bytes = size_of_val(&attributes);
-        // SAFETY: the attributes are as long as is said; what they point to lives in the
+        // SAFETY: the attributes have the given length; what they point to lives in the
         // caller's frame.
         let fd = unsafe { libc::syscall(libc::SYS_bpf, command, attributes.as_ptr(), bytes) };
         match command {

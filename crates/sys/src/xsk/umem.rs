@@ -60,7 +60,7 @@ impl Umem {
     #[inline]
     pub(super) fn slice(&self, offset: u64, bytes: usize) -> &[u8] {
         let start = self.checked(offset, bytes);
-        // SAFETY: as in `slice_mut`; nobody writes as long as `self` is borrowed.
+        // SAFETY: as in `slice_mut`; nothing writes as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(start, bytes) }
     }
 
@@ -75,7 +75,7 @@ impl Umem {
 
 impl Drop for Umem {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping, which nobody can refer to any more. The kernel holds
+        // SAFETY: the whole mapping; no reference to it is left. The kernel holds
         // its pages by itself as long as the socket is open.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes()) };
     }

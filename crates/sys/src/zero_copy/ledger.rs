@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::Completion;
 
-/// The kernel told of a call that was not made, or told of it twice.
+/// The kernel reported a call that was not made, or reported one twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the kernel reports that send calls {first} to {last} are complete, but one is not under way; \
@@ -39,8 +39,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// For a socket that has not sent anything without copying yet, and a caller that lets at
-    /// most so many calls be under way.
+    /// For a socket that has not sent anything without copying yet, and a caller that has at
+    /// most `most` calls in flight.
     pub fn new(most: usize) -> Self {
         Self {
             calls: VecDeque::with_capacity(most),
@@ -60,7 +60,7 @@ impl Ledger {
         }
     }
 
-    /// Books what the kernel has told.
+    /// Books a completion.
     ///
     /// # Errors
     /// If one of the calls is not under way; nothing is booked then.

@@ -87,8 +87,8 @@ fn a_veth_pair_copies_all() {
     assert_eq!(carried(over_veth(&Lab::create())).uncopied_bytes(), 0);
 }
 
-/// A connection whose far device throws away what is longer than [`TOO_LONG`] before any stack
-/// sees it, until [`Lossy::mend`].
+/// A connection with a far device that drops packets longer than [`TOO_LONG`] before any stack
+/// sees them, until [`Lossy::mend`].
 struct Lossy {
     lab: Lab,
     sender: TcpStream,
@@ -165,7 +165,7 @@ fn more_calls_than_the_kernel_has_memory_for_have_to_wait() {
     assert_eq!(ledger.copied_bytes(), ((calls + 1) * TOO_LONG) as u64);
 }
 
-/// Cuts the connection and keeps the socket, whose completions can be read then.
+/// Cuts the connection and keeps the socket, so that its completions can be read.
 fn give_up(socket: &TcpStream) {
     // SAFETY: all-zero is an address of no family (AF_UNSPEC).
     let nowhere: libc::sockaddr = unsafe { zeroed() };
@@ -185,7 +185,7 @@ fn a_connection_that_is_cut_ends_the_wait() {
 }
 
 #[test]
-fn without_a_word_before_nothing_is_told() {
+fn without_enable_there_are_no_completions() {
     let (sender, mut reader) = over_loopback("127.0.0.1:0");
     assert_eq!(send(sender.as_fd(), &[5; 100]).unwrap(), 100);
     reader.read_exact(&mut [0; 100]).unwrap();

@@ -15,7 +15,7 @@ pub struct Page {
     browser: Arc<Browser>,
     context: String,
     session: String,
-    told: Receiver<Value>,
+    messages: Receiver<Value>,
     /// What the page did unasked: console, log, requests, issues.
     events: Vec<Value>,
 }
@@ -34,8 +34,8 @@ impl Page {
         let target = text(browser.call("Target.createTarget", &wanted), "targetId");
         let wanted = json!({"targetId": target, "flatten": true});
         let session = text(browser.call("Target.attachToTarget", &wanted), "sessionId");
-        let told = browser.listen(&session);
-        let mut page = Self { browser, context, session, told, events: Vec::new() };
+        let messages = browser.listen(&session);
+        let mut page = Self { browser, context, session, messages, events: Vec::new() };
         for domain in ["Runtime", "Log", "Network", "Page", "Audits"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
@@ -61,7 +61,7 @@ impl Page {
     }
 
     fn next_message(&self, waiting_for: &str) -> Value {
-        self.told.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {waiting_for}: {e}"))
+        self.messages.recv_timeout(PATIENCE).unwrap_or_else(|e| panic!("no answer to {waiting_for}: {e}"))
     }
 
     /// Waits for an event that passes, also if it is there already.
@@ -197,7 +197,7 @@ pub fn address(file: &Path) -> String {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // Nobody waits for that; a browser that has ended has no pages either.
+        // No answer is needed; a browser that has ended has no pages either.
         self.browser.close(&self.context);
         self.browser.forget(&self.session);
     }

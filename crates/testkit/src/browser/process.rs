@@ -134,7 +134,7 @@ impl Browser {
         result(method, answer.unwrap_or_else(|e| panic!("no answer to {method}: {e}")))
     }
 
-    /// What a session is told from now on: answers and events, in their order.
+    /// The messages of a session from now on: answers and events, in their order.
     pub fn listen(&self, session: &str) -> Receiver<Value> {
         self.read(Reader::Session(session.into()))
     }
@@ -144,9 +144,9 @@ impl Browser {
     }
 
     fn read(&self, reader: Reader) -> Receiver<Value> {
-        let (tell, told) = channel();
-        held(&self.readers).insert(reader, tell);
-        told
+        let (sender, receiver) = channel();
+        held(&self.readers).insert(reader, sender);
+        receiver
     }
 }
 
@@ -162,7 +162,7 @@ fn pass_on(from: impl Read, readers: &Readers) {
         let reader = match (message["sessionId"].as_str(), message["id"].as_u64()) {
             (Some(session), _) => Reader::Session(session.into()),
             (None, Some(id)) => Reader::Call(id),
-            // An event of the browser: nobody asked for it.
+            // An event of the browser, without a reader.
             (None, None) => continue,
         };
         if let Some(tell) = held(readers).get(&reader) {

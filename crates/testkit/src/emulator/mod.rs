@@ -30,9 +30,10 @@ pub fn boot(
     limit: Duration,
 ) -> Result<String, String> {
     let image = Image::make(kernel, programs, kernel::system(kernel.machine)?.as_deref(), script, folder)?;
-    let said = |e: std::io::Error| format!("cannot start the emulator: {e}");
-    let qemu =
-        guest::boot(kernel, &image, folder, By::Emulation).and_then(|mut qemu| qemu.spawn()).map_err(said)?;
+    let failed = |e: std::io::Error| format!("cannot start the emulator: {e}");
+    let qemu = guest::boot(kernel, &image, folder, By::Emulation)
+        .and_then(|mut qemu| qemu.spawn())
+        .map_err(failed)?;
     let ended = Running(qemu).wait(limit);
     let unpacked = guest::unpack(folder);
     ended.map_err(|why| format!("{why}; {}", unpacked.as_ref().err().map_or("", String::as_str)))?;

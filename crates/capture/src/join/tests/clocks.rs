@@ -9,7 +9,7 @@ fn begin(flow: u32) -> u64 {
     1_000_000_000_000 + u64::from(flow) * 10_000_000_000
 }
 
-/// Flows one after the other, stamped by a sender whose clock is ahead of the log's.
+/// Flows one after the other, stamped by a sender with a clock ahead of the log's.
 fn trials(flows: u32, sender_ahead_ns: i64) -> Made {
     let mut packets = Made::default();
     for flow in 0..flows {
@@ -45,7 +45,7 @@ fn the_clock_of_another_host_does_not_keep_a_log_of_received_times_from_being_re
 }
 
 #[test]
-fn a_log_whose_sent_times_are_not_those_in_the_messages_is_read() {
+fn a_log_with_sent_times_other_than_those_in_the_messages_is_read() {
     for skew_ns in SKEWS_NS {
         let log = log(3, |at| (at, 0));
         let (joined, sightings) = run(&trials(3, skew_ns), log, Columns::SENT, WINDOW);
@@ -86,7 +86,7 @@ fn what_a_message_says_itself_is_no_sending_time_of_a_log_without_any() {
     }
 }
 
-/// Two programs send at the same time, of which one has no log.
+/// Two programs send at the same time, and one of them has no log.
 #[test]
 fn a_flow_without_a_log_does_not_draw_the_log_of_another_away() {
     for skew_ns in SKEWS_NS {

@@ -21,11 +21,11 @@ pub struct Interface {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// So many nanoseconds.
+    /// This number of nanoseconds.
     Nanoseconds(u64),
-    /// One nanosecond over so many; `None` if there is no room for the number.
+    /// A nanosecond divided by this number; `None` if the number is too large.
     PartOfNanosecond(Option<u64>),
-    /// A second over two to so many.
+    /// A second divided by two to this power.
     Binary(u8),
 }
 
@@ -49,7 +49,7 @@ impl Interface {
         Ok(interface)
     }
 
-    /// The time that a packet has by so many ticks, rounded down.
+    /// The time of a packet with a timestamp of `ticks`, rounded down.
     #[inline]
     pub fn time_ns(&self, ticks: u64) -> Result<i64, String> {
         let since_offset = match self.unit {

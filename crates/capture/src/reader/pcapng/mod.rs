@@ -114,7 +114,7 @@ impl Pcapng {
         Ok(length)
     }
 
-    /// Goes past a block of which nothing is needed, however long it is.
+    /// Skips an unneeded block, however long it is.
     fn skip_block(&self, buffer: &mut Buffer<impl Read>) -> Result<(), CaptureError> {
         let offset = buffer.offset();
         let claimed = self.order.u32_at(buffer.bytes(), 4);
@@ -209,7 +209,7 @@ impl Pcapng {
         };
         let original_bytes = self.order.u32_at(head, 0);
         let interface = self.interface(0)?;
-        // How much was captured is said nowhere else.
+        // The captured length is stated nowhere else.
         let captured = interface.snaplen.map_or(original_bytes, |snaplen| snaplen.min(original_bytes));
         check_lengths(captured, original_bytes)?;
         if captured as usize > rest.len() {

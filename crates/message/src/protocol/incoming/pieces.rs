@@ -64,8 +64,8 @@ impl Incoming {
         None
     }
 
-    /// Has the buffer filled by the next post on the channel that has none yet. The peer posts
-    /// once it is told, through [`crate::protocol::Outgoing::grant`].
+    /// Assigns the buffer to the next post on the channel that has none yet. The peer posts
+    /// once it has the grant, through [`crate::protocol::Outgoing::grant`].
     pub fn wait_with(&mut self, channel: u16, buffer: Vec<u8>) {
         if let Some(state) = self.channels.get_mut(usize::from(channel)) {
             state.waiting.push_back(Waiting { buffer, filled: 0 });

@@ -1,8 +1,8 @@
 //! Where the next bytes from the socket go.
 //!
 //! A post is read to its place. While a piece of it is under way that is simple: the rest of the
-//! piece, and behind it room for the next header. Before its header is read nobody knows where it
-//! goes; but a post is mostly followed by one like it. So the next piece is guessed: room for its
+//! piece, and behind it room for the next header. Before its header is read the place is
+//! unknown; but a post is mostly followed by one like it. So the next piece is guessed: room for its
 //! header, then the place where it would go. A right guess saves a system call, or a copy; after
 //! a wrong one what was read is moved to where it would have come without it.
 
@@ -100,7 +100,7 @@ impl Incoming {
         frame.saturating_sub(bytes.len()).max(1)
     }
 
-    /// Takes note that so many bytes were read into [`Incoming::space`].
+    /// Books `bytes` as read into [`Incoming::space`].
     pub fn filled(&mut self, mut bytes: usize) {
         if let Some(guess) = self.guessed.take() {
             return self.settle(guess, bytes);

@@ -1,4 +1,4 @@
-//! The connection's own affairs: what the peer says of them, and what it is told.
+//! The connection's own frames: those of the peer, and those sent to it.
 
 use super::{Channel, Outgoing, Refused};
 use crate::{
@@ -60,8 +60,8 @@ impl Outgoing {
         self.ping = true;
     }
 
-    /// Whether control frames wait that the peer may be waiting for. Buffers that it is not told
-    /// of yet are no such thing while it has as many others.
+    /// Whether control frames wait that the peer may be waiting for. Unannounced buffers do not count
+    /// while it has as many others.
     pub fn presses(&self) -> bool {
         self.pressing || !self.owing.is_empty() || self.ping || self.pong || self.ack
     }
@@ -75,7 +75,7 @@ impl Outgoing {
         self.pressing = false;
         for control in self.replies.drain(..) {
             if let Control::Grant { channel, .. } = control {
-                self.channels[usize::from(channel)].untold = 0;
+                self.channels[usize::from(channel)].unannounced = 0;
             }
             control.put(&mut self.stage);
         }
@@ -110,7 +110,7 @@ impl Outgoing {
             return Err(Refused::Full);
         }
         state.offered += 1;
-        state.untold += 1;
+        state.unannounced += 1;
         self.pressing |= state.starving();
         self.replies.push(Control::Grant { channel, capacity });
         Ok(())

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::conflict;
 use crate::plan::{MS, PlanError, S, range, span};
 
-/// Kernel programs look names up among so many.
+/// The most names that the BPF programs compare.
 const MOST_FILES: usize = 64;
 
-/// A benchmark: a program that is run again and again, and whose times are compared.
+/// A benchmark: a program that is run again and again; its times are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Benchmark {
     /// Its name in tables.

@@ -15,11 +15,11 @@ pub enum WhenEnded {
     Fine,
 }
 
-/// Whose cost is measured.
+/// What is under test: its cost is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "what")]
 pub enum Subject {
-    /// Nobody: what is found then is chance, or what the load takes.
+    /// No program: any effect is chance, or that of the load.
     Nothing,
     /// A program that is started for each trial and ended after it.
     Command {

@@ -44,11 +44,11 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| p.path = Some(Wire::long(1)), "choose --lab"),
         (|p| (p.place, p.path) = (Place::Lab, Some(Wire::long(u64::MAX))), "--delay"),
     ];
-    for (change, said) in cases {
+    for (change, reason) in cases {
         let mut wrong = plan();
         change(&mut wrong);
         let error = wrong.validated().unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }
 

@@ -75,7 +75,7 @@ impl TransferPlan {
             return conflict("--discard is for the receiver: give it with -r".into());
         }
         let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
-        // That --zero-copy cannot either is told by its own name.
+        // --zero-copy with these has its own error.
         if self.discard && (!self.made_up || (sees && !self.zero_copy)) {
             return conflict(
                 "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum"

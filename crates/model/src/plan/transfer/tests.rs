@@ -38,9 +38,9 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| (p.protocol, p.buffer_bytes) = (Protocol::Udp, 65_528), "at most 65507"),
         (|p| p.socket_buffer_bytes = Some(0), "--socket-buffer 0"),
     ];
-    for (change, said) in cases {
+    for (change, reason) in cases {
         let error = to(change).unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }
 
@@ -100,9 +100,9 @@ fn what_a_sender_cannot_do_is_refused() {
         (|p| (p.protocol, p.congestion) = (Protocol::Udp, Some("x".into())), "--congestion is for TCP"),
         (|p| (p.protocol, p.checksum) = (Protocol::Udp, true), "--checksum is for TCP"),
     ];
-    for (change, said) in cases {
+    for (change, reason) in cases {
         let error = to(change).unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }
 
@@ -125,8 +125,8 @@ fn what_a_receiver_cannot_do_is_refused() {
         (|p| (p.zero_copy, p.touch) = (true, true), "leave --full-blocks and --touch out"),
         (|p| (p.discard, p.checksum) = (true, true), "cannot --touch or --checksum"),
     ];
-    for (change, said) in cases {
+    for (change, reason) in cases {
         let error = receiving(change).unwrap_err().to_string();
-        assert!(error.contains(said), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }

@@ -36,32 +36,32 @@ pub struct Comparison {
     pub against: usize,
     /// Blocks in which both were.
     pub blocks: u32,
-    /// Time of the benchmark as a multiple, with its 95 % interval between blocks; the half width is 0 of single runs,
-    /// of which there is none.
+    /// Time of the benchmark as a multiple, with its 95 % interval between blocks. Single runs have no interval: then
+    /// the half width is 0.
     pub ratio: Estimate,
     /// Qian & Wang's PCost, 1 for 100 %, with its interval.
     pub pcost: Estimate,
-    /// What can be said.
+    /// The result.
     pub outcome: Outcome,
     /// The minimum detectable slowdown at 80 % power; `None` of single runs.
     pub smallest: Option<f64>,
     /// From mark to mark.
     pub spans: Vec<SpanCost>,
-    /// By resource, those of which something is known.
+    /// The known resources.
     pub taken: Vec<Taken>,
 }
 
-/// What can be said of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It takes something, beyond chance.
+    /// A significant cost.
     Cost,
-    /// Nothing that could be told apart.
+    /// No significant change.
     NoCost,
-    /// The benchmark was faster, beyond chance.
+    /// The benchmark was significantly faster.
     Faster,
-    /// The machine was too noisy, or there are too few runs, to tell.
+    /// Inconclusive: the machine was too noisy, or there are too few runs.
     CannotTell,
 }
 
@@ -78,7 +78,7 @@ pub struct SpanCost {
     pub after_ns: f64,
     /// Its time as a multiple, with its interval; `None` where one of them takes no time.
     pub ratio: Option<Estimate>,
-    /// What can be said of it alone.
+    /// The result for it alone.
     pub outcome: Outcome,
 }
 

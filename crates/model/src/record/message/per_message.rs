@@ -58,7 +58,7 @@ impl MessageCell {
         self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
     }
 
-    /// Acknowledgements that were put off at either end, a message, the median of the trials.
+    /// Delayed ACKs at either end, a message, the median of the trials.
     pub fn delayed_acks_per_message(&self) -> Option<f64> {
         self.median_of(|trial| trial.per_message(trial.tcp.map(|tcp| tcp.delayed_acks)))
     }
@@ -74,8 +74,8 @@ impl MessageCell {
         Some(calls.iter().filter(|call| call.end == end).map(|call| call.per_message).sum())
     }
 
-    /// The median of a trial's times in nanoseconds; `None` where none were taken, as of a one-way test
-    /// whose server is in the kernel.
+    /// The median of a trial's times in nanoseconds; `None` if there are none, as in a one-way test
+    /// with its server in the kernel.
     pub fn median_ns(&self, trial: &MessageTrial) -> Option<f64> {
         (self.times.n > 0 && trial.messages > 0).then_some(trial.p50_ns as f64)
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_not_zero() {
+    fn an_unknown_value_is_not_zero() {
         let cell = cell(&[(0, Some(500)), (10, None)]);
         assert_eq!(cell.cpu_ns_per_message(Side::Client), None);
         assert_eq!(cell.cpu_ns_per_message(Side::Server), None);

@@ -20,8 +20,8 @@ fn the_evidence_is_that_of_peak_and_after() {
     let result = reverse(&[[100.0, 80.0, 60.0, 95.0], [200.0, 90.0, 120.0, 190.0]]);
     let trials = &result.variants[0].trials;
     assert!(drops(trials).here.contains("its peak takes 40.0 ± 0.0 %"), "{}", drops(trials).here);
-    let said = recovers(trials).here;
-    assert!(said.starts_with("afterwards 95.0 ± 0.0 % of the rate before, 35.0 ± 0.0 points"), "{said}");
+    let here = recovers(trials).here;
+    assert!(here.starts_with("afterwards 95.0 ± 0.0 % of the rate before, 35.0 ± 0.0 points"), "{here}");
     let row = by_trial(&result).rows[1].cells.iter().flatten().map(|c| c.value).collect::<Vec<_>>();
     assert_eq!(row[..5], [200.0, 90.0, 120.0, 190.0, 40.0]);
 }

@@ -1,6 +1,6 @@
 //! Each claim with figures that say yes, that say no, and that say nothing.
 
-use super::super::fixture::{Told, result};
+use super::super::fixture::{CellTimes, result};
 use super::super::ours::sockets;
 use super::*;
 
@@ -18,7 +18,7 @@ fn made(test: MessageTest, times: Times, noise: f64, cpu: fn(&str) -> f64) -> Ve
         // What is noise of its own is no noise of the round.
         let own = if name == "zccl" { [1.0, 1.0 + noise, 1.0 / (1.0 + noise)] } else { [1.0; 3] };
         let us: Vec<f64> = ROUNDS.iter().zip(own).map(|(r, n)| r * n * times(&name, cell.bytes)).collect();
-        Some(Told::each(&us, cpu(&name)))
+        Some(CellTimes::each(&us, cpu(&name)))
     });
     all(test, Some(&Ours { name: "it", result: &made }))
 }
@@ -36,7 +36,7 @@ fn quiet(test: MessageTest, times: Times) -> Vec<Claim> {
 
 const YES: [Holds; 2] = [Holds::Yes; 2];
 const NO: [Holds; 2] = [Holds::No; 2];
-const NOBODY_KNOWS: [Holds; 2] = [Holds::CannotTell; 2];
+const UNDECIDED: [Holds; 2] = [Holds::CannotTell; 2];
 
 /// As the paper has it: the thread adds so much, whatever the size, to what grows with the size.
 fn as_there(layer: &str, bytes: u64) -> f64 {
@@ -72,7 +72,7 @@ fn one_way_comes_out_either_way() {
     assert_eq!(holds(&quiet(test, limited), fast), YES);
     assert_eq!(holds(&quiet(test, the_other_way), fast), NO);
     for says in [slow, fast] {
-        assert_eq!(holds(&made(test, as_there, 20.0, |_| 1.0), says), NOBODY_KNOWS, "{says}");
+        assert_eq!(holds(&made(test, as_there, 20.0, |_| 1.0), says), UNDECIDED, "{says}");
     }
 }
 
@@ -86,11 +86,11 @@ fn round_trips_come_out_either_way() {
     let claims = quiet(test, the_other_way);
     assert_eq!([holds(&claims, constant), holds(&claims, falls)], [NO, NO]);
     let claims = quiet(test, faster);
-    assert_eq!(holds(&claims, constant), NOBODY_KNOWS, "there is nothing that could be constant");
+    assert_eq!(holds(&claims, constant), UNDECIDED, "there is nothing that could be constant");
     assert!(claims[1].here.contains("so there is no such cost"), "{}", claims[1].here);
     assert_eq!(holds(&quiet(test, as_there), longer), YES);
     assert_eq!(holds(&quiet(test, faster), longer), NO);
-    assert_eq!(holds(&made(test, as_there, 20.0, |_| 1.0), longer), NOBODY_KNOWS);
+    assert_eq!(holds(&made(test, as_there, 20.0, |_| 1.0), longer), UNDECIDED);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn posts_come_out_either_way() {
     let claims = quiet(test, the_other_way);
     assert_eq!([holds(&claims, little), holds(&claims, less)], [NO, NO]);
     let claims = made(test, as_there, 20.0, |_| 1.0);
-    assert_eq!(holds(&claims, little), NOBODY_KNOWS);
+    assert_eq!(holds(&claims, little), UNDECIDED);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_cost_is_removed_or_left_or_not_there() {
     for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
         assert_eq!(holds(&quiet(test, as_there), removes), YES, "{test:?}");
         assert_eq!(holds(&quiet(test, the_other_way), removes), NO, "{test:?}");
-        assert_eq!(holds(&quiet(test, faster), removes), NOBODY_KNOWS, "{test:?}");
+        assert_eq!(holds(&quiet(test, faster), removes), UNDECIDED, "{test:?}");
     }
 }
 
@@ -121,7 +121,7 @@ fn processor_time_comes_out_either_way() {
     for (cpu, expected) in [
         ((|layer| if layer == "zccl" { 2.0 } else { 1.0 }) as fn(&str) -> f64, YES),
         (|layer| if layer == "zccl" { 0.5 } else { 1.0 }, NO),
-        (|_| 1.0, NOBODY_KNOWS),
+        (|_| 1.0, UNDECIDED),
     ] {
         assert_eq!(holds(&made(MessageTest::Oneway, as_there, 0.0, cpu), takes), expected);
         assert_eq!(holds(&made(MessageTest::Pingpong, as_there, 0.0, cpu), takes), expected);
@@ -132,7 +132,7 @@ fn processor_time_comes_out_either_way() {
 fn one_trial_and_none_decide_nothing() {
     for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
         for rounds in [&[5.0][..], &[]] {
-            let made = result(test, &[sockets(), zccl()], |_| Some(Told::each(rounds, 1.0)));
+            let made = result(test, &[sockets(), zccl()], |_| Some(CellTimes::each(rounds, 1.0)));
             let claims = all(test, Some(&Ours { name: "it", result: &made }));
             assert!(!claims.is_empty() && claims.iter().all(|c| c.holds == Holds::CannotTell), "{claims:#?}");
             assert!(claims.iter().all(|c| c.here.contains("unknown")), "{claims:#?}");

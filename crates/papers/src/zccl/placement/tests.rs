@@ -3,7 +3,7 @@
 use netfathom_model::plan::{MessagePlan, MessageTest, Place};
 use netfathom_model::record::{AbsentCell, Holds, MessageResult};
 
-use super::super::fixture::{Told, planned};
+use super::super::fixture::{CellTimes, planned};
 use super::*;
 
 /// µs a message of each placement; none where there is no such cell.
@@ -18,11 +18,11 @@ fn made(test: MessageTest, times: Times, noise: f64) -> MessageResult {
     };
     planned(plan, |cell| {
         if cell.layer == sendfile() {
-            return (cell.placement == Placement::UU).then(|| Told::each(&[1.0, 7.0, 1.0], 1.0));
+            return (cell.placement == Placement::UU).then(|| CellTimes::each(&[1.0, 7.0, 1.0], 1.0));
         }
         let us = times(cell.placement)?;
         let own = if cell.placement == Placement::UU { 1.0 } else { 1.0 + noise };
-        Some(Told::each(&[us, 7.0 * us * own, us / own], 4.0))
+        Some(CellTimes::each(&[us, 7.0 * us * own, us / own], 4.0))
     })
 }
 
@@ -62,7 +62,7 @@ fn placements_come_out_either_way() {
 }
 
 #[test]
-fn what_is_absent_is_said_with_what_is_nearest() {
+fn absent_cells_are_noted_with_the_nearest() {
     let without: Times = |p| as_there(p).filter(|_| !p.kernel_client());
     let mut made = made(MessageTest::Oneway, without, 0.0);
     for layer in [sockets(), zccl()] {
@@ -75,8 +75,8 @@ fn what_is_absent_is_said_with_what_is_nearest() {
     }
     let ours = ours(&made);
     let note = tables(&ours)[0].note.clone().unwrap();
-    let said = "Not there: KU by write+nodelay, KU by zccl, because nothing in the kernel sends (nearest: sendfile).";
-    assert!(note.ends_with(said), "{note}");
+    let expected = "Not there: KU by write+nodelay, KU by zccl, because nothing in the kernel sends (nearest: sendfile).";
+    assert!(note.ends_with(expected), "{note}");
     let client = &claims(&ours)[1];
     assert_eq!(client.holds, Holds::CannotTell);
     assert!(

@@ -54,7 +54,7 @@ fn what_is_too_long_says_so_and_only_that() {
 }
 
 #[test]
-fn nothing_there_is_said_and_nothing_old_is_shown() {
+fn an_empty_queue_is_an_error_and_clears_old_datagrams() {
     let (sender, reader) = pair("127.0.0.1:0").unwrap();
     let mut into = ReceiveBatch::new(4, 16);
     sender.send(&[1; 4]).unwrap();
