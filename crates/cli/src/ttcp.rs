@@ -79,7 +79,7 @@ fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
         ));
     }
     let plan = args.plan().validated()?;
-    if args.json && plan.role == Role::Receive && !plan.made_up {
+    if args.json && plan.role == Role::Receive && !plan.generated {
         return Err(anyhow!(
             "--json: standard output is where the data goes: add -s to throw it away, or keep the record with --out DIR"
         ));
@@ -131,7 +131,7 @@ fn failure(record: &Record) -> Option<String> {
         TransferEnd::Broken { why } => Some(format!("{went}: {why}")),
         // Its figures and the reason stand above.
         TransferEnd::CutOff { .. } => Some(went),
-        TransferEnd::Idle if !result.plan.made_up => Some(format!(
+        TransferEnd::Idle if !result.plan.generated => Some(format!(
             "received {} bytes, but no mark of the end: it was lost, or the sender was ended; what is there may not be \
              the whole",
             result.bytes()

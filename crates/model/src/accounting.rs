@@ -20,7 +20,8 @@ pub enum Fate {
     /// The kernel dropped it for another reason, which it names.
     KernelDrop(String),
     /// Whether it arrived is unknown: the receiving end does not report it.
-    Untold,
+    #[serde(rename = "untold")]
+    Unknown,
     /// No hook or counter shows where it ended: a gap in the accounting.
     Unexplained,
 }
@@ -35,7 +36,7 @@ impl Fate {
             Self::DeviceDrop => "device drop".into(),
             Self::OnTheWay => "lost on the way".into(),
             Self::KernelDrop(reason) => format!("kernel drop: {reason}"),
-            Self::Untold => "unknown".into(),
+            Self::Unknown => "unknown".into(),
             Self::Unexplained => "unexplained".into(),
         }
     }

@@ -44,8 +44,8 @@ pub use message::{
 };
 pub use precision::{Ended, Precision, Value, Width};
 pub use reproduce::{
-    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
-    ReproduceResult, ReproducedRun, Whose,
+    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Origin,
+    ReproduceResult, ReproducedRun,
 };
 pub use reverse::{
     Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, StageChange, StageMean,

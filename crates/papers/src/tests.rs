@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::record::{Holds, Measurement, Whose};
+use netfathom_model::record::{Holds, Measurement, Origin};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::{alone, privileged};
 
@@ -124,7 +124,7 @@ fn the_book_on_ttcp_can_be_made() {
     let printed: Vec<&str> =
         made.result.tables[0].rows.iter().filter(|row| !row.here).map(|row| row.who.as_str()).collect();
     assert_eq!(printed, ["-tsv", "-tsvb 1448", "-tsvDb 1448"].map(|o| format!("Snader, ttcp {o} bsd")));
-    let of_the_source = made.result.claims.iter().filter(|claim| claim.whose == Whose::Source).count();
+    let of_the_source = made.result.claims.iter().filter(|claim| claim.origin == Origin::Source).count();
     assert_eq!(
         (of_the_source, made.result.claims.len()),
         (5, 10),

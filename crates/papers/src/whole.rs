@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn figures_that_are_not_to_be_used_decide_nothing() {
         let mut claim = Claim {
-            whose: netfathom_model::record::Whose::Source,
+            origin: netfathom_model::record::Origin::Source,
             says: "it falls".into(),
             there: "a table".into(),
             here: "2 below 3".into(),

@@ -193,7 +193,7 @@ impl TtcpArgs {
             buffer_named: self.buffer_size.is_some(),
             buffers: self.count,
             time_ns: self.time,
-            made_up: self.source_sink,
+            generated: self.source_sink,
             align: self.align,
             offset: self.offset,
             socket_buffer_bytes: Some(self.socket_buffer).filter(|&bytes| bytes > 0),

@@ -21,7 +21,7 @@ fn sent(sequence: u64) -> u64 {
     5_000_000_000_000 + 10_000 * sequence
 }
 
-/// A capture on the receiving host, and a log of that host, whose CLOCK_MONOTONIC is `apart`
+/// A capture on the receiving host, and a log of that host with a CLOCK_MONOTONIC that is `apart`
 /// ahead of the sender's; the log's times of sending are there if `columns` says so.
 fn files(columns: Columns, apart: i64) -> TempDir {
     let dir = out();

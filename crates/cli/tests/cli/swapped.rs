@@ -55,7 +55,7 @@ fn a_run_goes_on_in_its_own_directory() {
         if args.contains("--tcpdump")
             && std::process::Command::new("tcpdump").arg("--version").output().is_err()
         {
-            netfathom_testkit::skipped("a run whose directory is replaced", "tcpdump is not installed");
+            netfathom_testkit::skipped("a run in a directory that is replaced", "tcpdump is not installed");
             continue;
         }
         let ground = out();

@@ -76,7 +76,7 @@ fn needs(text: &str) -> Option<&str> {
     versions.map(|since| since.trim_end_matches('.')).max_by_key(|since| version(since))
 }
 
-/// Messages sent less those whose end is known, of each accounting in a record.
+/// Messages sent less those with a known end, of each accounting in a record.
 fn accountings(value: &Value) -> Vec<i64> {
     match value {
         Value::Array(values) => values.iter().flat_map(accountings).collect(),
@@ -149,7 +149,7 @@ fn contention(seen: &Seen) -> Vec<String> {
     let followed: Vec<_> = threads.iter().map(|thread| thread["thread"].as_str().unwrap_or("?")).collect();
     let can = seen.version() >= (5, 17);
     if followed != if can { &["sender", "reader"][..] } else { &[] } {
-        return vec![format!("stack-both: threads whose waits are known: {followed:?}")];
+        return vec![format!("stack-both: threads with known waits: {followed:?}")];
     }
     Vec::new()
 }

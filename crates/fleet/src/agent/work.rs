@@ -205,7 +205,7 @@ fn transferred(
     stop: &AtomicBool,
     tell: &(dyn Fn(TransferEvent) + Sync),
 ) -> Result<TransferResult, String> {
-    let mut plan = TransferPlan { made_up: true, buffer_bytes: BUFFER_BYTES, buffer_named: true, ..plan };
+    let mut plan = TransferPlan { generated: true, buffer_bytes: BUFFER_BYTES, buffer_named: true, ..plan };
     plan.align = 4096;
     let null =
         File::options().read(true).write(true).open("/dev/null").map_err(|e| format!("/dev/null: {e}"))?;
@@ -229,7 +229,7 @@ fn moved(result: &TransferResult, started_utc_ns: u64) -> Outcome {
         duration_ns: result.duration_ns(),
         retransmits: tcp().map(|tcp| tcp.retransmits).reduce(|a, b| a + b),
         rtt_us: tcp().map(|tcp| tcp.rtt_us).max(),
-        cause: result.explanation.as_ref().map(|e| (e.cause, plain(&e.said))),
+        cause: result.explanation.as_ref().map(|e| (e.cause, plain(&e.text))),
         broken,
     })
 }

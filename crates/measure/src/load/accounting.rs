@@ -103,7 +103,7 @@ impl Evidence<'_> {
             }
         }
         if self.read.unreported {
-            return [(Fate::Untold, self.sent)].into_iter().filter(|f| f.1 > 0).collect();
+            return [(Fate::Unknown, self.sent)].into_iter().filter(|f| f.1 > 0).collect();
         }
         let known: u64 = self.read.delivered + losses.values().sum::<u64>();
         let mut missing = self.sent.saturating_sub(known);

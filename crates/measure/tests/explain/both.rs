@@ -85,7 +85,7 @@ impl Situation {
         let mut sends = TransferPlan::classic(Role::Transmit);
         let mut receives = TransferPlan::classic(Role::Receive);
         for plan in [&mut sends, &mut receives] {
-            (plan.made_up, plan.explain) = (true, true);
+            (plan.generated, plan.explain) = (true, true);
         }
         sends.time_ns = Some(1_000_000_000);
         // 0, which no user may ask for, takes a free port.

@@ -16,7 +16,7 @@ use crate::both::{Between, Situation};
 fn a_program_that_takes_its_time_to_read() {
     needs_root!();
     let slow = Situation::after(2).with(|s| {
-        s.receives.made_up = false;
+        s.receives.generated = false;
         s.sends.time_ns = Some(500_000_000);
         s.programs = || {
             let takes = |mut from: std::io::PipeReader| {
@@ -35,7 +35,7 @@ fn a_program_that_takes_its_time_to_read() {
 fn a_program_that_takes_its_time_to_write() {
     needs_root!();
     let slow = Situation::after(2).with(|s| {
-        (s.sends.made_up, s.sends.time_ns) = (false, None);
+        (s.sends.generated, s.sends.time_ns) = (false, None);
         s.programs = || {
             let feeds = |mut into: std::io::PipeWriter| {
                 for _ in 0..400 {

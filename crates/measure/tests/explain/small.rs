@@ -93,7 +93,7 @@ fn converse() -> TwoPrograms {
 fn small_pieces_that_wait_for_each_other() {
     needs_root!();
     let small = Situation::after(20).with(|s| {
-        (s.sends.made_up, s.sends.time_ns, s.receives.made_up) = (false, None, false);
+        (s.sends.generated, s.sends.time_ns, s.receives.generated) = (false, None, false);
         s.programs = converse;
     });
     let Some(outcome) = small.shows(Nagle, Elsewhere) else { return };

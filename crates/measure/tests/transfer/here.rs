@@ -30,13 +30,13 @@ pub struct Here {
 pub fn receiver(protocol: Protocol) -> TransferPlan {
     let mut plan = TransferPlan::classic(Role::Receive);
     // 0, which no user may ask for, takes a free port.
-    (plan.protocol, plan.host, plan.port, plan.made_up) = (protocol, Some("127.0.0.1".into()), 0, true);
+    (plan.protocol, plan.host, plan.port, plan.generated) = (protocol, Some("127.0.0.1".into()), 0, true);
     plan
 }
 
 pub fn sender(protocol: Protocol, to: SocketAddr) -> TransferPlan {
     let mut plan = TransferPlan::classic(Role::Transmit);
-    (plan.protocol, plan.host, plan.port, plan.made_up) =
+    (plan.protocol, plan.host, plan.port, plan.generated) =
         (protocol, Some(to.ip().to_string()), to.port(), true);
     plan
 }

@@ -36,10 +36,10 @@ fn transferred(
     checksum: [bool; 2],
 ) -> (Vec<u8>, [TransferResult; 2]) {
     let mut plan = receiver(Tcp);
-    (plan.made_up, plan.full_blocks, plan.checksum) = (false, full_blocks, checksum[1]);
+    (plan.generated, plan.full_blocks, plan.checksum) = (false, full_blocks, checksum[1]);
     let mut to = Here::start(plan);
     let mut plan = sender(Tcp, to.address());
-    (plan.made_up, plan.buffer_bytes, plan.buffer_named) = (false, 4000, buffer_named);
+    (plan.generated, plan.buffer_bytes, plan.buffer_named) = (false, 4000, buffer_named);
     plan.checksum = checksum[0];
     let mut from = Here::start(plan);
     let mut input = from.input.take().unwrap();
@@ -76,7 +76,7 @@ fn every_byte_arrives_of_any_length_spliced_and_copied() {
 fn both_ends_report_a_closed_output() {
     for full_blocks in [false, true] {
         let mut plan = receiver(Tcp);
-        (plan.made_up, plan.full_blocks) = (false, full_blocks);
+        (plan.generated, plan.full_blocks) = (false, full_blocks);
         let mut to = Here::start(plan);
         let mut plan = sender(Tcp, to.address());
         plan.buffers = 100_000;
@@ -94,7 +94,7 @@ fn both_ends_report_a_closed_output() {
 fn the_output_can_be_read_while_nothing_comes_and_left_before_the_end() {
     for full_blocks in [false, true] {
         let mut plan = receiver(Tcp);
-        (plan.made_up, plan.full_blocks, plan.buffer_bytes) = (false, full_blocks, 5);
+        (plan.generated, plan.full_blocks, plan.buffer_bytes) = (false, full_blocks, 5);
         let mut to = Here::start(plan);
         let mut peer = TcpStream::connect(to.address()).unwrap();
         peer.write_all(b"first").unwrap();

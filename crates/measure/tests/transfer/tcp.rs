@@ -183,7 +183,7 @@ fn a_transfer_of_a_given_time_is_cut_off_where_its_buffer_does_not_drain() {
 fn a_receiver_that_ended_its_own_half_first_confirms_nothing() {
     let listener = listener();
     let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    plan.made_up = false;
+    plan.generated = false;
     let mut here = Here::start(plan);
     let mut from = listener.accept().unwrap().0;
     from.shutdown(Shutdown::Write).unwrap();

@@ -156,10 +156,10 @@ fn what_is_longer_than_the_buffer_is_counted() {
 fn short_data_from_standard_input_is_no_mark() {
     use std::io::{Read, Write};
     let mut plan = receiver(Udp);
-    plan.made_up = false;
+    plan.generated = false;
     let mut to_here = Here::start(plan);
     let mut plan = sender(Udp, to_here.address());
-    plan.made_up = false;
+    plan.generated = false;
     let mut from_here = Here::start(plan);
     let mut input = from_here.input.take().unwrap();
     input.write_all(b"end").unwrap();

@@ -107,7 +107,7 @@ fn a_wait_for_the_kernel_can_be_stopped_and_a_cut_is_reported() {
 #[test]
 fn a_pipe_is_spliced_and_counted_by_the_device() {
     let listener = listener();
-    let mut here = Here::start(TransferPlan { made_up: false, ..to(&listener) });
+    let mut here = Here::start(TransferPlan { generated: false, ..to(&listener) });
     let mut into = here.input.take().unwrap();
     let writes = thread::spawn(move || into.write_all(&[7; 300_000]).unwrap());
     let mut bytes = Vec::new();
@@ -121,12 +121,12 @@ fn a_pipe_is_spliced_and_counted_by_the_device() {
 #[test]
 fn a_receiver_says_what_it_knows() {
     let none = ZeroCopied::default();
-    for (made_up, discard, expected) in [
+    for (generated, discard, expected) in [
         (true, true, ZeroCopied { uncopied_bytes: 5000, ..none }),
         (true, false, ZeroCopied { copied_bytes: 5000, ..none }),
         (false, false, ZeroCopied { unknown_bytes: 5000, ..none }),
     ] {
-        let here = Here::start(TransferPlan { made_up, discard, zero_copy: true, ..receiver(Tcp) });
+        let here = Here::start(TransferPlan { generated, discard, zero_copy: true, ..receiver(Tcp) });
         let mut to = std::net::TcpStream::connect(here.address()).unwrap();
         to.write_all(&[1; 5000]).unwrap();
         drop(to);

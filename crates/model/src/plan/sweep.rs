@@ -105,7 +105,7 @@ impl SweepPlan {
     pub fn transfer(&self, c: Combination, host: &str, port: u16) -> TransferPlan {
         let mut plan = TransferPlan::classic(Role::Transmit);
         (plan.host, plan.port) = (Some(host.into()), port);
-        (plan.made_up, plan.explain, plan.time_ns) = (true, true, Some(self.time_ns));
+        (plan.generated, plan.explain, plan.time_ns) = (true, true, Some(self.time_ns));
         (plan.buffer_bytes, plan.buffer_named) = (c.write_bytes, true);
         (plan.socket_buffer_bytes, plan.no_delay) = (c.socket_buffer_bytes, c.no_delay);
         // A rate is that of all that arrived, and a long buffer on a slow path takes its time.

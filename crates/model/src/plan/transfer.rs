@@ -62,7 +62,8 @@ pub struct TransferPlan {
     /// How long it sends, instead of a number of buffers.
     pub time_ns: Option<u64>,
     /// Whether the data is generated and discarded, instead of standard input and output.
-    pub made_up: bool,
+    #[serde(rename = "made_up")]
+    pub generated: bool,
     /// The buffer begins at a multiple of this, a power of two; 0 leaves it where it is.
     pub align: u64,
     /// Bytes added to that address.
@@ -129,7 +130,7 @@ impl TransferPlan {
             buffer_named: false,
             buffers: DEFAULT_BUFFERS,
             time_ns: None,
-            made_up: false,
+            generated: false,
             align: DEFAULT_ALIGN,
             offset: 0,
             socket_buffer_bytes: None,
@@ -154,7 +155,7 @@ impl TransferPlan {
 
     /// Bytes that a transmitter sends which makes its data itself, over all its streams.
     pub fn planned_bytes(&self) -> Option<u64> {
-        let known = self.role == Role::Transmit && self.made_up && self.time_ns.is_none();
+        let known = self.role == Role::Transmit && self.generated && self.time_ns.is_none();
         known.then(|| self.buffer_bytes.saturating_mul(self.buffers).saturating_mul(self.streams.into()))
     }
 }

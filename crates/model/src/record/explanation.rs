@@ -110,7 +110,8 @@ pub struct Explanation {
     /// The share of the time that it took, 0 to 1.
     pub share: f64,
     /// In a sentence.
-    pub said: String,
+    #[serde(rename = "said")]
+    pub text: String,
     /// What was seen.
     pub evidence: Vec<String>,
     /// What to do.

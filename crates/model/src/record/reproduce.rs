@@ -129,7 +129,8 @@ pub struct FigurePoint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     /// Who makes it.
-    pub whose: Whose,
+    #[serde(rename = "whose")]
+    pub origin: Origin,
     /// What it says.
     pub says: String,
     /// On what it rests there.
@@ -143,7 +144,8 @@ pub struct Claim {
 /// Who makes a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+#[schemars(rename = "Whose")]
+pub enum Origin {
     /// The source makes it.
     Source,
     /// This project asks it, for the source leaves it open.

@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print::Scale;
-use netfathom_model::record::{Claim, StackResult, Whose};
+use netfathom_model::record::{Claim, Origin, StackResult};
 use netfathom_stats::{Estimate, between_trials, paired_ratio};
 
 use super::ours::{self, Slope};
@@ -25,13 +25,13 @@ pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
     let less = less(&pairs);
     // Only the outgoing paper has a row at peak.
     let (source, there) = match direction {
-        Direction::Tx => (Whose::Source, OUTGOING_FALLS.into()),
+        Direction::Tx => (Origin::Source, OUTGOING_FALLS.into()),
         Direction::Rx => {
-            (Whose::Ours, format!("{INCOMING_FALLS}; the outgoing paper's form, {OUTGOING_FALLS}"))
+            (Origin::Ours, format!("{INCOMING_FALLS}; the outgoing paper's form, {OUTGOING_FALLS}"))
         }
     };
     Claim {
-        whose: source,
+        origin: source,
         says: format!(
             "{} messages take less time at the peak of the load than over all of it",
             capital(direction)
@@ -54,7 +54,7 @@ pub fn less_at_high_rates(direction: Direction, ours: &StackResult, slope: Optio
     let less = less(&pairs);
     let (low, high) = ours::thirds_per_s(&ours.plan.profile);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: match slope {
             None | Some(Slope::Rising) => {
                 format!("The mean time of {} messages falls as the rate rises", way(direction))
@@ -86,7 +86,7 @@ pub fn symmetric(direction: Direction, ours: &StackResult) -> Claim {
     let times = ours::falling_over_rising(ours, direction);
     let quotient = paired_ratio(&times.iter().map(|&times| (times, 1.0)).collect::<Vec<_>>());
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "The curve of the mean time is symmetric about the peak of the rate".into(),
         there: "incoming paper, the text below graphs 4 to 6".into(),
         here: format!(
@@ -106,7 +106,7 @@ pub fn incoming_costs_more(ours: &StackResult) -> Claim {
     let pairs = ours::pairs_us(ours);
     let growth = between_trials(&growths);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "An incoming message takes the operating system more time than an outgoing one".into(),
         there: "incoming paper, conclusion: 166, 406 and 16 % more on the three platforms; table 1 of each paper: 24.13 \
                 and 9.05 µs, 52.43 and 10.35 µs, 69.96 and 60.23 µs"

@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReproducePlan, Transport};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{Claim, Measured, ReproducedRun, StackResult, Whose};
+use netfathom_model::record::{Claim, Measured, Origin, ReproducedRun, StackResult};
 use netfathom_stats::ratio;
 
 use super::ours;
@@ -60,7 +60,7 @@ fn claim(runs: &[ReproducedRun]) -> Option<Claim> {
     let capability = ratio(&udp, &tcp);
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     Some(Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "Transport protocols that need more resources lower the load capability".into(),
         there: "outgoing paper, conclusion; it measures UDP alone, and prints no number".into(),
         here: format!(

@@ -2,8 +2,8 @@
 
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
-    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measured, Phase,
-    ReproducedRun, ReverseResult, ReverseTrial, VariantResult, Whose,
+    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measured, Origin, Phase,
+    ReproducedRun, ReverseResult, ReverseTrial, VariantResult,
 };
 use netfathom_stats::{Estimate, between_trials};
 
@@ -186,7 +186,7 @@ fn percent(e: Option<Estimate>) -> String {
 fn drops(trials: &[ReverseTrial]) -> Claim {
     let drop = between(trials, |trial| Some(1.0 - of_before(trial, Phase::Peak)?));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "Incoming messages lower the rate of the outgoing ones".into(),
         there: THERE.into(),
         here: format!(
@@ -205,7 +205,7 @@ fn recovers(trials: &[ReverseTrial]) -> Claim {
     let regained =
         between(trials, |trial| Some(of_before(trial, Phase::After)? - of_before(trial, Phase::Peak)?));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "The outgoing rate recovers when the incoming messages end".into(),
         there: THERE.into(),
         here: format!(

@@ -1,6 +1,6 @@
 //! Whether the measurement is right.
 
-use netfathom_model::record::{Claim, Estimate, Holds, Outcome, ReproducedRun, Whose};
+use netfathom_model::record::{Claim, Estimate, Holds, Origin, Outcome, ReproducedRun};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats as stats;
 
@@ -59,7 +59,7 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
         _ => Holds::Yes,
     };
     Claim {
-        whose: Whose::Ours,
+        origin: Origin::Ours,
         says: format!("of a program that does nothing, nothing is found: in at least 19 of {NOTHINGS} runs"),
         there: "a program that sleeps".into(),
         here: format!(
@@ -79,7 +79,7 @@ fn points_of(estimate: Estimate) -> String {
 fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
     let recovered = named(runs, burner.name()).first().and_then(|result| Recovered::of(result));
     Claim {
-        whose: Whose::Ours,
+        origin: Origin::Ours,
         says: format!(
             "{}: what it takes is found, with up to {:.0} points more that no process was charged with",
             burner.name(),
@@ -100,7 +100,7 @@ fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
     let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
     let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
     Claim {
-        whose: Whose::Ours,
+        origin: Origin::Ours,
         says: format!(
             "the observation points of a tar with gzip take less than {:.1} %",
             100.0 * NEXT_TO_NOTHING
@@ -117,7 +117,7 @@ mod tests {
 
     fn claim(holds: Holds) -> Claim {
         Claim {
-            whose: Whose::Ours,
+            origin: Origin::Ours,
             says: "it finds nothing".into(),
             there: "nothing".into(),
             here: "7 alarms".into(),

@@ -1,6 +1,6 @@
 //! What the paper says, and whether it holds here.
 
-use netfathom_model::record::{Claim, Comparison, Holds, Whose};
+use netfathom_model::record::{Claim, Comparison, Holds, Origin};
 use netfathom_stats::Estimate;
 
 use super::originals::{Level, Original};
@@ -67,7 +67,7 @@ fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&
     let [light, heavy] = [lightest, heaviest].map(|level| estimate(ours.and_then(|o| o.beside(level.ours))));
     let quotient = light.zip(heavy).map(|(light, heavy)| heavy.over(light));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("{} takes more the more it has to do", original.who),
         there: format!("{}; {}", printed(original, lightest), printed(original, heaviest)),
         here: format!("{}: {}; {}: {}", lightest.ours, slowdown(light), heaviest.ours, slowdown(heavy)),
@@ -78,7 +78,7 @@ fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&
 fn light(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
     let found = estimate(ours.and_then(|o| o.beside(level.ours)));
     Claim {
-        whose: Whose::Ours,
+        origin: Origin::Ours,
         says: format!("with little to do it takes nearly nothing (below {:.0} %)", 100.0 * NEARLY_NOTHING),
         there: printed(original, level),
         here: format!("{}: {}", level.ours, slowdown(found)),
@@ -90,7 +90,7 @@ fn heavy(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
     let pcost = ours.and_then(|o| o.pcost(o.beside(level.ours)?));
     let percent = pcost.map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width });
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!(
             "with much to do its PCost is above {:.0} %, where a system answers clearly slower",
             100.0 * NOTICED_PCOST

@@ -3,7 +3,7 @@
 use netfathom_model::plan::{Interception, ReproducePlan};
 use netfathom_model::record::{
     BesideRow, BesideTable, Cell, Claim, Comparison, Effect, Figure, FigureKind, FigurePoint, FigureSeries,
-    ReproducedRun, Whose,
+    Origin, ReproducedRun,
 };
 use netfathom_stats::Estimate;
 
@@ -141,7 +141,7 @@ fn claims(rows: &[Row<'_>]) -> Vec<Claim> {
     };
     let tracepoints = of(Interception::Tracepoints);
     let mut claims = vec![Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("interception takes next to nothing (below {:.1} %)", 100.0 * NEXT_TO_NOTHING),
         there: "table 1: 154.219 s without, 154.458 s with it: 0.15 %, which can be neglected".into(),
         here: format!("tracepoints: {}", percent(tracepoints)),
@@ -153,7 +153,7 @@ fn claims(rows: &[Row<'_>]) -> Vec<Claim> {
             continue;
         }
         claims.push(Claim {
-            whose: Whose::Ours,
+            origin: Origin::Ours,
             says: format!("it takes less than {}", other.name()),
             there: "not in the paper".into(),
             here: format!("tracepoints: {}; {}: {}", percent(tracepoints), other.name(), percent(theirs)),

@@ -1,7 +1,7 @@
 //! What the paper reads off its figure 1: PCost rises steeply up to 8 Mbit/s, slowly up to 24, and steeply beyond,
 //! where tcpdump loses packets (2.3).
 
-use netfathom_model::record::{Claim, Holds, Whose};
+use netfathom_model::record::{Claim, Holds, Origin};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::claims::in_a_short_tar;
@@ -38,7 +38,7 @@ fn steps(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
     let [a, b, c] = levels.map(|level| level.ours);
     let [there_a, there_b, there_c] = theirs(levels);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("PCost rises steeply up to {a}, slowly up to {b}, and steeply again beyond"),
         there: format!(
             "2.3 and figure 1; by table 2 {there_a:.1} points a Mbit/s up to {a}, {there_b:.1} up to {b}, {there_c:.1} up to {c}"
@@ -74,7 +74,7 @@ fn loses(heaviest: &Level, ours: Option<&Ours<'_>>) -> Claim {
     let lost = |level: &Level| ours.and_then(|o| o.lost(o.beside(level.ours)?.condition));
     let each = TCPDUMP.levels.iter().map(|level| format!("{}: {}", level.ours, percent(lost(level))));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("Under the heaviest load tcpdump loses packets (more than {:.1} %)", 100.0 * LOST),
         there: "2.3: from some 20 Mbit/s on its loss rises; the paper prints no number of it".into(),
         here: format!(

@@ -1,6 +1,6 @@
 //! Table 3: total, user and system time of the tar under tcpdump.
 
-use netfathom_model::record::{BesideRow, BesideTable, Claim, Comparison, Resource, Whose};
+use netfathom_model::record::{BesideRow, BesideTable, Claim, Comparison, Origin, Resource};
 use netfathom_stats::Estimate;
 
 use super::originals::{TCPDUMP, tar_times};
@@ -49,7 +49,7 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let total = found.map(|c| Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
     let (user, system) = (times(Resource::UserCpu), times(Resource::SystemCpu));
     let claim = |says: &str, there: &str, times, holds| Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: says.into(),
         there: format!("{there} ({THERE})"),
         here: format!("{}: {} times as much", heaviest.ours, written(times, 3)),

@@ -1,6 +1,6 @@
 //! What the book says, and whether it holds here.
 
-use netfathom_model::record::{CallTimes, Claim, Holds, SweepTrial, Whose};
+use netfathom_model::record::{CallTimes, Claim, Holds, Origin, SweepTrial};
 use netfathom_stats::{Estimate, ratio};
 
 use super::originals::SEGMENT_BYTES;
@@ -52,7 +52,7 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
 
 /// The book's claim, asked where the book did not: that is ours.
 fn elsewhere(claim: Claim) -> Claim {
-    Claim { whose: Whose::Ours, there: format!("not in the book, which has: {}", claim.there), ..claim }
+    Claim { origin: Origin::Ours, there: format!("not in the book, which has: {}", claim.there), ..claim }
 }
 
 /// How many times as fast the system's buffer is as that of one segment.
@@ -64,7 +64,7 @@ pub fn times_as_slow(ours: &Ours<'_>, no_delay: bool) -> Option<Estimate> {
 fn slower(ours: &Ours<'_>, which: &str) -> Claim {
     let times = times_as_slow(ours, false);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("A send buffer of one segment makes a transfer slower, {which}"),
         there: SLOWER_THERE.into(),
         here: format!(
@@ -81,7 +81,7 @@ fn no_delay_changes_nothing(ours: &Ours<'_>) -> Claim {
     let of = |no_delay| rates(ours.point(Some(SEGMENT_BYTES), no_delay));
     let times = ratio(&of(true), &of(false));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("With a send buffer of one segment -D changes nothing ({})", ours.name),
         there: NO_DELAY_THERE.into(),
         here: format!(
@@ -110,7 +110,7 @@ fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
     };
     let holds = above(share, STALLS);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("Writes wait for delayed ACKs where the buffer is small ({}, -b {buffer})", ours.name),
         there: STALLS_THERE.into(),
         here: format!(
@@ -153,7 +153,7 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
     let words = cause.map_or("n/a".into(), |(c, share)| format!("{} ({:.0} %)", c.name(), 100.0 * share));
     let times = ratio(&rates(path.point(None, false)), &rates(point));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "A write waits because the send buffer is full of what is not acknowledged".into(),
         there: "its explanation of the run with -b 1448 (figure 4.12); here over a path with a delay, with 16 KiB".into(),
         here: format!(
@@ -172,7 +172,7 @@ fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
     let [small, like, large] = BESIDE_IT.map(|buffer| rates(ours.point(Some(buffer), false)));
     let (up_to_it, beyond) = (ratio(&like, &small), ratio(&large, &like));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "A send buffer has to be at least the receiver's receive buffer".into(),
         there: "its conclusion from figure 4.12".into(),
         here: format!(
@@ -196,7 +196,7 @@ fn grows(path: &Ours<'_>) -> Claim {
     let of = |buffer| rates(path.point(Some(buffer), false));
     let times = ratio(&of(LARGE), &of(SMALL));
     Claim {
-        whose: Whose::Ours,
+        origin: Origin::Ours,
         says: "The rate is that of a buffer a round trip: a larger buffer is as much faster".into(),
         there: "follows from its explanation; the book has no such run".into(),
         here: format!(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
     BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, MessageTrial,
-    Whose,
+    Origin,
 };
 
 use super::originals::source;
@@ -126,13 +126,13 @@ fn stalls(ours: &Ours<'_>, way: &WriteStyle) -> Holds {
 fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
     let (source, says, there, band) = match way.expected {
         Expected::Stalled => (
-            Whose::Source,
+            Origin::Source,
             "Header and body in two writes: round trips of about 80 ms".into(),
             "7.7.5: 100 messages in about 7.95 s, 79,500 µs each; almost 0.04 s in each of two system calls",
             TWO_MS,
         ),
         _ => (
-            Whose::Ours,
+            Origin::Ours,
             format!("With {} only, round trips of about 40 ms", way.words),
             "not in the paper: one of two delayed ACKs is left",
             ONE_MS,
@@ -140,7 +140,7 @@ fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
     };
     let median = way.median_ms(ours).estimate();
     Claim {
-        whose: source,
+        origin: source,
         says,
         there: there.into(),
         here: format!(
@@ -158,7 +158,7 @@ fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
 fn same(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> Claim {
     let times = way.mean_ms(ours).over(&two.mean_ms(ours)).estimate();
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: format!("The stall is the same with {}", way.words),
         there: "7.7.5: other calls, such as sendmsg() for send(), change nothing".into(),
         here: format!(
@@ -176,7 +176,7 @@ fn same(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> 
 fn hundred(ours: &Ours<'_>, two: &WriteStyle, way: &WriteStyle) -> Claim {
     let times = two.mean_ms(ours).over(&way.mean_ms(ours)).ratio();
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "Header and body in two writes take a hundred times as long as the library, or longer".into(),
         there: "7.7.5: about a hundred times; by table 7.4 the library takes 966 µs at 64 B".into(),
         here: format!(
@@ -193,7 +193,7 @@ fn hundred(ours: &Ours<'_>, two: &WriteStyle, way: &WriteStyle) -> Claim {
 pub fn over_network(ours: &Ours<'_>) -> Claim {
     let median = ways()[0].median_ms(ours).estimate();
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "Two writes take about 80 ms over a network too".into(),
         there: "7.7.5: the same over the network and on one machine".into(),
         here: format!(
@@ -219,11 +219,11 @@ fn gone(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> 
     let times = of_two.over(&mean).ratio();
     let without = no_stall(stalled, "gone");
     let (source, there) = match way.expected {
-        Expected::Proposed => (Whose::Source, "7.7.5 proposes it, without a trial"),
-        _ => (Whose::Ours, "not in the paper"),
+        Expected::Proposed => (Origin::Source, "7.7.5 proposes it, without a trial"),
+        _ => (Origin::Ours, "not in the paper"),
     };
     Claim {
-        whose: source,
+        origin: source,
         says: format!("The stall is gone with {}", way.words),
         there: there.into(),
         here: format!(
@@ -299,7 +299,7 @@ mod tests {
     fn the_paper_claims_what_it_printed_and_proposed() {
         let made = made(|_| vec![86.0, 86.0]);
         let sources: Vec<bool> =
-            claims(Some(&of(&made))).iter().map(|claim| claim.whose == Whose::Source).collect();
+            claims(Some(&of(&made))).iter().map(|claim| claim.origin == Origin::Source).collect();
         assert_eq!(sources, [true, true, false, false, true, true, false, false, false, false, true]);
     }
 

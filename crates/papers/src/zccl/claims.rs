@@ -3,7 +3,7 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Claim, Holds, Whose};
+use netfathom_model::record::{Claim, Holds, Origin};
 use netfathom_stats::Estimate;
 
 use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, zccl};
@@ -98,9 +98,9 @@ impl On<'_> {
         Rounds::mean(&self.each(sizes, slowdown))
     }
 
-    fn claim(&self, source: Whose, says: &str, there: &str, here: String, holds: Holds) -> Claim {
+    fn claim(&self, source: Origin, says: &str, there: &str, here: String, holds: Holds) -> Claim {
         Claim {
-            whose: source,
+            origin: source,
             says: format!("{says} ({})", self.ours.where_on(self.pair)),
             there: there.into(),
             here: format!("{here} (95 % intervals between rounds of trials)"),
@@ -112,7 +112,7 @@ impl On<'_> {
         let sizes = small(self.test);
         let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "One way, the library is much slower than sockets with small messages",
             "25 to 28 % of the sockets' messages a second from 4 to 32 B, 48 % at 64 B (table 7.1)",
             format!(
@@ -129,7 +129,7 @@ impl On<'_> {
         let sizes = large(self.test);
         let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "One way, the library is as fast as sockets from 256 B on",
             "99.91 to 100 % (table 7.1); by its rates the network was the limit of both",
             format!(
@@ -150,7 +150,7 @@ impl On<'_> {
         let sizes = self.test.sizes_bytes();
         let more = self.more_us(&zccl(), &sizes).estimate();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "A round trip through the library takes longer",
             "329 to 355 µs more (table 7.4)",
             format!("{} µs more, the mean over {}", written(more, 2), span(&sizes)),
@@ -165,7 +165,7 @@ impl On<'_> {
         let change = last.less(&first).over(&mean).estimate();
         let there_is_one = above(mean.estimate(), 0.0);
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "What a round trip takes longer does not depend on the size: it is the hand-over to a thread",
             "335 µs at 4 B, 355 µs at 1024 B, about 340 µs (table 7.4 and 7.7.4)",
             format!(
@@ -186,7 +186,7 @@ impl On<'_> {
         let (first, last) = (self.slowdown(small(self.test)), self.slowdown(large(self.test)));
         let fall = first.less(&last).estimate();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "The slowdown of a round trip falls with the size",
             "65.95 % at 4 B, 13.84 % at 1024 B, where a round trip itself went from 508 to 2566 µs (table 7.4)",
             format!(
@@ -205,7 +205,7 @@ impl On<'_> {
         let sizes = large(self.test);
         let share = self.over_sockets(&zccl(), sizes, per_s).ratio();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "Posts cost little from 8 KiB on",
             "92.32 % of the sockets' rate at 8 KiB, 98.78 % at 64 KiB (table 7.5 and 7.9)",
             format!(
@@ -223,7 +223,7 @@ impl On<'_> {
         let (first, last) = (of(small(self.test)), of(large(self.test)));
         let growth = last.over(&first).ratio();
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "Posts cost the less the larger the reply is",
             "60.48 % of the sockets' rate at 1 KiB, 98.78 % at 64 KiB (table 7.5 and 7.8.4)",
             format!(
@@ -247,7 +247,7 @@ impl On<'_> {
         let removed = cost.times(LEFT).less(&left).estimate();
         let there_is_one = above(cost.estimate(), 0.0);
         self.claim(
-            Whose::Source,
+            Origin::Source,
             "Sending in the caller's context instead of through a thread removes the cost",
             "the advice of 7.9, which it did not try",
             format!(
@@ -270,7 +270,7 @@ impl On<'_> {
         let of = |layer: &Layer| self.over_sockets(layer, &sizes, cpu_us).ratio();
         let times = of(&zccl());
         self.claim(
-            Whose::Ours,
+            Origin::Ours,
             "The sender thread takes more CPU time",
             "not in the paper; it follows from its explanation (7.5.4)",
             format!(

@@ -4,7 +4,7 @@ use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
     AbsentCell, BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
-    MessageTrial, Whose,
+    MessageTrial, Origin,
 };
 
 use super::originals::{Placed, WHO, placed, source};
@@ -305,11 +305,11 @@ fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs
 fn claim(part: &Part<'_>, pair: usize, says: &str, there: &str, here: String, holds: Holds) -> Claim {
     // The paper's test 2 is one way.
     let (source, there) = match part.words == ONE_WAY {
-        true => (Whose::Source, format!("{there} (table 7.3 and 7.6.4)")),
-        false => (Whose::Ours, format!("not in the paper; one way {there} (table 7.3)")),
+        true => (Origin::Source, format!("{there} (table 7.3 and 7.6.4)")),
+        false => (Origin::Ours, format!("not in the paper; one way {there} (table 7.3)")),
     };
     Claim {
-        whose: source,
+        origin: source,
         says: format!("{says} ({})", part.words),
         there,
         here: format!("{here} ({}; 95 % intervals between rounds of trials)", part.on(pair)),

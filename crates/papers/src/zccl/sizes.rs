@@ -1,6 +1,6 @@
 //! Figure 7.4: two writes a message over sizes.
 
-use netfathom_model::record::{Claim, Figure, FigureKind, FigurePoint, FigureSeries, Whose};
+use netfathom_model::record::{Claim, Figure, FigureKind, FigurePoint, FigureSeries, Origin};
 
 use super::anomaly::THERE_US;
 use super::figures::AXIS;
@@ -24,7 +24,7 @@ pub fn constant(ours: &Ours<'_>) -> Claim {
     let quotient = last.over(&first).estimate();
     let named = |bytes: Option<&u64>| bytes.map_or_else(String::new, |&bytes| size(bytes));
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "A round trip of two writes takes as long whatever the message's size".into(),
         there: "7.7.5 and figure 7.4: about 7.95 s for 100 messages of any size".into(),
         here: format!(

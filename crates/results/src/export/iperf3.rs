@@ -81,7 +81,7 @@ fn start(record: &Record, result: &TransferResult) -> Value {
     if let Some(mss) = result.streams.iter().find_map(|stream| stream.tcp) {
         start["tcp_mss_default"] = mss.mss_bytes.into();
     }
-    // Whose output it is, its readers tell by these.
+    // Origin output it is, its readers tell by these.
     match (plan.role, &result.peer) {
         (Role::Transmit, _) => start["connecting_to"] = json!({ "host": plan.host, "port": plan.port }),
         (Role::Receive, Some(peer)) => {

@@ -89,7 +89,7 @@ fn echoes(prefix: &str, when: &str, trials: &[&LoadTrial]) -> Vec<Quantity> {
 
 /// `None` where the receiver did not report what arrived.
 fn lost(trial: &LoadTrial) -> Option<f64> {
-    let known = trial.accounting.sent > 0 && trial.accounting.count(&Fate::Untold) == 0;
+    let known = trial.accounting.sent > 0 && trial.accounting.count(&Fate::Unknown) == 0;
     let delivered = trial.accounting.count(&Fate::Delivered);
     known.then(|| 1.0 - delivered as f64 / trial.accounting.sent as f64)
 }

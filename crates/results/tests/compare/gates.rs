@@ -25,7 +25,7 @@ fn a_change_is_beyond_within_or_untold() {
     assert_eq!(passage(0.7, "tx.mean<-5%"), Passage::Beyond);
     assert_eq!(passage(1.0, "tx.mean>20%"), Passage::Within);
     assert_eq!(passage(1.0, "tx.mean>0.1%"), Passage::CannotTell);
-    // Told apart from none, but not beyond 30 %, nor surely within.
+    // Significant, but not beyond 30 %, nor surely within.
     assert_eq!(passage(1.29, "tx.mean>31%"), Passage::CannotTell);
     // Both directions: a rate that is the same in all trials.
     assert_eq!(passage(1.3, "rate<-3%"), Passage::Within);

@@ -9,7 +9,7 @@ fn row(name: &str, detail: &str, status: HostStatus) -> HostRow {
 
 fn report() -> HostReport {
     let limited = HostStatus::Limited {
-        reason: "a hypervisor shares the processors with others, whose work shows as outliers".into(),
+        reason: "a hypervisor shares the CPUs with others: their work shows as outliers".into(),
         remedy: "measure on bare metal, or on processors reserved for this machine".into(),
     };
     let missing = HostStatus::Missing {

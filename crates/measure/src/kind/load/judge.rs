@@ -22,7 +22,7 @@ impl Judged for LoadTrial {
     }
 
     fn arrivals_known(&self) -> bool {
-        self.accounting.count(&Fate::Untold) == 0
+        self.accounting.count(&Fate::Unknown) == 0
     }
 }
 

@@ -80,7 +80,7 @@ pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
     let total = |of: fn(&LoadTrial) -> u64| -> u64 { loaded.iter().map(|t| of(t)).sum() };
     let (planned, sent) = (total(|t| t.load.planned), total(|t| t.load.sent));
     let delivered = total(|t| t.accounting.count(&Fate::Delivered));
-    let unknown = total(|t| t.accounting.count(&Fate::Untold));
+    let unknown = total(|t| t.accounting.count(&Fate::Unknown));
     let mut lag = stats::Distribution::from(&loaded[0].load.lag);
     loaded[1..].iter().for_each(|t| lag.merge(&(&t.load.lag).into()));
     Some(LoadSummary {

@@ -141,7 +141,7 @@ fn receive(sweep: &SweepPlan, at: IpAddr, listening: Sender<SocketAddr>, stop: &
     let mut plan = TransferPlan::classic(Role::Receive);
     plan.socket_buffer_bytes = sweep.receive_buffer_bytes;
     // A free port: another sweep may run beside this one.
-    (plan.host, plan.port, plan.made_up) = (Some(at.to_string()), 0, true);
+    (plan.host, plan.port, plan.generated) = (Some(at.to_string()), 0, true);
     (plan.buffer_bytes, plan.buffer_named) = (READ_BYTES, true);
     make(&plan, stop, &move |event| {
         if let TransferEvent::Listening(at) = event {

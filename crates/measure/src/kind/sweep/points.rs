@@ -140,7 +140,7 @@ mod tests {
         let explanation = Explanation {
             cause,
             share,
-            said: String::new(),
+            text: String::new(),
             evidence: Vec::new(),
             remedy: String::new(),
             others: Vec::new(),

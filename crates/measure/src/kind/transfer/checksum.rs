@@ -51,7 +51,7 @@ pub(super) fn send(
 ) -> Result<Trailer, Broken> {
     let mut hash = Sha256::new();
     let mut input =
-        if plan.made_up { None } else { Some(file(around.standard.input).map_err(Broken::Input)?) };
+        if plan.generated { None } else { Some(file(around.standard.input).map_err(Broken::Input)?) };
     let mut buffers = plan.time_ns.map_or(plan.buffers, |_| u64::MAX);
     let mut pace = Pace::start(plan);
     loop {
@@ -165,7 +165,7 @@ struct Taken<'a> {
 impl<'a> Taken<'a> {
     fn new(plan: &TransferPlan, around: Around<'a>) -> Result<Self, Broken> {
         let output =
-            if plan.made_up { None } else { Some(file(around.standard.output).map_err(Broken::Output)?) };
+            if plan.generated { None } else { Some(file(around.standard.output).map_err(Broken::Output)?) };
         let block_bytes = if plan.full_blocks { plan.buffer_bytes as usize } else { 1 };
         Ok(Self { around, output, hash: Sha256::new(), tail: Vec::new(), block: Vec::new(), block_bytes })
     }

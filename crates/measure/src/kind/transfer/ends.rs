@@ -57,7 +57,7 @@ pub(super) struct End {
 
 /// Checks that there is something to read, and somewhere to write to.
 pub(super) fn check_standard(plan: &TransferPlan, standard: Standard<'_>) -> Result<(), TransferError> {
-    if plan.made_up {
+    if plan.generated {
         return Ok(());
     }
     let is = |fd: BorrowedFd<'_>, number: BorrowedFd<'_>| {
@@ -264,7 +264,7 @@ fn set_flow(plan: &TransferPlan, socket: BorrowedFd<'_>) -> Result<(), TransferE
         let set = endpoint::set_pacing(socket, bits_per_s / 8);
         set.map_err(|source| TransferError::Option { option: "--pace", source })?;
     }
-    if plan.zero_copy && plan.made_up && plan.role == Role::Transmit {
+    if plan.zero_copy && plan.generated && plan.role == Role::Transmit {
         let set = zero_copy::enable(socket);
         set.map_err(|source| TransferError::Option { option: "--zero-copy", source })?;
     }

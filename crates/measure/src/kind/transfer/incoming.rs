@@ -19,7 +19,7 @@ pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
     if plan.checksum {
         return Way::Copied;
     }
-    if plan.made_up {
+    if plan.generated {
         return if plan.discard { Way::Discarded } else { Way::Copied };
     }
     let pipe = leads(around.standard.output).is_ok_and(|to| to == Leads::Pipe);
@@ -57,7 +57,7 @@ pub(super) fn receive_by(
                 timing.on_socket(|| wakeups.call(most, || endpoint::discard(socket, most)))
             })
         }
-        Way::Copied | Way::SentAsFile if plan.made_up => pump(around, meter, Broken::Network, |timing| {
+        Way::Copied | Way::SentAsFile if plan.generated => pump(around, meter, Broken::Network, |timing| {
             let room = buffer.len();
             let came = timing.on_socket(|| wakeups.call(room, || endpoint::receive(socket, buffer)));
             came.inspect(|&bytes| {

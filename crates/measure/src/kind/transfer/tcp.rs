@@ -70,7 +70,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
         if let Some(zero_copy) = &mut zero_copy {
             let call = |rest: &[u8]| zero_copy.send(around, socket, rest);
             send_generated(plan, around, (socket, &buffer), &mut meter, call)?;
-        } else if plan.made_up {
+        } else if plan.generated {
             send_generated(plan, around, (socket, &buffer), &mut meter, |rest| send_some(socket, rest))?;
         } else {
             way = way_out(around);

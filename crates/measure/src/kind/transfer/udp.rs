@@ -35,7 +35,7 @@ pub(super) fn send(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let mut buffer = Buffer::new(plan);
     let mut sender = Sender { around, socket: end.socket.as_fd(), counts: UdpCounts::default() };
     let mut meter = Meter::start(around.live, number, end);
-    let sent = if plan.made_up {
+    let sent = if plan.generated {
         sender.send_generated(plan, buffer.bytes(), &mut meter)
     } else {
         sender.input(plan, buffer.bytes_mut(), &mut meter)
@@ -111,7 +111,7 @@ impl Sender<'_> {
 
     /// In case that the first was lost. A receiver that had it is gone by now, which is fine.
     fn more_marks(&mut self, plan: &TransferPlan) {
-        let mark: &[u8] = if plan.made_up { &[0; MARK_BYTES as usize] } else { &[] };
+        let mark: &[u8] = if plan.generated { &[0; MARK_BYTES as usize] } else { &[] };
         for _ in 0..MORE_MARKS {
             if self.send(mark).is_ok() {
                 self.counts.marks += 1;
@@ -142,7 +142,7 @@ impl Sender<'_> {
 pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
     let end = ends::listen(plan, around)?;
     let mut buffer = Buffer::new(plan);
-    let output = (!plan.made_up).then(|| file(around.standard.output)).transpose();
+    let output = (!plan.generated).then(|| file(around.standard.output)).transpose();
     let output = output.map_err(|source| TransferError::Socket { action: "use standard output", source })?;
     let mut receiver = Receiver {
         plan,
@@ -232,7 +232,7 @@ impl Receiver<'_> {
     }
 
     fn is_mark(&self, length: usize) -> bool {
-        length as u64 <= if self.plan.made_up { MARK_BYTES } else { 0 }
+        length as u64 <= if self.plan.generated { MARK_BYTES } else { 0 }
     }
 
     fn take(&mut self, length: usize, buffer: &[u8]) -> Result<(), Broken> {

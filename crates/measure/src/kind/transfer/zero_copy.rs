@@ -39,7 +39,7 @@ pub(super) struct ZeroCopy {
 impl ZeroCopy {
     /// `None` if it is not requested, or if the data is not generated.
     pub fn of(plan: &TransferPlan) -> Option<Self> {
-        let sends = plan.zero_copy && plan.made_up && plan.role == Role::Transmit;
+        let sends = plan.zero_copy && plan.generated && plan.role == Role::Transmit;
         sends.then(|| Self { ledger: Ledger::new(MOST_CALLS), copied_bytes: 0, since_look: 0 })
     }
 

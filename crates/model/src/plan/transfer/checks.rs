@@ -64,7 +64,7 @@ impl TransferPlan {
         }
         if let Some(ns) = self.time_ns {
             span("time", ns, A_DAY)?;
-            if self.role == Role::Receive || !self.made_up {
+            if self.role == Role::Receive || !self.generated {
                 return conflict(
                     "--time is for a transmitter that makes its data up: add --transmit and --source-sink"
                         .into(),
@@ -76,7 +76,7 @@ impl TransferPlan {
         }
         let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
         // --zero-copy with these has its own error.
-        if self.discard && (!self.made_up || (sees && !self.zero_copy)) {
+        if self.discard && (!self.generated || (sees && !self.zero_copy)) {
             return conflict(
                 "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum"
                     .into(),
@@ -87,7 +87,7 @@ impl TransferPlan {
 
     fn streams(&self) -> Result<(), PlanError> {
         range("parallel", self.streams.into(), 1, MOST_STREAMS)?;
-        if self.streams > 1 && !self.made_up {
+        if self.streams > 1 && !self.generated {
             return conflict(
                 "--parallel: standard input and output are one stream each: add --source-sink, or leave it out".into(),
             );
@@ -99,7 +99,7 @@ impl TransferPlan {
         if self.role == Role::Transmit {
             return conflict("--serve is for the receiver: give it with -r".into());
         }
-        if !self.made_up {
+        if !self.generated {
             return conflict(
                 "--serve: several senders cannot share standard output: add --source-sink to throw the data away".into(),
             );
@@ -168,7 +168,7 @@ impl TransferPlan {
         if self.no_delay {
             return conflict("--no-delay is for TCP: a datagram always goes at once; leave it out".into());
         }
-        if self.made_up && self.buffer_bytes <= MARK_BYTES {
+        if self.generated && self.buffer_bytes <= MARK_BYTES {
             return conflict(format!(
                 "--buffer-size {}: a datagram of {MARK_BYTES} bytes or fewer marks the start or the end: choose at \
                  least {}",

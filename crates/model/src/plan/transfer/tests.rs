@@ -10,7 +10,7 @@ fn to(change: impl FnOnce(&mut TransferPlan)) -> Result<TransferPlan, PlanError>
 
 #[test]
 fn the_classic_defaults_are_a_plan() {
-    let plan = to(|p| p.made_up = true).unwrap();
+    let plan = to(|p| p.generated = true).unwrap();
     assert_eq!((plan.planned_bytes(), plan.port, plan.align), (Some(16 << 20), 5001, 16_384));
     assert!(TransferPlan::classic(Role::Receive).validated().is_ok());
     assert!(to(|p| (p.align, p.offset) = (4096, 4095)).is_ok());
@@ -34,7 +34,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| p.offset = 16_384, "choose less"),
         (|p| p.discard = true, "give it with -r"),
         (|p| p.host = None, "needs the host"),
-        (|p| (p.protocol, p.made_up, p.buffer_bytes) = (Protocol::Udp, true, 4), "at least 5"),
+        (|p| (p.protocol, p.generated, p.buffer_bytes) = (Protocol::Udp, true, 4), "at least 5"),
         (|p| (p.protocol, p.buffer_bytes) = (Protocol::Udp, 65_528), "at most 65507"),
         (|p| p.socket_buffer_bytes = Some(0), "--socket-buffer 0"),
     ];
@@ -45,7 +45,7 @@ fn what_cannot_be_is_refused_with_what_could() {
 }
 
 fn receiving(change: impl FnOnce(&mut TransferPlan)) -> Result<TransferPlan, PlanError> {
-    let mut plan = TransferPlan { made_up: true, ..TransferPlan::classic(Role::Receive) };
+    let mut plan = TransferPlan { generated: true, ..TransferPlan::classic(Role::Receive) };
     change(&mut plan);
     plan.validated()
 }
@@ -55,10 +55,10 @@ const SERVICE: Service = Service { most_clients: 64, most_bytes: None, timeout_n
 #[test]
 fn what_goes_together_is_a_plan() {
     let sends: [fn(&mut TransferPlan); 6] = [
-        |p| (p.made_up, p.streams) = (true, 1024),
-        |p| (p.made_up, p.streams, p.checksum) = (true, 4, true),
+        |p| (p.generated, p.streams) = (true, 1024),
+        |p| (p.generated, p.streams, p.checksum) = (true, 4, true),
         |p| (p.zero_copy, p.pace_bits_per_s) = (true, Some(8_000)),
-        |p| (p.protocol, p.made_up, p.pace_bits_per_s) = (Protocol::Udp, true, Some(1_000_000)),
+        |p| (p.protocol, p.generated, p.pace_bits_per_s) = (Protocol::Udp, true, Some(1_000_000)),
         |p| (p.congestion, p.explain) = (Some("cubic".into()), true),
         |p| (p.protocol, p.cost, p.interval_ns) = (Protocol::Udp, true, Some(10_000_000)),
     ];
@@ -75,26 +75,26 @@ fn what_goes_together_is_a_plan() {
     for change in receives {
         receiving(change).unwrap();
     }
-    let four = to(|p| (p.made_up, p.streams) = (true, 4)).unwrap();
+    let four = to(|p| (p.generated, p.streams) = (true, 4)).unwrap();
     assert_eq!(four.planned_bytes(), Some(64 << 20));
-    assert_eq!(to(|p| (p.made_up, p.time_ns) = (true, Some(1 << 30))).unwrap().planned_bytes(), None);
+    assert_eq!(to(|p| (p.generated, p.time_ns) = (true, Some(1 << 30))).unwrap().planned_bytes(), None);
 }
 
 #[test]
 fn what_a_sender_cannot_do_is_refused() {
     type Change = fn(&mut TransferPlan);
     let cases: [(Change, &str); 15] = [
-        (|p| (p.made_up, p.streams) = (true, 0), "--parallel 0: choose from 1 to 1024"),
-        (|p| (p.made_up, p.streams) = (true, 1025), "--parallel 1025"),
+        (|p| (p.generated, p.streams) = (true, 0), "--parallel 0: choose from 1 to 1024"),
+        (|p| (p.generated, p.streams) = (true, 1025), "--parallel 1025"),
         (|p| p.streams = 2, "add --source-sink"),
-        (|p| (p.made_up, p.serve) = (true, Some(SERVICE)), "--serve is for the receiver"),
+        (|p| (p.generated, p.serve) = (true, Some(SERVICE)), "--serve is for the receiver"),
         (|p| p.pace_bits_per_s = Some(7_999), "--pace 7999"),
         (|p| p.pace_bits_per_s = Some(1_000_000_000_001), "to 1000000000000"),
         (|p| (p.zero_copy, p.checksum) = (true, true), "leave --checksum out"),
         (|p| p.interval_ns = Some(9_999_999), "--interval 9"),
         (|p| p.time_ns = Some(1_000_000), "--source-sink"),
         (|p| p.discard = true, "give it with -r"),
-        (|p| (p.protocol, p.made_up, p.streams) = (Protocol::Udp, true, 2), "--parallel is for TCP"),
+        (|p| (p.protocol, p.generated, p.streams) = (Protocol::Udp, true, 2), "--parallel is for TCP"),
         (|p| (p.protocol, p.explain) = (Protocol::Udp, true), "--explain is for TCP"),
         (|p| (p.protocol, p.zero_copy) = (Protocol::Udp, true), "--zero-copy is for TCP"),
         (|p| (p.protocol, p.congestion) = (Protocol::Udp, Some("x".into())), "--congestion is for TCP"),
@@ -110,7 +110,7 @@ fn what_a_sender_cannot_do_is_refused() {
 fn what_a_receiver_cannot_do_is_refused() {
     type Change = fn(&mut TransferPlan);
     let cases: [(Change, &str); 11] = [
-        (|p| (p.serve, p.made_up) = (Some(SERVICE), false), "add --source-sink"),
+        (|p| (p.serve, p.generated) = (Some(SERVICE), false), "add --source-sink"),
         (|p| (p.serve, p.streams) = (Some(SERVICE), 2), "takes any number of streams"),
         (|p| (p.serve, p.protocol) = (Some(SERVICE), Protocol::Udp), "--serve is for TCP"),
         (|p| p.serve = Some(Service { most_clients: 0, ..SERVICE }), "--max-clients 0"),

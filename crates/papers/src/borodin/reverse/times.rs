@@ -1,8 +1,8 @@
 //! The other half of the outgoing paper's figure 4: the stack time of the outgoing messages.
 
 use netfathom_model::record::{
-    BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Phase, ReverseResult, ReverseTrial,
-    Whose,
+    BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Origin, Phase, ReverseResult,
+    ReverseTrial,
 };
 use netfathom_stats::{between_trials, paired_ratio};
 
@@ -27,7 +27,7 @@ pub fn rises(result: Option<&ReverseResult>) -> Claim {
     let mean =
         |of: fn(&(f64, f64)) -> f64| written(between_trials(&pairs.iter().map(of).collect::<Vec<_>>()), 3);
     Claim {
-        whose: Whose::Source,
+        origin: Origin::Source,
         says: "Incoming messages raise the mean processing time of the outgoing ones".into(),
         there: THERE.into(),
         here: match pairs.len() {

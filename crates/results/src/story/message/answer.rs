@@ -105,7 +105,7 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
         (Quantity::Time, _) => format!("{layer} takes {value} for a round trip of {size}"),
     };
     Some(match times(result, beside)? {
-        Multiple::Told(times) => format!("{did}, {times} × {first}"),
+        Multiple::Times(times) => format!("{did}, {times} × {first}"),
         Multiple::Same(times) => format!("{did}, {times} × {first} (not significant)"),
         Multiple::Not => format!("{did}; against {first}: inconclusive"),
     })
@@ -114,7 +114,7 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
 /// A multiple in words.
 enum Multiple {
     /// It is another than 1.
-    Told(String),
+    Times(String),
     /// Its interval holds 1.
     Same(String),
     /// Its interval reaches zero.
@@ -126,7 +126,7 @@ fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<Mu
     Some(match figure {
         _ if figure.too_wide() => Multiple::Not,
         _ if figure.half_width.is_some() && figure.holds(1.0) => Multiple::Same(ratio(Some(figure))),
-        _ => Multiple::Told(ratio(Some(figure))),
+        _ => Multiple::Times(ratio(Some(figure))),
     })
 }
 
@@ -177,7 +177,9 @@ fn processors(result: &MessageResult) -> Option<String> {
     let both = format!("{} against {}", value(b)?, value(a)?);
     let layer = quoted(&a.layer);
     Some(match times(result, &(size, b, a))? {
-        Multiple::Told(times) => format!("on {there}{kernel} {layer} takes {times} × that on {here}: {both}"),
+        Multiple::Times(times) => {
+            format!("on {there}{kernel} {layer} takes {times} × that on {here}: {both}")
+        }
         Multiple::Same(times) => {
             format!("on {there}{kernel} {layer} takes as long as on {here} (× {times}): {both}")
         }

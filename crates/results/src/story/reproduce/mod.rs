@@ -8,7 +8,7 @@ mod tables;
 
 use crate::page::{Page, Style};
 use netfathom_model::plan::TapChoice;
-use netfathom_model::record::{Claim, Holds, ReproduceResult, Whose};
+use netfathom_model::record::{Claim, Holds, Origin, ReproduceResult};
 
 use super::{Body, Story, Words, counted, place::Site};
 
@@ -39,7 +39,7 @@ impl Story for ReproduceResult {
     /// Such as `borodin-tx: 2 of 3 claims of the source hold here, 1 inconclusive`.
     fn answer(&self) -> String {
         let name = &self.plan.name;
-        match outcomes(&of(self, Whose::Source)).or_else(|| outcomes(&of(self, Whose::Ours))) {
+        match outcomes(&of(self, Origin::Source)).or_else(|| outcomes(&of(self, Origin::Ours))) {
             Some(outcomes) => format!("{name}: {outcomes}"),
             None => format!("{name}: no claim was judged, so there is no answer yet"),
         }
@@ -72,22 +72,22 @@ fn finished(result: &ReproduceResult) -> String {
 
 /// What was asked besides, and how large it was.
 fn remarks(result: &ReproduceResult) -> Vec<String> {
-    let besides = of(result, Whose::Source).first().and_then(|_| outcomes(&of(result, Whose::Ours)));
+    let besides = of(result, Origin::Source).first().and_then(|_| outcomes(&of(result, Origin::Ours)));
     let quick = result.plan.quick.then(|| "quick: smaller than the source's experiment".to_owned());
     besides.map(|besides| format!("besides: {besides}")).into_iter().chain(quick).collect()
 }
 
 /// What the source claims, or what we ask besides.
-fn of(result: &ReproduceResult, whose: Whose) -> Vec<&Claim> {
-    result.claims.iter().filter(|claim| claim.whose == whose).collect()
+fn of(result: &ReproduceResult, origin: Origin) -> Vec<&Claim> {
+    result.claims.iter().filter(|claim| claim.origin == origin).collect()
 }
 
 /// Such as `2 of 3 claims of the source hold here, 1 inconclusive`; `None` where there are none.
 fn outcomes(claims: &[&Claim]) -> Option<String> {
     let count = |holds| claims.iter().filter(|c| c.holds == holds).count();
-    let of = match claims.first()?.whose {
-        Whose::Source => "of the source",
-        Whose::Ours => "of ours",
+    let of = match claims.first()?.origin {
+        Origin::Source => "of the source",
+        Origin::Ours => "of ours",
     };
     let (hold, noun) = match (count(Holds::Yes), claims.len()) {
         (1, 1) => ("holds", "claim"),
@@ -101,8 +101,8 @@ fn outcomes(claims: &[&Claim]) -> Option<String> {
 }
 
 fn claims(page: &mut Page, result: &ReproduceResult) {
-    for (whose, heading) in [(Whose::Source, "The source's claims"), (Whose::Ours, "Our claims")] {
-        let claims = of(result, whose);
+    for (origin, heading) in [(Origin::Source, "The source's claims"), (Origin::Ours, "Our claims")] {
+        let claims = of(result, origin);
         if !claims.is_empty() {
             page.main(heading);
             draw_claims(page, &claims);

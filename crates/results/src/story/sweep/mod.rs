@@ -172,7 +172,7 @@ fn trials(result: &SweepResult) -> Table {
             t.tcp.as_ref().map_or_else(none, |tcp| number::count(tcp.retransmits.into())),
             transfer::ended_briefly(&t.end).into(),
         ];
-        table.row_open(&figures, t.explanation.as_ref().map_or("n/a", |e| &e.said));
+        table.row_open(&figures, t.explanation.as_ref().map_or("n/a", |e| &e.text));
     }
     table
 }
@@ -229,7 +229,7 @@ fn causes(page: &mut Page, result: &SweepResult) {
             "{} ({}): {}",
             cause.name(),
             super::counted(points as u32, "point"),
-            explanation.said
+            explanation.text
         ));
         page.detail(&format!("what to do: {}", explanation.remedy));
     }

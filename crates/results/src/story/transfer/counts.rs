@@ -38,7 +38,7 @@ pub(super) fn checksum(stream: &TransferStream) -> Option<String> {
 /// What was asked for.
 pub(super) fn plan_words(plan: &TransferPlan) -> Words {
     let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
-    let source = match (plan.made_up, plan.role) {
+    let source = match (plan.generated, plan.role) {
         (true, Role::Transmit) if plan.time_ns.is_some() => {
             format!("generated, for {}", format_duration(plan.time_ns.unwrap_or(0)))
         }
@@ -180,8 +180,8 @@ pub(super) fn served_words(served: &Served) -> Words {
 /// A cause in a sentence, with the share of the time that it took; of some there is no share.
 pub(super) fn cause_words(e: &Explanation) -> String {
     match e.cause {
-        Cause::Nothing | Cause::TooShort => e.said.clone(),
-        cause => format!("{}, {} of the time: {}", cause.name(), percent(e.share), e.said),
+        Cause::Nothing | Cause::TooShort => e.text.clone(),
+        cause => format!("{}, {} of the time: {}", cause.name(), percent(e.share), e.text),
     }
 }
 

@@ -74,7 +74,7 @@ impl Story for TransferResult {
 
 fn limit(e: &Explanation) -> String {
     match e.cause {
-        Cause::Nothing | Cause::TooShort => format!("; {}", e.said),
+        Cause::Nothing | Cause::TooShort => format!("; {}", e.text),
         cause => format!(", {}", limited(cause, e.share)),
     }
 }

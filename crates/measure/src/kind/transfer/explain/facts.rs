@@ -234,7 +234,7 @@ impl Facts {
 /// (sendfile).
 fn of_file(plan: &TransferPlan, stream: &TransferStream) -> bool {
     let read = stream.calls_took.is_none_or(|took| took.standard_ns > 0);
-    plan.role == Role::Transmit && !plan.made_up && !read
+    plan.role == Role::Transmit && !plan.generated && !read
 }
 
 /// Where the last byte that was sent stands in the stream.

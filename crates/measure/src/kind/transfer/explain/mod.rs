@@ -83,7 +83,7 @@ fn too_short(facts: &Facts) -> Explanation {
     Explanation {
         cause: Cause::TooShort,
         share: 1.0,
-        said: "too short to explain".into(),
+        text: "too short to explain".into(),
         evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
         remedy: "send more, or for a time: -n or --time 2s".into(),
         others: Vec::new(),
@@ -151,7 +151,7 @@ fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
     Explanation {
         cause: chosen.cause,
         share: chosen.share.min(1.0),
-        said: chosen.text,
+        text: chosen.text,
         evidence: chosen.evidence,
         remedy: chosen.remedy,
         others: others.map(|r| (r.cause, r.share.min(1.0))).collect(),
@@ -167,7 +167,7 @@ fn nothing_seen() -> Explanation {
     Explanation {
         cause: Cause::Nothing,
         share: 1.0,
-        said: "nothing held it up that could be seen".into(),
+        text: "nothing held it up that could be seen".into(),
         evidence: Vec::new(),
         remedy: "none is needed".into(),
         others: Vec::new(),

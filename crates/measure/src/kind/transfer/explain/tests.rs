@@ -13,7 +13,7 @@ const MSS: u32 = 1448;
 const LOOKS: u64 = 200;
 
 fn plan(role: Role) -> TransferPlan {
-    TransferPlan { explain: true, made_up: true, ..TransferPlan::classic(role) }
+    TransferPlan { explain: true, generated: true, ..TransferPlan::classic(role) }
 }
 
 /// A stream of 200 ms, looked at each millisecond, with 90 ms in blocked calls.

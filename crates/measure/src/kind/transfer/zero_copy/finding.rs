@@ -38,12 +38,12 @@ fn sum(result: &TransferResult) -> Option<ZeroCopied> {
 fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str, &'static str) {
     let sends = result.plan.role == Role::Transmit;
     match result.way {
-        Way::Copied if sends && result.plan.made_up && sum.copied_bytes == 0 => (
+        Way::Copied if sends && result.plan.generated && sum.copied_bytes == 0 => (
             "the kernel has not reported it yet: the other end has not acknowledged it, or its device still has it",
             "the completions on the socket's error queue (MSG_ZEROCOPY)",
             "give it more time with --idle",
         ),
-        Way::Copied if sends && result.plan.made_up => (
+        Way::Copied if sends && result.plan.generated => (
             "the kernel copied them, as it does over loopback/veth, for a capture, for a device without \
              scatter-gather, and of a buffer larger than may be locked (ulimit -l)",
             "the completions on the socket's error queue (MSG_ZEROCOPY)",
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn result(role: Role, way: Way, made_up: bool, zero_copy: ZeroCopied) -> TransferResult {
+    fn result(role: Role, way: Way, generated: bool, zero_copy: ZeroCopied) -> TransferResult {
         let stream = TransferStream {
             peer: None,
             began_ns: 0,
@@ -103,7 +103,7 @@ mod tests {
             samples: Vec::new(),
         };
         TransferResult {
-            plan: TransferPlan { made_up, ..TransferPlan::classic(role) },
+            plan: TransferPlan { generated, ..TransferPlan::classic(role) },
             local: String::new(),
             peer: None,
             buffer_address: 0,
@@ -145,8 +145,8 @@ mod tests {
             (Role::Receive, Way::Copied, false, copied, "standard output is no pipe"),
             (Role::Receive, Way::Spliced, false, unknown, "passes on pages"),
         ];
-        for (role, way, made_up, zero_copy, expected) in cases {
-            let finding = finding(&result(role, way, made_up, zero_copy)).unwrap();
+        for (role, way, generated, zero_copy, expected) in cases {
+            let finding = finding(&result(role, way, generated, zero_copy)).unwrap();
             assert!(finding.cause.contains(expected), "{finding:?}");
         }
     }

@@ -47,9 +47,9 @@ fn a_few_that_are_lost_matter_on_a_long_path_only() {
 #[test]
 fn a_path_is_full_only_where_a_queue_was_seen() {
     let without = explained(&full(10_000, 10_500, 10_000, 0.0));
-    assert!(without.cause == Cause::Path && without.said.contains("no queue"), "{without:?}");
+    assert!(without.cause == Cause::Path && without.text.contains("no queue"), "{without:?}");
     let with = explained(&full(10_000, 30_000, 10_000, 0.0));
-    assert_eq!((with.cause, with.said.as_str()), (Cause::Path, "the path is full"));
+    assert_eq!((with.cause, with.text.as_str()), (Cause::Path, "the path is full"));
 }
 
 #[test]

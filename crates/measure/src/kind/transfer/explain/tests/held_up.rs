@@ -26,7 +26,7 @@ fn a_window_may_be_too_small_for_a_fast_transfer() {
         let expected = if rtt_us == 80 { Cause::Nothing } else { Cause::ReceiveWindow };
         assert_eq!((sends.cause, receives.cause), (expected, expected), "{rtt_us} us");
         for explanation in [sends, receives] {
-            assert!(!explanation.said.contains("CPUs"), "which hardly ran: {explanation:?}");
+            assert!(!explanation.text.contains("CPUs"), "which hardly ran: {explanation:?}");
             assert!(
                 !explanation.evidence.iter().any(|e| e.contains("busy")),
                 "not measured: {explanation:?}"
@@ -53,7 +53,7 @@ fn processors_that_hardly_ran_are_not_the_limit() {
     idle.calls_took = Some(CallTimes::default());
     let explanation = explain(&plan(Role::Transmit), &idle, &Host::default());
     assert_eq!(explanation.cause, Cause::Nothing);
-    assert!(!explanation.said.contains("CPUs"), "{explanation:?}");
+    assert!(!explanation.text.contains("CPUs"), "{explanation:?}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_file_that_is_waited_for_is_no_small_buffer() {
         _ => queue(s, 0, 0, 0),
     });
     let mut file = plan(Role::Transmit);
-    file.made_up = false;
+    file.generated = false;
     let cause = |stream: &TransferStream, plan: &TransferPlan| explain(plan, stream, &Host::default()).cause;
     assert_eq!(cause(&slow, &file), Cause::SlowSender);
     assert_ne!(cause(&slow, &plan(Role::Transmit)), Cause::SlowSender, "it is generated");
