@@ -9,7 +9,7 @@ from fixtures import EXAMPLES, FIXTURES, exports
 import netfathom
 
 
-def told(script, *arguments, status=0):
+def output(script, *arguments, status=0):
     command = [sys.executable, str(EXAMPLES / script), *map(str, arguments)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode != status:
@@ -20,18 +20,18 @@ def told(script, *arguments, status=0):
 class Examples(unittest.TestCase):
     def test_a_look_at_a_run(self):
         run = netfathom.read(FIXTURES / "stack.json")
-        text = told("look.py", FIXTURES / "stack.json")
+        text = output("look.py", FIXTURES / "stack.json")
         self.assertIn(f"{run.id}  stack  {run.verdict}", text)
         main = [q for q in run.quantities() if q.main]
         for quantity in main:
             line = next(line for line in text.splitlines() if line.startswith(f"{quantity.name} "))
             self.assertIn(f"{quantity.mean / 1000:.2f} us", line)
         self.assertNotIn("tx.p50", text)
-        self.assertIn("tx.p50", told("look.py", FIXTURES / "stack.json", "--all"))
-        self.assertIn("netfathom", told("look.py", FIXTURES / "nowhere.json", status=1))
+        self.assertIn("tx.p50", output("look.py", FIXTURES / "stack.json", "--all"))
+        self.assertIn("netfathom", output("look.py", FIXTURES / "nowhere.json", status=1))
 
     def test_rates_of_several_runs_beside_each_other(self):
-        text = told("rates.py", FIXTURES / "stack.json", FIXTURES / "load.json")
+        text = output("rates.py", FIXTURES / "stack.json", FIXTURES / "load.json")
         lines = text.splitlines()
         self.assertIn("stack", lines[0])
         self.assertIn("load", lines[0])
@@ -41,23 +41,23 @@ class Examples(unittest.TestCase):
         run = netfathom.read(FIXTURES / "stack.json")
         first = [r["value"] for r in run.series() if r["series"] == "rate" and r["start_ns"] == 0]
         self.assertAlmostEqual(rates[0], sum(first) / len(first), delta=0.5)
-        self.assertIn("no rate over time", told("rates.py", FIXTURES / "cost.json", status=1))
+        self.assertIn("no rate over time", output("rates.py", FIXTURES / "cost.json", status=1))
 
     def test_the_tail_from_histograms(self):
         run = netfathom.read(FIXTURES / "stack.json")
-        text = told("tail.py", FIXTURES / "stack.json", "tx")
+        text = output("tail.py", FIXTURES / "stack.json", "tx")
         self.assertIn(f"{run.histogram('tx').quantile(0.999) / 1000:.2f} us", text)
         self.assertIn(f"{run.histogram('tx').negative} of {len(run.histogram('tx'))} times are below zero", text)
-        self.assertIn("no histogram", told("tail.py", FIXTURES / "stack.json", "zz", status=1))
+        self.assertIn("no histogram", output("tail.py", FIXTURES / "stack.json", "zz", status=1))
 
     def test_the_tail_from_single_messages(self):
         sampled = exports() / "sampled"
         try:
             netfathom.read(sampled).samples()
         except netfathom.MissingLibraryError as error:
-            self.assertIn(str(error), told("tail.py", sampled, "tx"))
+            self.assertIn(str(error), output("tail.py", sampled, "tx"))
             self.skipTest(str(error))
-        text = told("tail.py", sampled, "tx")
+        text = output("tail.py", sampled, "tx")
         self.assertIn("trial index 0, message 0: 0.60 us out", text)
         self.assertIn("socket 0.50", text)
 

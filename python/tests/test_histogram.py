@@ -16,8 +16,8 @@ class Quantiles(unittest.TestCase):
             for times in (h["times"] for h in netfathom.read(file).record["figures"]["histograms"]):
                 histogram = netfathom.Histogram.of(times)
                 self.assertEqual(len(histogram), times["n"])
-                told = histogram.quantiles(0.5, 0.9, 0.99, 0.999)
-                self.assertEqual(told, [times[f"p{q}_ns"] for q in ("50", "90", "99", "999")], file.stem)
+                shown = histogram.quantiles(0.5, 0.9, 0.99, 0.999)
+                self.assertEqual(shown, [times[f"p{q}_ns"] for q in ("50", "90", "99", "999")], file.stem)
                 seen += 1
         self.assertGreater(seen, 100)
 
@@ -29,7 +29,7 @@ class Quantiles(unittest.TestCase):
         self.assertEqual(together.quantiles(0.5, 0.999), [tx["p50_ns"], tx["p999_ns"]])
         self.assertLess(len(run.histogram("tx", 0)), len(together))
 
-    def test_another_name_is_told_those_that_there_are(self):
+    def test_an_unknown_name_is_refused_with_the_known_ones(self):
         run = netfathom.read(FIXTURES / "stack.json")
         with self.assertRaisesRegex(KeyError, "tx.socket"):
             run.histogram("elsewhere")

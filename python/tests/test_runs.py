@@ -42,7 +42,7 @@ class Reading(unittest.TestCase):
         with self.assertRaisesRegex(netfathom.NewerSchemaError, "schema 2; this package reads up to 1: upgrade"):
             netfathom.read(self.run_of("future", text))
 
-    def test_what_is_no_run_is_told(self):
+    def test_what_is_no_run_is_reported(self):
         whole = (FIXTURES / "join.json").read_text()
         cases = [
             ("cut", whole[:1000], netfathom.DamagedError, "is damaged"),

@@ -63,8 +63,8 @@ class Forms(unittest.TestCase):
     def test_pandas(self):
         for table in TABLES:
             rows, frame = self.rows("pandas", table)
-            told = frame.astype(object).where(frame.notna(), None).to_dict("records")
-            self.assertEqual(told, rows)
+            shown = frame.astype(object).where(frame.notna(), None).to_dict("records")
+            self.assertEqual(shown, rows)
 
     def test_polars(self):
         for table in TABLES:

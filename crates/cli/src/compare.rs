@@ -1,4 +1,4 @@
-//! `netfathom compare`: two runs beside each other, read or taken by turns.
+//! `netfathom compare`: two runs, read or taken interleaved.
 
 mod change;
 mod kernel;

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_stands_once() {
         let full = || io::Error::from_raw_os_error(28);
         let found = full().to_string();
         let error = Error::new(full()).context(format!("cannot write x: {found}; free some space"));

@@ -69,7 +69,7 @@ fn assert_sound(row: &CapacityRow) {
         let sustained = search.sustained_per_s.unwrap_or(0.0);
         assert!(search.capacity_per_s.unwrap_or(0.0) <= sustained, "{name}");
         for probe in &search.probes {
-            // What is in time is kept up as well, and what is kept up is what was found.
+            // What is on schedule is sustained as well, and what is sustained is what was found.
             assert!(!probe.in_time || probe.sustained, "{name}: {probe:?}");
             assert!(!probe.sustained || probe.wanted_per_s <= sustained, "{name}: {probe:?}");
             // No schedule lets more leave than was wanted.
@@ -269,7 +269,7 @@ fn print(p: &Progressed<CapacityResult>) {
         let probes: Vec<usize> = r.searches.iter().map(|s| s.probes.len()).collect();
         let of = r.of_inferred.map(|e| format!("{:.2} ± {:.2}", e.value, e.half_width));
         eprintln!(
-            "{} x{}: flat out {flat}, kept up {kept}, in time {in_time}, of inferred {of:?}, probes {probes:?}",
+            "{} x{}: unpaced {flat}, sustained {kept}, on schedule {in_time}, of inferred {of:?}, probes {probes:?}",
             r.engine.name(),
             r.workers
         );

@@ -1,5 +1,5 @@
 //! Undisturbed messages take what they take where nothing disturbs: beside a program that has a processor for 5 ms of
-//! every 20, and by turns without it.
+//! every 20, alternating with trials without it.
 //!
 //! The threads of the load have real-time priority, so that ordinary programs do not take part.
 
@@ -18,7 +18,7 @@ use netfathom_testkit::{Burner, alone, privileged, skipped};
 /// With more, the machine itself may be the reason: 0.4 ms of a round, with messages that take some
 /// milliseconds together.
 const OTHERS: f64 = 0.001;
-/// Quiet ones and the others by turns.
+/// Quiet ones and the others, interleaved.
 const ROUNDS: [bool; 12] = [false, true, true, false, false, true, true, false, false, true, true, false];
 /// Of either kind, that the machine must have left alone.
 const LEAST: usize = 3;

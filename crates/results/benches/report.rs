@@ -77,7 +77,7 @@ fn listed() -> (f64, usize) {
     (listed_s, record.len())
 }
 
-/// Samples with the chance of real ones: gaps and times of which no two are alike.
+/// Samples with the chance of real ones: gaps and times that all differ.
 fn made(record: &Record) -> Vec<Sample> {
     let Measurement::Stack(stack) = &record.measurement else {
         panic!("the fixture is of another measurement")

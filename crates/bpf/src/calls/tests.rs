@@ -42,7 +42,7 @@ fn each_call_of_the_threads_that_are_followed_is_counted_for_their_end() {
     call(libc::SYS_geteuid, KNOWN + 1);
     calls.let_go(thread_id()).unwrap();
     call(libc::SYS_geteuid, 200);
-    // Nobody follows this one.
+    // No account follows this one.
     thread::spawn(|| call(libc::SYS_getppid, 77)).join().unwrap();
     let thread = end_1.join().unwrap();
     let [first, second] = calls.counts();
@@ -66,7 +66,7 @@ fn a_number_that_no_call_has_is_counted_and_has_no_name() {
 }
 
 #[test]
-fn threads_are_told_apart_in_a_pid_namespace_too() {
+fn threads_are_distinct_in_a_pid_namespace_too() {
     const SAME: &str = "calls::tests::each_call_of_the_threads_that_are_followed_is_counted_for_their_end";
     const TEST: &str = "counts of system calls from within a PID namespace";
     if !privileged(TEST) {

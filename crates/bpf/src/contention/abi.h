@@ -61,7 +61,7 @@ struct thread {
 
 /* Shared with user space by mmap. */
 struct shared {
-	/* Whose numbers those of the threads are. */
+	/* The threads' numbers are of this one. */
 	struct pid_namespace namespace;
 	__u32 places; /* in use so far */
 	__u32 process; /* its threads are followed; a number of the first PID namespace */

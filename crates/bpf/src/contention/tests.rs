@@ -75,7 +75,7 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
 }
 
 #[test]
-fn a_thread_that_sleeps_waits_for_nobody() {
+fn a_thread_that_sleeps_waits_for_no_cpu() {
     needs_root!();
     let contention = Contention::attach().unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
@@ -132,7 +132,7 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
 }
 
 #[test]
-fn a_thread_that_a_signal_stopped_waited_for_nobody() {
+fn a_thread_that_a_signal_stopped_waited_for_no_cpu() {
     needs_root!();
     let contention = Contention::attach().unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();

@@ -147,7 +147,7 @@ fn the_devices_count_its_frames() {
 }
 
 #[test]
-fn why_nothing_leaves_is_said() {
+fn why_nothing_leaves_is_reported() {
     needs_root!();
     let pair = Pair::new();
     let mut generator = generator(&pair, false, 1400);

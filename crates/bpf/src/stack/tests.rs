@@ -7,7 +7,7 @@ use netfathom_testkit::privileged;
 use super::*;
 
 #[test]
-fn before_the_reader_is_known_nobody_is_watched() {
+fn before_the_reader_is_known_no_thread_is_watched() {
     if !privileged("watching the reader") {
         return;
     }

@@ -71,7 +71,7 @@ static __always_inline struct draft *draft_at(enum place place, __u64 at_ns, __u
 	return draft;
 }
 
-/* Nobody is woken: user space looks from time to time. */
+/* No wake-up: user space looks from time to time. */
 static __always_inline void send(struct draft *draft)
 {
 	__u64 length = draft->event.length;

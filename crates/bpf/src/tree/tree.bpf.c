@@ -114,7 +114,7 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 }
 
 /*
- * Nobody has the thread any more, so its times are final: at its exit it still ran, and what it had run
+ * The thread has no owner any more, so its times are final: at its exit it still ran, and what it had run
  * since the last tick was in none of them. Now and then nothing is heard of a thread here on a busy machine,
  * for which there is what was read at its exit.
  */

@@ -1,4 +1,4 @@
-//! Runs of A and B by turns: A B, B A, A B and so on, each a netfathom of its own.
+//! Interleaved runs of A and B: A B, B A, A B and so on, each a netfathom of its own.
 
 use std::cell::OnceCell;
 use std::io::{self, Read, Write};
@@ -28,7 +28,7 @@ use crate::{exit, invocation, output, stop};
 
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 /// How much of the output of a failed run is shown.
-const MOST_SAID: usize = 2000;
+const MOST_SHOWN: usize = 2000;
 
 /// What was taken until the end, or until it was ended.
 pub struct RoundsTaken {
@@ -242,7 +242,7 @@ pub fn again(taken: &RoundsTaken) -> String {
 
 pub fn tell(args: &CompareArgs, line: &str) {
     if !args.quiet {
-        // Nobody to tell is no reason to end.
+        // A message without a reader is no reason to end.
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
@@ -374,14 +374,14 @@ fn of_setup(message: &[u8]) -> String {
     let message = String::from_utf8_lossy(message);
     let mut lines: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
     lines.dedup();
-    output::harmless(&lines.join("; ")).chars().take(MOST_SAID).collect()
+    output::harmless(&lines.join("; ")).chars().take(MOST_SHOWN).collect()
 }
 
 fn record(status: ExitStatus, wrote: &[u8], message: &[u8], out: &Path) -> Result<Run> {
     let void = i32::from(exit::VOID);
     if !matches!(status.code(), Some(code) if code == 0 || code == void) {
         let message = String::from_utf8_lossy(message);
-        let from = message.char_indices().rev().nth(MOST_SAID).map_or(0, |(place, _)| place);
+        let from = message.char_indices().rev().nth(MOST_SHOWN).map_or(0, |(place, _)| place);
         bail!("{status}: {}", message[from..].trim());
     }
     let record: Record = serde_json::from_slice(wrote).context("the run has left no record")?;

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 /// Processes that are listed where a name fits several.
-const TOLD: usize = 10;
+const SHOWN: usize = 10;
 /// Characters of a command line that are shown.
-const TOLD_CHARS: usize = 50;
+const SHOWN_CHARS: usize = 50;
 
 /// The number of a process from what the user wrote: a number, or a name that one process has,
 /// as the kernel knows it or as it was called.
@@ -30,7 +30,7 @@ pub fn process(whom: &str) -> Result<u32> {
         ),
         _ => {
             let shown: Vec<String> =
-                found.iter().take(TOLD).map(|&pid| format!("  {pid} {}", called(pid))).collect();
+                found.iter().take(SHOWN).map(|&pid| format!("  {pid} {}", called(pid))).collect();
             let more = found.len() - shown.len();
             let more = if more == 0 { String::new() } else { format!("\n  and {more} more") };
             bail!(
@@ -56,5 +56,5 @@ fn arguments(pid: u32) -> Vec<String> {
 
 /// Its command line, or a part of that.
 fn called(pid: u32) -> String {
-    arguments(pid).join(" ").trim_end().chars().take(TOLD_CHARS).collect()
+    arguments(pid).join(" ").trim_end().chars().take(SHOWN_CHARS).collect()
 }

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_is_told_where_the_size_is_known() {
+    fn the_time_left_is_shown_where_the_size_is_known() {
         assert_eq!(line(1 << 20, None, 1e6), "1.00 MiB, 8.00 Mb/s");
         assert_eq!(
             line(1 << 20, Some(4 << 20), 524_288.0),

@@ -181,7 +181,7 @@ fn both_are_taken_by_turns_and_kept() {
 }
 
 #[test]
-fn a_run_that_fails_is_told_with_what_it_said() {
+fn a_failed_run_is_reported_with_its_output() {
     let dir = out();
     let found = run(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
         "--run",

@@ -77,7 +77,7 @@ fn a_terminal_is_spared_binary_formats() {
 }
 
 #[test]
-fn what_an_export_leaves_out_is_said() {
+fn what_an_export_leaves_out_is_named() {
     let dir = out();
     let ended =
         run(netfathom("export --to hdr").arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog")));
@@ -127,7 +127,7 @@ fn what_stood_there_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told() {
+fn what_cannot_be_written_is_reported() {
     let dir = out();
     let to = |file: &str| {
         let mut command = netfathom("export --to csv --output");

@@ -85,7 +85,7 @@ fn a_fitted_way_in_is_above_its_own_shortest_or_not_called_so() {
 }
 
 #[test]
-fn a_file_that_is_named_twice_is_refused_or_told() {
+fn a_file_that_is_named_twice_is_refused_or_reported() {
     let dir = files(Columns { intended: false, sent: true, received: false }, 0);
     for args in ["a.pcap a.log a.log", "a.pcap a.pcap a.log"] {
         let kept = out();

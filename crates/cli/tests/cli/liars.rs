@@ -223,9 +223,9 @@ fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
 }
 
 #[test]
-fn a_sink_takes_load_from_where_it_was_told_to() {
+fn a_sink_takes_load_from_allowed_senders_only() {
     const PUBLIC: [&str; 2] = ["203.0.113.1", "203.0.113.2"];
-    if !privileged("cli::liars::a_sink_takes_load_from_where_it_was_told_to") {
+    if !privileged("cli::liars::a_sink_takes_load_from_allowed_senders_only") {
         return;
     }
     let hosts = TwoHosts::create();

@@ -190,7 +190,7 @@ fn a_capacity_is_a_record_and_a_report() {
     let [row] = &result.rows[..] else { panic!("{:?}", result.rows) };
     assert_eq!((row.searches.len(), record.state), (1, State::Complete));
     let search = &row.searches[0];
-    // What is claimed was tried, and kept up there.
+    // What is claimed was tried, and sustained there.
     let tried = |claimed: f64| search.probes.iter().any(|p| p.sustained && p.wanted_per_s == claimed);
     assert!(search.sustained_per_s.is_none_or(tried), "{search:?}");
     assert!(search.capacity_per_s <= search.sustained_per_s, "{search:?}");

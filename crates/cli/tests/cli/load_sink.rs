@@ -135,7 +135,7 @@ fn answers_are_timed() {
 }
 
 #[test]
-fn a_sender_whose_sink_is_killed_ends_and_keeps_its_finished_trials() {
+fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
     for kill in ["KILL", "STOP"] {
         let (sink, dir) = (Sink::start(""), out());
         let sender = start(&mut send(&sink, "--trials 100 --profile constant:1k/1s", dir.path()));
@@ -155,7 +155,7 @@ fn a_sender_whose_sink_is_killed_ends_and_keeps_its_finished_trials() {
 }
 
 #[test]
-fn a_sender_does_not_send_to_the_end_of_its_trial_where_nobody_is() {
+fn a_sender_without_a_sink_does_not_send_to_the_end_of_its_trial() {
     let (sink, dir) = (Sink::start(""), out());
     let sender = start(&mut send(&sink, "--profile constant:1k/60s", dir.path()));
     sink.next("begins");
@@ -167,7 +167,7 @@ fn a_sender_does_not_send_to_the_end_of_its_trial_where_nobody_is() {
 }
 
 #[test]
-fn a_sink_whose_sender_is_killed_tells_it_and_takes_the_next() {
+fn a_sink_with_a_killed_sender_reports_it_and_takes_the_next() {
     let (sink, dir) = (Sink::start(""), out());
     let mut sender = start(&mut send(&sink, "--profile constant:2k/30s", dir.path()));
     sink.next("begins");
@@ -181,7 +181,7 @@ fn a_sink_whose_sender_is_killed_tells_it_and_takes_the_next() {
 }
 
 #[test]
-fn one_sender_more_than_the_sink_takes_is_told_so() {
+fn one_sender_more_than_the_sink_takes_is_refused() {
     let (sink, dirs) = (Sink::start("--senders 1"), [out(), out()]);
     let first = start(&mut send(&sink, "--profile constant:1k/1s", dirs[0].path()));
     sink.next("begins");

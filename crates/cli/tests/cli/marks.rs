@@ -73,7 +73,7 @@ fn rows<'t>(text: &'t str, name: &str) -> Vec<Vec<&'t str>> {
 }
 
 #[test]
-fn a_program_that_is_started_is_told_line_by_line_and_in_a_table() {
+fn a_program_that_is_started_is_shown_line_by_line_and_in_a_table() {
     let marked = Marked::compiled("lines");
     let ended = run(netfathom("marks --").arg(marked.path()));
     assert_eq!(ended.status, 0, "{}", ended.err);
@@ -123,7 +123,7 @@ fn lines_of_json() {
 }
 
 #[test]
-fn a_process_that_runs_is_told_by_number_and_name_until_ctrl_c_or_its_end() {
+fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
     let marked = Marked::compiled("runs");
     let process = marked.running();
     for whom in [process.id().to_string(), marked.name.clone()] {

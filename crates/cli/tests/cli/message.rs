@@ -27,7 +27,7 @@ fn into(command: &mut Command, dir: &std::path::Path) -> Command {
 }
 
 #[test]
-fn nobody_measures_over_loopback_and_is_told_what_is_missing() {
+fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     let dir = out();
     std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let mut command = unprivileged(SHORT);

@@ -82,7 +82,7 @@ fn a_reader_that_has_had_enough_is_no_error() {
 }
 
 #[test]
-fn a_full_standard_output_is_told_and_the_run_is_kept() {
+fn a_full_standard_output_is_reported_and_the_run_is_kept() {
     let dir = out();
     let script = format!("exec \"$0\" {LOOPBACK} --trials 1 --out {} >/dev/full", dir.path().display());
     let ended = run(&mut shell(&script));
@@ -95,7 +95,7 @@ fn a_full_standard_output_is_told_and_the_run_is_kept() {
 }
 
 #[test]
-fn help_that_cannot_be_written_is_an_error_and_help_that_nobody_reads_is_none() {
+fn help_that_cannot_be_written_is_an_error_and_help_without_a_reader_is_none() {
     for args in ["--help", "--version", "-h", "help load", "load send --help", "completions bash", "host"] {
         let full = run(&mut shell(&format!("exec \"$0\" {args} >/dev/full")));
         let message = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";

@@ -190,7 +190,7 @@ fn a_tap_or_a_lab_without_privilege() {
 }
 
 #[test]
-fn a_refusal_that_nobody_can_be_told_is_no_panic() {
+fn a_refusal_that_cannot_be_written_is_no_panic() {
     for (script, status) in [("exec $0 stack --trials 0 2>/dev/full", 2), ("exec $0 report /none 2>&-", 1)] {
         assert_eq!(run(&mut shell(script)).status, status, "{script}");
     }

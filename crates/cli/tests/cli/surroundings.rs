@@ -52,7 +52,7 @@ fn two_labs_at_once_do_not_meet() {
 }
 
 #[test]
-fn little_of_everything_is_enough_or_is_told() {
+fn little_of_everything_is_enough_or_is_reported() {
     for limits in ["-n 16", "-v 500000", "-l 0", "-c 0 -s 1024"] {
         let dir = out();
         let to = dir.path().display();

@@ -81,7 +81,7 @@ pub struct Tapped {
     pub clock_moved_ns: Option<i64>,
     /// What was captured, where the tap is a capture.
     pub captured: Vec<Captured>,
-    /// What the main tap adds, where it was attached by turns.
+    /// What the main tap adds, where it was attached alternately.
     pub added: Vec<Added>,
 }
 

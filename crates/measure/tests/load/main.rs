@@ -176,7 +176,7 @@ fn several_senders_share_the_profile() {
 }
 
 /// Response begins at the intended departure, so it is never below service; at rest they
-/// hardly differ, and under a load that cannot be kept up they do.
+/// hardly differ, and under a load that cannot be sustained they do.
 #[test]
 fn an_echo_shows_what_a_closed_loop_would_omit() {
     needs_root!();

@@ -247,7 +247,7 @@ mod tests {
         let mut seed = 1_u64;
         let gaps = (0..200_000).map(|_| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // From 1 ns to 0.5 ms, all magnitudes alike, and each kept up for a while.
+            // From 1 ns to 0.5 ms, all magnitudes alike, and each for a while.
             Duration::from_nanos((seed >> 45) >> (seed >> 32 & 15))
         });
         let waits = staged_for(gaps.flat_map(|gap| [gap; 12]));

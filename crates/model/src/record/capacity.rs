@@ -35,17 +35,17 @@ pub struct CapacityRow {
     pub flat_out_per_s: Option<Bounded>,
     /// The capacity: VALID lag and under 0.1 % lost. `None` where no rate of the search was.
     pub capacity_per_s: Option<Bounded>,
-    /// The highest rate that was kept up, under 0.1 % lost and within 0.1 % of the plan,
+    /// The highest sustained rate: under 0.1 % lost and within 0.1 % of the plan,
     /// however unevenly the messages left.
     pub sustained_per_s: Option<Bounded>,
-    /// The highest rate that was kept up with an ordinary receiver: one recv(2) a message, asleep until one
+    /// The highest sustained rate with an ordinary receiver: one recv(2) a message, asleep until one
     /// comes. That of `sustained_per_s` asks for a while before it sleeps. `None` where it was not searched.
     pub blocking_per_s: Option<Bounded>,
     /// Sustained over inferred; `None` where nothing was inferred for it.
     pub of_inferred: Option<Estimate>,
     /// The searches behind it.
     pub searches: Vec<Search>,
-    /// The search with the ordinary receiver, for what is kept up alone.
+    /// The search with the ordinary receiver, for the sustained rate alone.
     pub blocking: Option<Search>,
     /// Who had the processors that senders and receiver needed, in `searches`; nothing where the kernel does not show it.
     pub contention: Vec<Contention>,
@@ -72,7 +72,7 @@ pub struct Search {
     pub probes: Vec<Probe>,
     /// The highest that was in time; `None` if none was.
     pub capacity_per_s: Option<f64>,
-    /// The highest that was kept up; `None` if none was.
+    /// The highest sustained; `None` if none was.
     pub sustained_per_s: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ pub struct Probe {
     /// How often the receiver's thread slept, per message that arrived; `None` where it is not a thread of
     /// this host.
     pub sleeps: Option<f64>,
-    /// Whether the rate was kept up and the messages arrived.
+    /// Whether the rate was sustained: the messages arrived.
     pub sustained: bool,
     /// Whether they left in time as well.
     pub in_time: bool,

@@ -72,7 +72,7 @@ pub enum Cause {
     SmallReads,
     /// The send buffer is smaller than a write, or than what is in flight at the full rate.
     SendBuffer,
-    /// The sender waits for acknowledgements that the receiver puts off.
+    /// The sender waits for delayed ACKs of the receiver.
     DelayedAcknowledgement,
     /// The sender holds a small segment back until what was sent before is acknowledged.
     Nagle,

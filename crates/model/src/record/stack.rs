@@ -56,7 +56,7 @@ pub enum TrialKind {
     Control,
     /// With the other tap: a second opinion.
     Witness,
-    /// With the other tap, while the programs of the main one are attached and taken away by turns: what they
+    /// With the other tap, while the programs of the main one are attached and removed alternately: what they
     /// add to the times that they report.
     Alternating,
 }

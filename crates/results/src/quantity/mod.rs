@@ -182,7 +182,7 @@ impl Quantity {
         Self::new((name, title), (Unit::Nanoseconds, Better::Less), trials)
     }
 
-    /// So many in a second.
+    /// A count per second.
     fn rate(
         name: impl Into<String>,
         title: impl Into<String>,

@@ -93,7 +93,7 @@ fn every_chart_is_drawn() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn what_is_missing_is_stated() {
     for kind in ALL {
         let mut record = changed(&of(kind), &hollow);
         record.state = State::Interrupted;

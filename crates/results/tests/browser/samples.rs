@@ -174,7 +174,7 @@ fn a_million_samples_fit_and_are_drawn() {
 }
 
 #[test]
-fn samples_that_cannot_be_read_are_told() {
+fn samples_that_cannot_be_read_are_reported() {
     let record = fixture();
     let whole = run(&made(&record, 1_000));
     let file = whole.path().join(SAMPLES_FILE);

@@ -32,7 +32,7 @@ fn a_change_is_beyond_within_or_untold() {
 }
 
 #[test]
-fn nonsense_is_told_with_what_would_be_right() {
+fn nonsense_is_refused_with_what_would_be_right() {
     let message = |text: &str| text.parse::<Threshold>().unwrap_err().to_string();
     for (text, why) in [
         ("", "neither > nor <"),

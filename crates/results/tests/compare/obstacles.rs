@@ -231,7 +231,7 @@ fn of_pairs_the_difference_is_what_they_are_for_but_each_side_is_one_thing() {
 }
 
 #[test]
-fn of_pairs_a_difference_of_any_is_told_once() {
+fn of_pairs_a_difference_of_any_is_shown_once() {
     let mut maker = Maker::new(15);
     let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
     for (_, b) in &mut made {

@@ -45,7 +45,7 @@ fn every_kind_fits_on_eighty_columns_and_on_a_page() {
 
 /// Two runs that differ, in full: what a user sees.
 #[test]
-fn what_is_told_is_this() {
+fn a_comparison_in_full() {
     let mut maker = Maker::new(21);
     let (a, mut b) = (maker.run(10, 1.0), maker.run(10, 1.08));
     b.record.environment.kernel = "6.13.0".into();

@@ -106,7 +106,7 @@ fn shown(comparison: &Comparison) -> Vec<(bool, Outcome)> {
     comparison.quantities.iter().map(|quantity| (quantity.main, quantity.outcome)).collect()
 }
 
-fn any_told(comparison: &Comparison) -> bool {
+fn any_change(comparison: &Comparison) -> bool {
     shown(comparison).iter().any(|&(main, o)| main && matches!(o, Outcome::Better | Outcome::Worse))
 }
 
@@ -117,12 +117,12 @@ fn at_most(share: f64, n: usize) -> usize {
 }
 
 #[test]
-fn equal_runs_are_told_apart_once_in_a_hundred_at_most() {
+fn equal_runs_are_false_positives_once_in_a_hundred_at_most() {
     let mut maker = Maker::new(1);
     let alarms = (0..COMPARISONS)
         .filter(|_| {
             let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
-            any_told(&apart(&a, &b, &Wishes::default()).unwrap())
+            any_change(&apart(&a, &b, &Wishes::default()).unwrap())
         })
         .count();
     println!("apart, equal: {alarms} false alarms in {COMPARISONS} comparisons");
@@ -163,7 +163,7 @@ fn one_twentieth_more_is_found() {
     assert!(COMPARISONS - found <= at_most(0.5, COMPARISONS), "{found} of {COMPARISONS}");
     let clear = (0..100).filter(|_| {
         let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.1));
-        any_told(&apart(&a, &b, &Wishes::default()).unwrap())
+        any_change(&apart(&a, &b, &Wishes::default()).unwrap())
     });
     assert!(clear.count() >= 99);
 }
@@ -202,11 +202,11 @@ fn rounds(maker: &mut Maker, n: usize, factor: f64) -> Vec<(Run, Run)> {
 #[test]
 fn pairs_find_what_the_drift_of_the_machine_hides() {
     let mut maker = Maker::new(4);
-    let told_of = |maker: &mut Maker, factor: f64| {
+    let changes_of = |maker: &mut Maker, factor: f64| {
         let cases = (0..COMPARISONS / 2).map(|_| rounds(maker, 8, factor));
-        cases.filter(|made| any_told(&pairs(made, &Wishes::default()).unwrap())).count()
+        cases.filter(|made| any_change(&pairs(made, &Wishes::default()).unwrap())).count()
     };
-    let (alarms, found) = (told_of(&mut maker, 1.0), told_of(&mut maker, 1.05));
+    let (alarms, found) = (changes_of(&mut maker, 1.0), changes_of(&mut maker, 1.05));
     println!("pairs: {alarms} false alarms, 5 % found {found} times, in {} each", COMPARISONS / 2);
     assert!(alarms <= at_most(0.01, COMPARISONS / 2), "{alarms}");
     assert!(found >= COMPARISONS * 9 / 20, "{found} of {}", COMPARISONS / 2);

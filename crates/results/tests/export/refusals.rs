@@ -16,7 +16,7 @@ fn refused(run: &StoredRun, format: Format, what: What) -> String {
 }
 
 #[test]
-fn a_measurement_that_has_nothing_for_a_format_is_told_which_have() {
+fn a_measurement_with_nothing_for_a_format_is_refused_with_those_that_have() {
     let of = |name: &str, format| refused(&run(name), format, What::Trials);
     let reply = of("stack", Format::Iperf3);
     assert_eq!(reply, "a run of netfathom stack has nothing for iperf3: that comes from netfathom ttcp");
@@ -55,7 +55,7 @@ fn the_catalogue_knows_what_can_be_exported() {
 }
 
 #[test]
-fn a_run_without_samples_is_told_how_to_get_them() {
+fn a_run_without_samples_is_refused_with_how_to_get_them() {
     let (dir, sampled) = sampled();
     fs::remove_file(sampled.samples.as_ref().unwrap()).unwrap();
     let reply = refused(&sampled, Format::Perfetto, What::Trials);
@@ -100,7 +100,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_told_as_one_by_every_format() {
+fn every_format_reports_a_full_disk_as_one() {
     let (_dir, sampled) = sampled();
     let formats =
         [Format::Csv, Format::Parquet, Format::Openmetrics, Format::Hdr, Format::Perfetto, Format::Pcapng];

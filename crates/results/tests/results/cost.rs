@@ -135,7 +135,7 @@ fn what_is_beyond_chance_is_marked() {
 }
 
 #[test]
-fn nothing_measured_is_said() {
+fn nothing_measured_is_stated() {
     let mut none = with("cost", |c| c.benchmarks.clear());
     none.state = State::Interrupted;
     let text = flat(&none);

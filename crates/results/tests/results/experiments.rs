@@ -78,7 +78,7 @@ fn fitted_clocks_tell_only_what_lies_above_the_shortest() {
 }
 
 #[test]
-fn packets_that_do_not_add_up_are_not_said_to() {
+fn packets_that_do_not_add_up_are_not_called_so() {
     let text = sane(&join(|j| j.captures[0].packets += 1));
     assert!(text.contains("100,015 ≠ joined 100,000"), "{text}");
 }

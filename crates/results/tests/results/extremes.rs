@@ -158,7 +158,7 @@ fn read_back(directory: &Path, value: &Value) -> Result<Record, String> {
     store::read(&file).map_err(|e| e.to_string())
 }
 
-/// So many places are tried; with `PROPTEST_CASES=20000` nearly all.
+/// Places that are tried; with `PROPTEST_CASES=20000` nearly all.
 const CASES: u32 = 40;
 
 #[test]

@@ -67,7 +67,7 @@ fn a_stall_that_nothing_ends_is_one() {
 }
 
 #[test]
-fn the_only_layer_is_told_by_itself() {
+fn the_only_layer_stands_by_itself() {
     let record = message(|m| {
         m.remedies.clear();
         m.cells.retain(|c| c.layer == Layer::reference() && c.pair == 0);
@@ -77,7 +77,7 @@ fn the_only_layer_is_told_by_itself() {
 }
 
 #[test]
-fn nothing_measured_is_said() {
+fn nothing_measured_is_stated() {
     let mut record = message(|m| {
         m.cells.clear();
         m.remedies.clear();
@@ -163,7 +163,7 @@ fn trials_without_a_whole_message_have_no_times() {
     assert!(!text.contains(" 0 ns"), "{text}");
 }
 
-/// Nobody asked for it by name, and nothing else was measured.
+/// The plan does not name it, and nothing else was measured.
 #[test]
 fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
     let nearest: Layer = "sendfile".parse().expect("a layer");
@@ -191,7 +191,7 @@ fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
 
 /// The kernel that counts and drops has no clock: messages came, and times are not known.
 #[test]
-fn times_that_nobody_took_are_not_zero() {
+fn times_that_were_not_taken_are_not_zero() {
     let nothing = Distribution::from(&netfathom_stats::Distribution::new(5));
     let record = message(|m| {
         (m.plan.test, m.plan.rate_per_s) = (MessageTest::Oneway, Some(5e3));
@@ -210,7 +210,7 @@ fn times_that_nobody_took_are_not_zero() {
 }
 
 #[test]
-fn where_an_end_in_the_kernel_runs_is_said() {
+fn where_an_end_in_the_kernel_runs_is_stated() {
     let whole = flat(&sane(&message(|_| {})));
     let note = "an end in the kernel runs where its packets come in: mostly on the other end's CPU";
     assert_eq!(whole.matches(note).count(), 2, "below the sizes and the placements: {whole}");

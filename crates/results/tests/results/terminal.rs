@@ -321,7 +321,7 @@ fn a_long_address_leaves_its_table_and_not_the_page() {
 }
 
 #[test]
-fn a_service_is_told_by_its_senders() {
+fn a_service_is_shown_by_its_senders() {
     let mut record = fixture("ttcp");
     let Measurement::Transfer(transfer) = &mut record.measurement else { panic!("another measurement") };
     let served =
@@ -334,7 +334,7 @@ fn a_service_is_told_by_its_senders() {
 
 /// What a run leaves that was stopped before anything was finished.
 #[test]
-fn nothing_finished_of_any_measurement_is_said() {
+fn nothing_finished_of_any_measurement_is_stated() {
     for name in ["load", "capacity", "reverse"] {
         let mut record = fixture(name);
         record.state = State::Interrupted;
@@ -373,7 +373,7 @@ fn an_engine_without_capacity_says_why() {
 }
 
 #[test]
-fn losses_that_nobody_told_are_not_none() {
+fn losses_that_were_not_reported_are_not_none() {
     let mut record = fixture("load");
     let Measurement::Load(l) = &mut record.measurement else { panic!("another measurement") };
     l.receive = None;

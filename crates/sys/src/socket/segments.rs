@@ -31,7 +31,7 @@ pub fn set_segment_size(socket: &UdpSocket, bytes: u16) -> io::Result<()> {
 }
 
 /// Lets this socket receive several messages of one sender as one buffer; from then on read
-/// it by [`receive_coalesced`] only, for a plain receive call cannot tell them apart.
+/// it by [`receive_coalesced`] only, because a plain receive call cannot distinguish them.
 ///
 /// # Errors
 /// ENOPROTOOPT before Linux 5.0.

@@ -26,7 +26,7 @@ fn an_echo_sends_every_datagram_back_whole() {
 }
 
 #[test]
-fn an_empty_datagram_cannot_go_back_and_is_said_to_be_refused() {
+fn an_empty_datagram_cannot_go_back_and_is_counted_as_refused() {
     needs_root!();
     let [client, server] = udp_pair();
     let end = attach(&server, ECHO, 1);

@@ -90,7 +90,7 @@ fn datagrams_are_made_longer_and_shorter() {
 }
 
 #[test]
-fn what_the_kernel_cannot_answer_is_said() {
+fn what_the_kernel_cannot_answer_is_reported() {
     needs_root!();
     let [client, _server] = tcp_pair();
     let [udp, _far] = udp_pair();

@@ -48,7 +48,7 @@ fn a_message_in_pieces_is_one_message() {
 }
 
 #[test]
-fn an_echo_keeps_the_last_message_it_was_told_of() {
+fn an_echo_keeps_the_last_message_of_the_book() {
     needs_root!();
     let [mut client, server] = tcp_pair();
     let end = attach(&server, Work::Echo { until: Some(4) }, 8);

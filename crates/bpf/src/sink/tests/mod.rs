@@ -191,7 +191,7 @@ fn messages_reach_an_af_xdp_socket() {
 }
 
 #[test]
-fn what_cannot_be_attached_is_said() {
+fn what_cannot_be_attached_is_reported() {
     needs_root!();
     let pair = Pair::new();
     let ifindex = pair.far_link.index;

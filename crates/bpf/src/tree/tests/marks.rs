@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
+fn of_twelve_thousand_files_the_named_ones_are_reported_in_order() {
     needs_root!();
     let folder = Folder::new("opens");
     let long = "d".repeat(200);
@@ -45,7 +45,7 @@ fn of_twelve_thousand_files_the_named_ones_are_told_in_order() {
 }
 
 #[test]
-fn others_opens_are_not_told_and_a_ring_that_is_full_is() {
+fn others_opens_are_not_reported_and_a_full_ring_is() {
     needs_root!();
     let folder = Folder::new("others");
     let file = folder.file("known");
@@ -175,8 +175,7 @@ fn a_tree_is_followed_in_a_pid_namespace_too() {
     if !privileged(TEST) {
         return;
     }
-    let same =
-        ["others_opens_are_not_told_and_a_ring_that_is_full_is", "the_kth_call_is_that_of_the_whole_tree"];
+    let same = ["others_opens_are_not_reported_and_a_full_ring_is", "the_kth_call_is_that_of_the_whole_tree"];
     for test in same {
         let mut command = Command::new("unshare");
         command.args(["--pid", "--fork", "--mount-proc"]);

@@ -4,7 +4,7 @@ use super::*;
 
 /// wait4(2) adds up the same for a tree in which every member waits for its children.
 #[test]
-fn what_a_tree_spent_is_what_its_parent_is_told() {
+fn what_a_tree_spent_is_what_wait4_reports() {
     needs_root!();
     let tree = armed(&Watching { opens: vec!["null".into()], ..Watching::default() });
     let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
@@ -46,7 +46,7 @@ fn more_threads_than_there_is_room_for_come_and_go() {
 }
 
 #[test]
-fn of_one_that_nobody_reaps_what_it_had_spent_at_its_end_is_taken() {
+fn of_one_that_is_not_reaped_what_it_had_spent_at_its_end_is_taken() {
     needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let child = start(&tree, &mut shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));

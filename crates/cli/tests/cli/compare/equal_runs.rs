@@ -1,4 +1,4 @@
-//! Equal runs by turns, and what is planted in copies of them: for real, so it takes minutes.
+//! Equal runs, interleaved, and what is planted in copies of them: for real, so it takes minutes.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn median(comparison: &Value) -> (String, f64, f64) {
 
 #[test]
 #[ignore = "takes minutes: what it prints stands in docs/compare.md"]
-fn equal_runs_are_not_told_apart_and_one_twentieth_more_is() {
+fn equal_runs_do_not_differ_and_one_twentieth_more_is_significant() {
     let dir = out();
     let place = |name: &str| dir.path().join(name).display().to_string();
     let taken =

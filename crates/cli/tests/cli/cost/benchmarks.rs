@@ -21,7 +21,7 @@ fn three_files(short: &Short) -> String {
 }
 
 #[test]
-fn one_that_fails_says_what_it_said() {
+fn one_that_fails_shows_its_output() {
     let short = Short::new();
     let message = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
     assert!(message.contains("b failed (exit status: 7): its last line was `broken`"), "{message}");
@@ -33,7 +33,7 @@ fn one_that_fails_says_what_it_said() {
     let result = cost(&record(&short.runs()).unwrap());
     let failed: Vec<_> =
         result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
-    // Nobody waits for the rest of such a run.
+    // The rest of such a run is not waited for.
     assert_eq!(failed, ["b failed (exit status: 9): its last line was `spoilt`"; 4]);
 }
 

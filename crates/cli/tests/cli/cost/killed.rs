@@ -57,12 +57,12 @@ fn nothing_stays(whom: Whom) {
 }
 
 #[test]
-fn nothing_stays_of_a_run_whose_worker_is_killed() {
+fn nothing_stays_of_a_run_with_a_killed_worker() {
     nothing_stays(Whom::Worker);
 }
 
 #[test]
-fn nothing_stays_of_a_run_whose_guard_is_killed() {
+fn nothing_stays_of_a_run_with_a_killed_guard() {
     nothing_stays(Whom::Guard);
 }
 
@@ -100,7 +100,7 @@ fn nothing_stays_of_the_light_benchmark() {
             assert_eq!(ended_after(&short, directories, way), 0, "{name}, {directories}");
         }
     }
-    // Nobody is left who could remove anything: the next run does.
+    // No process is left to remove anything: the next run does.
     ended_after(&short, 3, |guard| {
         let both = format!("kill -9 {} {}", guard.id(), worker(guard));
         assert!(shell(&both).status().unwrap().success());

@@ -66,7 +66,7 @@ fn a_daemon_is_measured_and_ended() {
 }
 
 #[test]
-fn one_that_ignores_sigterm_is_killed_and_told() {
+fn one_that_ignores_sigterm_is_killed_and_reported() {
     let short = Short::new();
     let script = format!("echo $$ >>{}; trap '' TERM; while :; do sleep 0.05; done", short.file("pids"));
     let args = ["--grace", "100ms", "--", "sh", "-c", &script];

@@ -7,7 +7,7 @@ use super::*;
 use crate::child::{netfathom, out, run};
 
 /// What the page of a measurement has to say, as headings.
-const SAID: [&str; 6] = [
+const SHOWN: [&str; 6] = [
     "## What is measured",
     "## Which clock",
     "## What it costs",
@@ -108,7 +108,7 @@ fn the_page_of_a_measurement_says_all() {
     for name in pages {
         let page = page(&name);
         let missing: Vec<_> =
-            SAID.iter().filter(|message| !page.lines().any(|line| line == **message)).collect();
+            SHOWN.iter().filter(|message| !page.lines().any(|line| line == **message)).collect();
         assert!(missing.is_empty(), "docs/{name} lacks {missing:?}");
         assert!(page.contains("```sh"), "docs/{name} has no example");
     }

@@ -137,9 +137,9 @@ fn crowd(client: &mut Client, stop: &AtomicBool) {
 }
 
 #[test]
-fn ten_thousand_fake_agents_are_left_out_and_harm_nobody() {
+fn ten_thousand_fake_agents_are_left_out_and_do_no_harm() {
     needs_root!();
-    if !has_nats("cli::fleet::hostile::ten_thousand_fake_agents_are_left_out_and_harm_nobody") {
+    if !has_nats("cli::fleet::hostile::ten_thousand_fake_agents_are_left_out_and_do_no_harm") {
         return;
     }
     let _alone = alone();

@@ -96,7 +96,7 @@ fn pcapng(later_s: i64, packets: u64) -> Vec<u8> {
 }
 
 #[test]
-fn times_that_cannot_be_are_told_of_their_file_and_no_defect_of_ours() {
+fn impossible_times_are_reported_of_their_file_and_no_defect_of_ours() {
     const YEAR: i64 = 365 * 24 * 3600;
     let files = received(|_| 40_000);
     let csv = |sent_ns: u64| format!("flow,sequence,sent_ns\n{FLOW},0,{sent_ns}\n{FLOW},1,{sent_ns}\n");

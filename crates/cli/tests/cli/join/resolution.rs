@@ -130,7 +130,7 @@ fn a_mean_of_many_steps_is_no_finding() {
 }
 
 #[test]
-fn messages_at_one_place_within_a_step_are_off_by_no_more_than_is_said() {
+fn messages_at_one_place_within_a_step_are_off_by_no_more_than_stated() {
     for place in [0, 1, 499, 999] {
         let truth = |t: Truth| Truth { captured_ns: t.captured_ns / 1000 * 1000 + place, ..t };
         let truths: Vec<Truth> = truths().into_iter().map(truth).collect();

@@ -85,7 +85,7 @@ fn the_way_between_two_captures_has_every_flow_and_is_judged() {
 }
 
 #[test]
-fn what_one_log_has_not_is_told_of_that_log() {
+fn what_one_log_lacks_is_reported_of_that_log() {
     let files = files(&[
         ("both.pcap", capture(0..2, 1000, |_| true)),
         ("first.log", log(0..1, Columns::SENT)),

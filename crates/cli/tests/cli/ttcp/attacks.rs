@@ -75,7 +75,7 @@ fn a_remedy_does_not_lower_the_kernels_limit() {
 
 /// The message names the option that was given.
 #[test]
-fn a_refused_zero_copy_is_not_told_as_discard() {
+fn a_refused_zero_copy_is_not_called_discard() {
     for args in ["-rs -Z --touch", "-rs -Z --checksum", "-rsu -Z"] {
         let ended = run(&mut ttcp(args));
         assert_eq!(ended.status, 2, "{}", ended.err);

@@ -60,13 +60,13 @@ fn a_receiver_of_fewer_streams_is_named_as_the_cause() {
 }
 
 #[test]
-fn missing_streams_are_told() {
+fn missing_streams_are_reported() {
     let [_, to] = both("-P 2", "-P 4 --idle 300ms");
     assert!(to.err.contains("2 of 4 streams came"), "{}", to.err);
 }
 
 #[test]
-fn what_was_copied_after_all_is_said_plainly() {
+fn what_was_copied_after_all_is_stated() {
     let [from, to] = both("-Z", "-Z");
     let message =
         "0 of 16777216 bytes went without a copy: the kernel copied them, as it does over loopback/veth";

@@ -37,7 +37,7 @@ fn intervals_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn of_several_streams_each_is_told_and_their_sum() {
+fn of_several_streams_each_is_shown_and_their_sum() {
     // On a busy machine the second stream may begin after the first interval, or after all.
     let is_whole =
         |three: &&[(String, f64, f64, f64)]| three.iter().map(|t| t.0.as_str()).eq(["1", "2", "sum"]);

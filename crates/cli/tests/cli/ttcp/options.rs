@@ -153,7 +153,7 @@ fn sizes_and_counts_are_those_on_the_wire() {
 }
 
 #[test]
-fn a_time_ends_it_also_while_nobody_reads() {
+fn a_time_ends_it_also_without_a_reader() {
     for protocol in ["", "-u"] {
         let [from, to] = transferred(&format!("--time 300ms {protocol}"), &format!("{protocol} --idle 1s"));
         let ns = from.streams[0].duration_ns;
@@ -175,7 +175,7 @@ fn a_time_ends_it_also_while_nobody_reads() {
 }
 
 #[test]
-fn ways_to_receive_are_told_in_the_record() {
+fn ways_to_receive_stand_in_the_record() {
     for (options, way) in [("", Way::Copied), ("-T", Way::Copied), ("--discard", Way::Discarded)] {
         assert_eq!(transferred("", options)[1].way, way, "{options}");
     }

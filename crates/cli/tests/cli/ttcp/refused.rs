@@ -71,7 +71,7 @@ const CASES: [(&str, i32, &str); 57] = [
 ];
 
 #[test]
-fn what_cannot_be_is_told() {
+fn what_cannot_be_is_refused() {
     for (args, status, reply) in CASES {
         let ended = run(&mut ttcp(args));
         assert!(
@@ -106,14 +106,14 @@ fn a_host_without_a_way_to_it_is_named() {
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_reported() {
     let taken = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap();
     let ended = run(&mut ttcp(&format!("-rs -p {}", taken.local_addr().unwrap().port())));
     assert!(ended.status == 1 && ended.err.contains("another program has the port"), "{}", ended.err);
 }
 
 #[test]
-fn a_buffer_beyond_the_limit_is_granted_as_far_as_it_goes_and_told() {
+fn a_buffer_beyond_the_limit_is_granted_in_part_and_reported() {
     let limit: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
     let port = free_port();
     let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
@@ -126,7 +126,7 @@ fn a_buffer_beyond_the_limit_is_granted_as_far_as_it_goes_and_told() {
 }
 
 #[test]
-fn a_congestion_control_that_cannot_be_had_is_told_with_those_that_can() {
+fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
     for args in ["-ts -C no_such 127.0.0.1", "-rs -C no_such"] {
         let ended = run(&mut ttcp(&format!("{args} -p {}", free_port())));
         assert!(ended.status == 1 && ended.err.contains("control `no_such`: No such file"), "{}", ended.err);
@@ -147,7 +147,7 @@ fn a_congestion_control_that_cannot_be_had_is_told_with_those_that_can() {
 }
 
 #[test]
-fn debugging_without_privilege_is_told() {
+fn debugging_without_privilege_is_reported() {
     let port = free_port();
     let _listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let mut command = crate::child::unprivileged("ttcp -tsd 127.0.0.1");
@@ -156,7 +156,7 @@ fn debugging_without_privilege_is_told() {
 }
 
 #[test]
-fn closed_and_impossible_standard_streams_are_told_before_anything_goes() {
+fn closed_and_impossible_standard_streams_are_reported_before_anything_is_sent() {
     for (script, reply) in [
         ("exec $0 ttcp -r >&-", "standard output is closed"),
         ("exec $0 ttcp -t 127.0.0.1 <&-", "standard input is closed"),

@@ -88,7 +88,7 @@ fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
 }
 
 #[test]
-fn a_sender_that_is_killed_is_told_and_the_next_is_served() {
+fn a_killed_sender_is_reported_and_the_next_is_served() {
     let (service, port) = serving("");
     let mut sender = start(&mut ttcp(&format!("-ts --time 60s -p {port} 127.0.0.1")));
     let connected = format!(":{port:04X} 01 ");

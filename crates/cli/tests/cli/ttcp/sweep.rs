@@ -95,7 +95,7 @@ fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn what_cannot_be_is_refused() {
     let cases = [
         ("sweep --sndbuf many", "or auto"),
         ("sweep --sndbuf 0", "--sndbuf 0: choose from 1"),

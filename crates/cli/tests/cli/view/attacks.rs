@@ -110,7 +110,7 @@ fn nothing_outside_the_directory_is_read() {
 }
 
 #[test]
-fn half_requests_and_floods_keep_nobody_out() {
+fn half_requests_and_floods_keep_no_client_out() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());
     let viewed = Viewed::start(dir.path());

@@ -273,11 +273,12 @@ fn the_policy_of_the_list_lets_nothing_else_run_or_be_asked() {
 }
 
 #[test]
-fn a_server_that_has_ended_is_said_in_the_page() {
+fn a_server_that_has_ended_is_shown_in_the_page() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());
     let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show("cli::view::page::a_server_that_has_ended_is_said_in_the_page", &viewed) else {
+    let Some(mut page) = show("cli::view::page::a_server_that_has_ended_is_shown_in_the_page", &viewed)
+    else {
         return;
     };
     viewed.stop("INT");

@@ -24,9 +24,9 @@ use crate::load::shot::{Shot, ShotOutcome};
 const BURST_NS: u64 = 200_000_000;
 /// Long enough to find routes, warm caches and learn whether the engine works here.
 const WARM_UP_NS: u64 = 50_000_000;
-/// What of the plan may be lost, or not have left, in a rate that is kept up.
+/// What of the plan may be lost, or unsent, in a sustained rate.
 const KEPT_UP: f64 = 0.001;
-/// A last message that is so little late is no rate that is not kept up, however short the plan.
+/// A last message this little late does not make a rate unsustained, however short the plan.
 const GRACE_NS: f64 = 1e6;
 /// What the p99 lag may be, in slots, in a rate that is in time (the rule of the verdict).
 const IN_TIME: f64 = 0.1;

@@ -17,7 +17,7 @@ use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::kind::stack;
 
-/// The stack is watched at this part of what was kept up: the tap itself takes some.
+/// The stack is watched at this part of the sustained rate: the tap itself takes some.
 const BELOW_SUSTAINED: f64 = 0.7;
 /// The fewest that have an interval worth its name.
 const TRIALS: u32 = 3;

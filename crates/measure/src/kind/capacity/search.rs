@@ -1,6 +1,6 @@
 //! The search for the highest rate that holds, apart from how a rate is tried.
 //!
-//! Both thresholds lie on the same axis: a rate that leaves in time is kept up as well. So
+//! Both thresholds lie on the same axis: a rate on schedule is sustained as well. So
 //! the second search begins with all that the first has found out.
 
 use netfathom_model::record::{Probe, Search};
@@ -45,7 +45,7 @@ pub fn search<E>(
     }
 }
 
-/// Searches for what is kept up alone, from below a rate that was kept up otherwise.
+/// Searches for the sustained rate alone, from below a rate that was sustained otherwise.
 pub fn kept_up<E>(
     top_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
@@ -81,7 +81,7 @@ struct Tried<P> {
 }
 
 impl<E, P: FnMut(f64) -> Result<Option<Probe>, E>> Tried<P> {
-    /// The highest rate that was kept up, and the highest that was in time.
+    /// The highest sustained rate, and the highest on schedule.
     fn both(&mut self, flat_out_per_s: f64) -> Result<(Option<f64>, Option<f64>), Halt<E>> {
         let (top, ceiling) = (top_per_s(flat_out_per_s), ceiling_per_s(flat_out_per_s));
         let Some(sustained) = self.highest(|p| p.sustained, top, ceiling)? else { return Ok((None, None)) };

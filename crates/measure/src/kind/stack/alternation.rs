@@ -1,5 +1,5 @@
 //! What the bpf tap adds to the very times that it reports: another tap times the messages of a trial, while the
-//! kernel programs are attached and taken away by turns.
+//! kernel programs are attached and removed alternately.
 //!
 //! Blocks with the programs (A) and without (B) follow each other as ABBA, so that what drifts over the trial, the
 //! rate above all, does so for both. The difference within a round is one value; the rounds give the interval.

@@ -43,7 +43,7 @@ pub struct StackTask<'a> {
     pub rig: &'a Rig,
     /// The tap; none in a control.
     pub tap: Option<Tap>,
-    /// Whether the programs of the bpf tap are attached beside it, by turns.
+    /// Whether the programs of the bpf tap are attached beside it, alternately.
     pub alternates: bool,
     /// Whether stages are wanted, or only the stack time.
     pub stages: bool,
@@ -74,7 +74,7 @@ pub struct StackOutcome {
     pub clock_moved_ns: Option<i64>,
     /// What was captured, where the tap is a capture.
     pub captured: Vec<Captured>,
-    /// What the bpf tap adds, where it was attached by turns.
+    /// What the bpf tap adds, where it was attached alternately.
     pub added: Vec<Added>,
     pub samples: Vec<Sample>,
 }

@@ -9,7 +9,7 @@ use crate::page::shortened;
 use crate::story::number::{mean as time, percent};
 
 /// Comparisons beyond these stand in the tables only.
-const MOST_TOLD: usize = 4;
+const MOST_SHOWN: usize = 4;
 
 /// What takes more than this part of the time that was added is its cause.
 const MOST_OF_IT: f64 = 0.5;
@@ -63,7 +63,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let pcost =
         pcost.map(|(_, comparison)| format!("PCost (Qian & Wang 2006) {}", pcost_of(comparison).percent()));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
-    let more = all.len().saturating_sub(MOST_TOLD);
+    let more = all.len().saturating_sub(MOST_SHOWN);
     let more = (more > 0).then(|| format!("{more} more below"));
     let blocks = result.benchmarks.iter().flat_map(|b| &b.comparisons).map(|c| c.blocks).max();
     let blocks = blocks.map(|n| {
@@ -73,7 +73,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             format!("99 % intervals from {n} blocks (each runs every condition twice)")
         }
     });
-    let others = others.take(MOST_TOLD - 1).chain(more);
+    let others = others.take(MOST_SHOWN - 1).chain(more);
     first.into_iter().chain(others).chain(overall(result)).chain(blocks).chain(pcost).collect()
 }
 

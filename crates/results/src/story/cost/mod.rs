@@ -87,7 +87,7 @@ fn others(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, shown
     }
 }
 
-/// Of which benchmark, in which condition beside which: `tar, with at 80M beside without at 80M`.
+/// Benchmark, condition, and the one it is compared with: `tar, with at 80M beside without at 80M`.
 fn beside(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
     format!("{}, {}", shortened(&benchmark.name, LONGEST_NAME), comparison::beside(result, comparison))
 }

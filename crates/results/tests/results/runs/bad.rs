@@ -164,7 +164,7 @@ fn links_pipes_and_strangers_are_no_runs() {
 }
 
 #[test]
-fn a_run_that_is_being_written_is_told_from_one_that_was_killed() {
+fn a_run_that_is_being_written_differs_from_a_killed_one() {
     let out = directory();
     let mut record = crate::contract::stack_fixture();
     record.state = State::Partial;

@@ -84,7 +84,7 @@ fn of_many_who_tag_at_once_none_is_lost() {
 }
 
 #[test]
-fn tags_that_are_damaged_are_said_and_kept() {
+fn damaged_tags_are_reported_and_kept() {
     let (out, elsewhere) = (directory(), directory());
     let run = put(out.path(), 1);
     let bait = elsewhere.path().join("bait");

@@ -153,7 +153,7 @@ impl WireThread {
         }
     }
 
-    /// Packets in and out by turns, until there is neither or a batch is done: what is due would
+    /// Packets in and out alternately, until there is neither or a batch is done: what is due would
     /// otherwise wait for a whole batch to be read.
     fn carry(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         let mut waits = true;

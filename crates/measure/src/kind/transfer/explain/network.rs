@@ -1,5 +1,5 @@
 //! Reasons between the ends: the pace, loss, or the path. Congestion control knows of all of them,
-//! and cannot tell them apart.
+//! and cannot distinguish them.
 
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{Cause, TransferStream};

@@ -53,7 +53,7 @@ impl QueueState {
 /// For each look, whether a piece waited for an acknowledgement, and the program for the piece: it
 /// gave nothing more until it went, and it went when all before it was acknowledged.
 ///
-/// One look cannot tell that a piece waited: with looks further apart than half a round trip each
+/// One look cannot show that a piece waited: with looks further apart than half a round trip each
 /// is of another piece, which may just be on its way out.
 pub(super) fn waiting(looks: &[TransferSample], states: &[QueueState]) -> Vec<bool> {
     let mut within = vec![false; looks.len()];

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounding_stays_within_what_is_said() {
+    fn rounding_stays_within_what_is_stated() {
         for resolution in RESOLUTIONS {
             for ns in [0, 1, -1, 15, 16, 1_184, -4_711, 123_456_789, i64::MAX, i64::MIN + 1] {
                 let off = resolution.round(ns).abs_diff(ns) as f64 / ns.unsigned_abs().max(1) as f64;
