@@ -377,6 +377,21 @@ fn a_slow_reader_is_found_in_the_socket() {
     });
 }
 
+#[test]
+fn a_slow_reader_does_not_slow_what_is_sent_beside_the_trials() {
+    if !privileged("a burst before a slow reader") {
+        return;
+    }
+    let _alone = alone();
+    let plain = plan("constant:100/100ms");
+    let mut slow = plain.clone();
+    slow.reader_delay_ns = 100_000_000;
+    let begins_after = |plan| measure(plan).result.trials[0].started_after_ns;
+    let (without, with) = (begins_after(&plain), begins_after(&slow));
+    // The burst fills the reader's buffer with hundreds of messages.
+    assert!(with < without + 20 * slow.reader_delay_ns, "{with} ns, {without} ns without the delay");
+}
+
 /// A reader that takes 200 large messages a second fills its buffer and closes the window: what the sender's calls leave
 /// behind waits in TCP, and nothing is lost.
 #[test]

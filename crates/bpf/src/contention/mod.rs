@@ -37,6 +37,8 @@ const NAP: Duration = Duration::from_micros(50);
 const LONGEST: Duration = Duration::from_millis(3);
 /// A hypervisor may stop the machine for longer than that, so these many in any case.
 const LEAST_NAPS: u32 = 3;
+/// A thread that waits while its account is read has it read again, so often at most.
+const READINGS: usize = 8;
 
 /// Why waits for a processor cannot be attributed.
 #[derive(Debug, thiserror::Error)]
@@ -164,11 +166,23 @@ impl Followed<'_> {
         if self.thread.task.load(Relaxed) == 0 {
             return Err(ContentionError::Unseen);
         }
-        let interrupts = self.interrupts()?;
+        let mut before = self.waited_ns();
+        for _ in 1..READINGS {
+            let account = self.reading()?;
+            if account.waited_ns == before {
+                return Ok(account);
+            }
+            before = account.waited_ns;
+        }
+        self.reading()
+    }
+
+    /// The whole comes last: its parts, which grow while they are read, do not exceed it.
+    fn reading(&self) -> Result<Account, ContentionError> {
+        let (interrupts, holders) = (self.interrupts()?, self.holders()?);
         let (stolen, ns) = (&self.thread.stolen, |ns: &AtomicU64| ns.load(Relaxed));
         Ok(Account {
-            waited_ns: self.waited_ns(),
-            holders: self.holders()?,
+            holders,
             waiting: Lost {
                 stolen_ns: ns(&stolen.waiting),
                 interrupted_ns: interrupts.iter().map(|i| i.waiting_ns).sum(),
@@ -181,6 +195,7 @@ impl Followed<'_> {
             throttled_ns: ns(&self.thread.throttled),
             stopped_ns: ns(&self.thread.stopped),
             blocked_ns: ns(&self.thread.blocked),
+            waited_ns: self.waited_ns(),
         })
     }
 

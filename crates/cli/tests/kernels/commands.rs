@@ -30,8 +30,24 @@ pub struct Run {
     pub command: String,
 }
 
-/// What is run.
-pub fn runs() -> Vec<Run> {
+/// What each set of kernel programs does where hooks, verifier or ways to attach differ from those of the oldest and the
+/// newest kernel: all that is run on kernels between them where no table is written.
+const BETWEEN: [&str; 11] = [
+    "host",
+    "stack-both",
+    "stack-delayed-rx",
+    "stack-slow-reader",
+    "stack-fentry",
+    "stack-fentry-delayed-rx",
+    "message-udp",
+    "cost-self",
+    "watch-rx",
+    "load-af_xdp",
+    "load-xdp",
+];
+
+/// What is run: every command, or those of a kernel between others.
+pub fn runs(every: bool) -> Vec<Run> {
     let own = [
         ("host", "host --json".to_owned()),
         ("stack-both", format!("stack {STACK}")),
@@ -63,7 +79,8 @@ pub fn runs() -> Vec<Run> {
     let quick = given("NETFATHOM_KERNELS_TABLE").map(|_| ("stack-quick", "stack --quick --json".to_owned()));
     let own = own.into_iter().chain(quick).map(|(name, command)| (name.to_owned(), command));
     let all = own.chain(loads);
-    all.map(|(name, command)| Run { name, command }).collect()
+    let wanted = all.filter(|(name, _)| every || BETWEEN.contains(&name.as_str()));
+    wanted.map(|(name, command)| Run { name, command }).collect()
 }
 
 /// A receiver of ttcp runs beside its sender; what is watched is an echo of netcat's, to which a client speaks once the
@@ -89,7 +106,7 @@ fn around(name: &str) -> (&'static str, String) {
 }
 
 /// Runs them, and the kernel tests of a crate if its program is among those of the image.
-pub fn script(tests: Option<&str>) -> String {
+pub fn script(every: bool, tests: Option<&str>) -> String {
     let one = |Run { name, command }: Run| {
         let (before, after) = around(&name);
         format!(
@@ -97,12 +114,12 @@ pub fn script(tests: Option<&str>) -> String {
              echo $? >/out/{name}.status; echo \"{name}: $(cat /out/{name}.status), $(cut -d. -f1 /proc/uptime) s\"\n"
         )
     };
-    let without_btf = WITHOUT_BTF.map(|(name, command)| {
+    let without_btf = WITHOUT_BTF.iter().filter(|_| every).map(|(name, command)| {
         let name = format!("without-btf-{name}");
         format!("netfathom {command} >/out/{name}.json 2>/out/{name}.err; echo $? >/out/{name}.status\n")
     });
-    let without_btf =
-        format!("mount -t tmpfs none /sys/kernel/btf\n{}umount /sys/kernel/btf\n", without_btf.concat());
+    let without_btf: String = without_btf.collect();
+    let without_btf = format!("mount -t tmpfs none /sys/kernel/btf\n{without_btf}umount /sys/kernel/btf\n");
     // loom asks no kernel.
     let tests = tests.map(|program| {
         format!(
@@ -110,6 +127,6 @@ pub fn script(tests: Option<&str>) -> String {
              echo \"tests: $?, $(cut -d. -f1 /proc/uptime) s\"\n"
         )
     });
-    let all: String = runs().into_iter().map(one).collect();
+    let all: String = runs(every).into_iter().map(one).collect();
     format!("cd /tmp\n{all}{without_btf}{}", tests.unwrap_or_default())
 }

@@ -22,7 +22,7 @@ pub struct Judged {
 
 pub fn judge(seen: &Seen) -> Judged {
     let mut judged = Judged::default();
-    for run in runs() {
+    for run in runs(seen.every) {
         match cell(seen, &run.name) {
             Ok(cell) => drop(judged.cells.insert(run.name, cell)),
             Err(why) => {
@@ -109,12 +109,12 @@ fn stages(seen: &Seen) -> Vec<String> {
     let has_ready = seen.version() >= (6, 3) || has_functions;
     let mut wrong = Vec::new();
     // Every message waits for the call there.
-    if has_functions && seen.median_ns("stack-fentry-slow-reader", "entry").is_none() {
-        wrong.push("stack-fentry-slow-reader: no stage entry".to_owned());
+    let slow = "stack-fentry-slow-reader";
+    if has_functions && seen.was_run(slow) && seen.median_ns(slow, "entry").is_none() {
+        wrong.push(format!("{slow}: no stage entry"));
     }
     let names = ["stack-quick", "stack-both", "stack-ipv6", "stack-loopback"];
-    let was_run = |name: &&str| runs().iter().any(|run| run.name == **name);
-    let of_bpf = names.iter().copied().filter(|name| was_run(name)).map(|name| (name, "bpf"));
+    let of_bpf = names.iter().copied().filter(|name| seen.was_run(name)).map(|name| (name, "bpf"));
     for (name, tap) in of_bpf.chain(has_functions.then_some(("stack-fentry", "fentry"))) {
         let result = seen.result(name);
         if result["tap"] != tap {
@@ -185,7 +185,7 @@ fn delays(seen: &Seen) -> Vec<String> {
         ("stack-fentry-delayed-rx", "stack-fentry", "input"),
     ];
     let all = planted.into_iter().chain(parted.into_iter().filter(|_| has_functions(seen)));
-    for (name, without, at) in all.filter(|(name, ..)| lacks(seen, name).is_none()) {
+    for (name, without, at) in all.filter(|(name, ..)| seen.was_run(name) && lacks(seen, name).is_none()) {
         if !seen.median_ns(name, at).is_some_and(|ns| ns >= DELAY_NS * 0.9) {
             wrong.push(format!("{name}: not in stage {at}: {:?}", seen.stage(name, at)));
         }

@@ -6,15 +6,23 @@ use netfathom_testkit::emulator::Wanted;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::commands::runs;
+
 pub struct Seen {
     pub wanted: Wanted,
     pub release: String,
+    /// Whether every command was run.
+    pub every: bool,
     folder: TempDir,
 }
 
 impl Seen {
-    pub fn new(wanted: Wanted, release: String, folder: TempDir) -> Self {
-        Self { wanted, release, folder }
+    pub fn new(wanted: Wanted, release: String, every: bool, folder: TempDir) -> Self {
+        Self { wanted, release, every, folder }
+    }
+
+    pub fn was_run(&self, name: &str) -> bool {
+        runs(self.every).iter().any(|run| run.name == name)
     }
 
     pub fn version(&self) -> (u32, u32) {

@@ -24,6 +24,9 @@ is right, never how fast: accounting that closes, stages that add up, planted de
 tap. *needs* names the version of Linux that brought what a command uses. *without BTF* hides the kernel's types: each command must name
 what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long.
 
+`make test` boots the amd64 kernels too, without those tests. The oldest and the newest run every command but `stack-quick`; the others
+run one for each set of kernel programs.
+
 ";
 
 const BETWEEN: &str = "
@@ -64,12 +67,12 @@ pub fn table(seen: &[Seen], judged: &[Judged]) -> String {
     row(&mut text, "amd64", &UNTRIED.map(str::to_owned));
     row(&mut text, "---", &UNTRIED.map(|_| "---".into()));
     row(&mut text, STAGES, &UNTRIED.map(|release| lacks_between(seen, release)));
-    for name in runs().into_iter().map(|run| run.name) {
+    for name in runs(true).into_iter().map(|run| run.name) {
         row(&mut text, &name, &UNTRIED.map(|release| between(seen, judged, &name, release)));
     }
     text += LIMITS;
     text += "## Commands\n\n";
-    for run in runs() {
+    for run in runs(true) {
         let _ = writeln!(text, "- {}: `netfathom {}`", run.name, run.command);
     }
     text
@@ -79,7 +82,7 @@ const STAGES: &str = "stages that the bpf tap lacks";
 
 fn rows() -> impl Iterator<Item = String> {
     let beside = [WITHOUT_BTF.to_owned(), TESTS.to_owned()];
-    runs().into_iter().map(|run| run.name).chain(beside)
+    runs(true).into_iter().map(|run| run.name).chain(beside)
 }
 
 /// The kernels tried on this architecture next before and after a release.

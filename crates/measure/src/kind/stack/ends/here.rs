@@ -12,7 +12,7 @@ use crate::ground::rig::warm_up;
 use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::error::FlightError;
-use crate::load::flight::{FarEnd, LEAD_IN_NS};
+use crate::load::flight::{Departures, FarEnd, LEAD_IN_NS};
 use crate::load::reader::{self, EndSignal, read_all};
 use crate::load::sent::Sent;
 use crate::load::streamed::Streamed;
@@ -75,7 +75,12 @@ impl Ends for Here {
         let (send_taps, tap) = make(windows, &self.senders)?;
         let stream = task.stream().then(|| Streamed::begin(&self.senders, [&self.reader])).transpose()?;
         let planned = load.departures.messages();
-        let mut reader = Reader { task, ends: &self, planned, tap, tally: None };
+        let delay_ns = match load.departures {
+            Departures::Planned(..) => task.plan.reader_delay_ns,
+            // The sender alone is wanted; a full buffer read that slowly takes seconds.
+            Departures::FlatOut => 0,
+        };
+        let mut reader = Reader { task, ends: &self, planned, delay_ns, tap, tally: None };
         let senders = engines(task, &self.senders, send_taps)?;
         let landed =
             flight(task, load, self.flow, windows).run(senders, &mut reader, Some(task.cpus.reader))?;
@@ -108,6 +113,7 @@ struct Reader<'a, R> {
     task: &'a StackTask<'a>,
     ends: &'a Here,
     planned: u64,
+    delay_ns: u64,
     tap: R,
     tally: Option<Tally>,
 }
@@ -124,7 +130,7 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
             flow: self.ends.flow,
             lanes: self.task.plan.workers,
             planned: self.planned,
-            delay_ns: self.task.plan.reader_delay_ns,
+            delay_ns: self.delay_ns,
             stream: self.task.stream().then_some(self.task.plan.size_bytes),
             end,
         };
