@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::TcpStream;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use netfathom_bpf::watch::Watch;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
-use netfathom_sys::socket::{is_tcp, is_udp};
+use netfathom_sys::socket::{is_tcp, is_udp, listening_ports};
 
 use super::WatchRunError;
 use super::members::{self, Members};
@@ -75,8 +76,9 @@ impl Watched {
             return Ok(());
         }
         let Ok(process) = Process::open(pid) else { return Ok(()) };
+        let serving = listening_ports(&pid.to_string());
         for number in new {
-            if !mark_one(watch, pid, &process, number)? {
+            if !mark_one(watch, pid, &process, number, &serving)? {
                 self.unmarked += 1;
             }
         }
@@ -84,10 +86,21 @@ impl Watched {
     }
 }
 
-/// False of a socket that could not be watched.
-fn mark_one(watch: &mut Watch, pid: u32, process: &Process, number: RawFd) -> Result<bool, WatchRunError> {
+/// False of a socket that could not be watched. A server's connection has the port of one that listens, which may be another
+/// process's: those that fork for each connection close theirs.
+fn mark_one(
+    watch: &mut Watch,
+    pid: u32,
+    process: &Process,
+    number: RawFd,
+    serving: &BTreeSet<u16>,
+) -> Result<bool, WatchRunError> {
     match process.descriptor(number) {
-        Ok(socket) if is_tcp(&socket) => Ok(watch.mark(&socket).is_ok()),
+        Ok(socket) if is_tcp(&socket) => {
+            let socket = TcpStream::from(socket);
+            let serves = socket.local_addr().is_ok_and(|at| serving.contains(&at.port()));
+            Ok(watch.mark(&socket, serves).is_ok())
+        }
         Ok(socket) if is_udp(&socket) => Ok(watch.mark_datagrams(&socket).is_ok()),
         Ok(_) => Ok(true),
         Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
