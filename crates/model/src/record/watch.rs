@@ -96,6 +96,9 @@ pub struct WatchSend {
     pub acknowledged: Distribution,
     /// What became of every message.
     pub account: WatchSendAccount,
+    /// There are sockets of UDP: what they send is not measured, nor in the account.
+    #[serde(default)]
+    pub lacks_datagrams: bool,
 }
 
 /// A process that uses a watched socket.

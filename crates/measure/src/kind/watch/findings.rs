@@ -1,7 +1,7 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
 use netfathom_model::print;
-use netfathom_model::record::{WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{Holder, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
 
 /// The part of the time from which a stage is worth a word.
@@ -89,9 +89,18 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, &'static str)> {
     let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
-    let cause =
-        format!("{by} had the CPU for {} of the time that its reading threads waited", print::percent(part));
-    let remedy = "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)";
+    let part = print::percent(part);
+    let (of_itself, remedy) = match (by, &result.reader) {
+        (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
+            ", of the same program,",
+            "run fewer of its processes and threads at a time, or give it more CPUs (taskset, cpuset)",
+        ),
+        _ => (
+            "",
+            "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)",
+        ),
+    };
+    let cause = format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 

@@ -151,7 +151,7 @@ fn look_on(
     let (live, started) = (Arc::new(Live::default()), Instant::now());
     loop {
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
-        if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
+        if port(plan).is_some_and(|port| !watch.has_datagrams() && is_udp_port(port)) {
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
         if let Some(slow) = &mut result.slow {
@@ -198,6 +198,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
             stages: stages(watch, Direction::Tx)?,
             acknowledged: distribution(&watch.acknowledged()?),
             account: watch.send_account()?,
+            lacks_datagrams: watch.has_datagrams(),
         });
     }
     if result.plan.watches(Direction::Rx) {
