@@ -21,6 +21,7 @@ mod live;
 mod servers;
 mod slow;
 mod targets;
+mod truth;
 
 /// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
 const HOOKS: usize = 7;
