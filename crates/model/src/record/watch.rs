@@ -56,6 +56,9 @@ pub struct WatchResult {
     pub clock_moved_ns: u64,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
+    /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
+    #[serde(default)]
+    pub late: u64,
 }
 
 impl WatchResult {

@@ -1,5 +1,6 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
+use netfathom_model::path::Direction;
 use netfathom_model::print;
 use netfathom_model::record::{Holder, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
@@ -15,7 +16,8 @@ const DELAYED_ACK_NS: f64 = 30e6;
 pub(super) fn findings(result: &WatchResult) -> Vec<Finding> {
     let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(|&s| of(result, s)).collect();
     of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let others = [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result)];
+    let others =
+        [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result), late(result)];
     of_stages.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
 }
 
@@ -180,5 +182,14 @@ fn unmarked(result: &WatchResult) -> Option<Finding> {
         cause: "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold".into(),
         evidence: format!("{} sockets", result.unmarked),
         remedy: "sysctl -w net.core.optmem_max=131072".into(),
+    })
+}
+
+fn late(result: &WatchResult) -> Option<Finding> {
+    (result.late > 0 && result.plan.watches(Direction::Rx)).then(|| Finding {
+        seen: "UDP sockets were opened during the run: what came first is not seen".into(),
+        cause: "no hook shows that a process opens one: they are looked for once a second".into(),
+        evidence: format!("{} sockets", result.late),
+        remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
     })
 }
