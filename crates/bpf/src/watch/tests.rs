@@ -12,6 +12,7 @@ use netfathom_testkit::{needs_root, skipped};
 use super::*;
 
 mod datagrams;
+mod held;
 mod planted;
 mod send;
 mod slow;
