@@ -189,7 +189,7 @@ fn late(result: &WatchResult) -> Option<Finding> {
     (result.late > 0 && result.plan.watches(Direction::Rx)).then(|| Finding {
         seen: "UDP sockets were opened during the run: what came first is not seen".into(),
         cause: "no hook shows that a process opens one: they are looked for once a second".into(),
-        evidence: format!("{} sockets", result.late),
+        evidence: format!("{} found later", result.late),
         remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
     })
 }
