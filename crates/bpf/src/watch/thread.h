@@ -74,7 +74,7 @@ static __always_inline void name_process(struct task_struct *task)
 	shared.process = current.tgid;
 }
 
-/* Processes of which new threads and processes are followed, by their tgid. */
+/* Processes, by their tgid: the threads and processes that they make are followed. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAKERS);
