@@ -1,10 +1,12 @@
 //! What `std::net::UdpSocket` leaves out: buffer sizes, identity, drop counters, time stamps,
 //! and many messages a system call.
 
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
-use std::{fs, io};
 
 mod batch;
 mod segments;
@@ -62,6 +64,22 @@ pub fn is_udp_port(port: u16) -> bool {
         let table = fs::read_to_string(format!("/proc/thread-self/net/{of}")).unwrap_or_default();
         table.lines().any(|line| line.split_ascii_whitespace().nth(1).is_some_and(|at| at.ends_with(&here)))
     })
+}
+
+/// The ports on which TCP listens, in the network namespace of a process as `/proc` names it. The kernel lists those that
+/// listen before connections, which may be many.
+pub fn listening_ports(process: &str) -> BTreeSet<u16> {
+    const LISTENS: &str = "0A";
+    let port = |line: String| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let (at, state) = (words.next()?, words.nth(1)?);
+        (state == LISTENS).then(|| u16::from_str_radix(at.rsplit(':').next()?, 16).ok())?
+    };
+    let tables =
+        ["tcp", "tcp6"].into_iter().filter_map(|of| File::open(format!("/proc/{process}/net/{of}")).ok());
+    tables
+        .flat_map(|table| BufReader::new(table).lines().skip(1).map_while(Result::ok).map_while(port))
+        .collect()
 }
 
 /// Repeats a system call while a signal interrupts it; what it returns, or its error.

@@ -14,7 +14,7 @@ use netfathom_sys::cpu::{scheduling, thread_id};
 
 mod account;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use account::{Account, Holder, Interrupt, Lost, Source};
 

@@ -157,14 +157,14 @@ fn a_thread_that_a_signal_stopped_waited_for_no_cpu() {
 }
 
 /// A cgroup of the CPU controller; gone with the value, its threads back in the first one.
-struct Group {
+pub(crate) struct Group {
     directory: PathBuf,
     is_of_first_version: bool,
 }
 
 impl Group {
     /// `None` where no cgroup can be made.
-    fn new(name: &str) -> Option<Self> {
+    pub(crate) fn new(name: &str) -> Option<Self> {
         let first = Path::new("/sys/fs/cgroup/cpu");
         let is_of_first_version = first.join("cpu.cfs_quota_us").exists() || first.join("tasks").exists();
         let root = if is_of_first_version { first } else { Path::new("/sys/fs/cgroup") };
@@ -186,7 +186,7 @@ impl Group {
     }
 
     /// A twenty-fifth of a CPU for this thread: less than it has beside many others.
-    fn limit(&self) -> Option<()> {
+    pub(crate) fn limit(&self) -> Option<()> {
         if self.is_of_first_version {
             self.set("cpu.cfs_period_us", "50000")?;
             self.set("cpu.cfs_quota_us", "2000")?;
@@ -198,7 +198,7 @@ impl Group {
         }
     }
 
-    fn throttled_ns(&self) -> u64 {
+    pub(crate) fn throttled_ns(&self) -> u64 {
         let text = fs::read_to_string(self.directory.join("cpu.stat")).unwrap();
         let of = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
         of("throttled_time ").or_else(|| of("throttled_usec ").map(|us| us * 1000)).unwrap()

@@ -31,6 +31,7 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_DEVMAP = 14,
 	BPF_MAP_TYPE_SOCKMAP = 15,
 	BPF_MAP_TYPE_XSKMAP = 17,
@@ -160,7 +161,12 @@ struct percpu_counter {
 	__s64 count;
 } relocated;
 
+struct file {
+	const void *f_inode;
+} relocated;
+
 struct mm_struct {
+	const struct file *exe_file;
 	unsigned long hiwater_rss;
 	struct percpu_counter rss_stat[4]; /* since 6.2 */
 } relocated;
@@ -232,6 +238,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	char comm[16];
 	unsigned int flags;
 	unsigned int __state; /* since 5.14 */
@@ -273,6 +280,10 @@ struct net;
 struct net_device;
 struct netdev_queue;
 struct Qdisc;
+
+struct trace_event_raw_tcp_retransmit_skb {
+	int err; /* since 6.17, with the third argument of the tracepoint; before, it fires for what was sent alone */
+} relocated;
 
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];

@@ -94,6 +94,7 @@ struct config {
 	__u32 sends; /* what is sent is */
 	__u32 by_socket; /* single sockets have sums of their own */
 	__u32 keeps_slow; /* single messages are kept, if they are slow */
+	__u32 serves; /* the port is a server's */
 };
 
 /* Shared with user space by mmap. */
@@ -102,7 +103,7 @@ struct shared {
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__u32 process; /* the first reader's */
-	__u32 tgid; /* the same in the first PID namespace */
+	__u32 unused;
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;

@@ -34,7 +34,7 @@ enum met {
 	LEFT, /* not followed: the application has the socket of MPTCP, which reads from this one */
 };
 
-/* Who speaks first. */
+/* Who speaks first. User space knows of some that they serve. */
 enum role {
 	UNKNOWN,
 	SERVER,
@@ -42,6 +42,7 @@ enum role {
 };
 
 struct flow {
+	__u32 role; /* first, for user space */
 	__u32 met;
 	__u32 read_until;
 	__u32 head;
@@ -50,8 +51,6 @@ struct flow {
 	__u64 in_order; /* when the last message in order came */
 	__u64 read_at; /* 0: something was sent since */
 	__u64 asked_at; /* 0: something was read since */
-	__u32 role;
-	__u32 unused;
 	struct arrival ring[RING];
 };
 
@@ -193,6 +192,8 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 	if (!s.flow->met) {
 		s.flow->met = is_part(tcp) ? LEFT : FOLLOWED;
 		s.flow->read_until = s.rcv_nxt;
+		if (config.serves)
+			s.flow->role = SERVER;
 		if (s.flow->met == LEFT)
 			count(COUNT_MPTCP, 1);
 	}
@@ -215,12 +216,12 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 /* The application's own time ends: from the last byte that it read to the first one that it sends. */
 static __always_inline void answer(struct sock *sk, __u64 now)
 {
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, 0);
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 
 	if (!flow)
 		return;
 	if (!flow->role)
-		flow->role = CLIENT;
+		flow->role = config.serves ? SERVER : CLIENT;
 	if (flow->role == CLIENT && !flow->asked_at)
 		flow->asked_at = now;
 	if (!flow->read_at)

@@ -13,7 +13,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::memory::page_bytes;
-use netfathom_sys::socket::enable_rx_stamps;
+use netfathom_sys::socket::{enable_rx_stamps, listening_ports};
 
 mod read;
 mod slow;
@@ -41,6 +41,9 @@ const SENDING: &str = "tcp_sendmsg_locked";
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
+
+/// Of `enum role` in flow.h.
+const SERVER: u32 = 1;
 
 /// The hook that sees which sockets a process opens.
 const PREFIX_PROCESSES: &str = "processes_";
@@ -88,7 +91,7 @@ fn sockets(direction: Direction) -> &'static str {
 pub enum Selection {
     /// Those that are [marked](Watch::mark), and those that [watched processes](Watch::watch_process) open.
     Marked,
-    /// Those with this local port; of UDP, after [`Watch::follow_datagrams`].
+    /// Those with this local port, a server's; of UDP, after [`Watch::follow_datagrams`].
     Port(u16),
     /// One connection: its own address, and that of the other end.
     Flow(SocketAddr, SocketAddr),
@@ -110,6 +113,7 @@ pub struct Watch {
     links: Vec<Link>,
     directions: Vec<Direction>,
     sees_sending: bool,
+    has_datagrams: bool,
     follows_datagrams: bool,
     places: Places,
     /// While it is open, the kernel stamps packets as they come in.
@@ -157,6 +161,7 @@ impl Watch {
             links: Vec::new(),
             directions: directions.to_vec(),
             sees_sending,
+            has_datagrams: false,
             follows_datagrams: false,
             places: Places::default(),
             _stamps: stamps,
@@ -185,10 +190,15 @@ impl Watch {
     /// # Errors
     /// What the kernel refused.
     pub fn follow_datagrams(&mut self) -> Result<bool, WatchError> {
-        if !self.follows_datagrams {
+        if !std::mem::replace(&mut self.has_datagrams, true) {
             self.follows_datagrams = self.attach_programs(|name| name.starts_with(PREFIX_DATAGRAMS))? > 0;
         }
         Ok(self.follows_datagrams)
+    }
+
+    /// Whether there are sockets of UDP: [`Self::follow_datagrams`] was called.
+    pub fn has_datagrams(&self) -> bool {
+        self.has_datagrams
     }
 
     /// Whether what comes by UDP is watched.
@@ -196,12 +206,15 @@ impl Watch {
         self.follows_datagrams
     }
 
-    /// Watches a socket from now on, and those that it accepts if it listens. One that is watched stays as it is.
+    /// Watches a socket from now on, and those that it accepts if it listens. One that is watched stays as it is. Of one that
+    /// was connected before, only the caller may know that it `serves`: otherwise who sends first is a client.
     ///
     /// # Errors
     /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
-    pub fn mark(&self, socket: &impl AsFd) -> Result<(), WatchError> {
-        self.directions.iter().try_for_each(|&direction| self.mark_in(sockets(direction), socket))
+    pub fn mark(&self, socket: &impl AsFd, serves: bool) -> Result<(), WatchError> {
+        let role = if serves { SERVER } else { 0 };
+        let of = |way| if way == Direction::Rx { role } else { 0 };
+        self.directions.iter().try_for_each(|&way| self.mark_in(sockets(way), socket, of(way)))
     }
 
     /// Watches what this process connects or listens on from now on.
@@ -223,15 +236,16 @@ impl Watch {
     /// # Errors
     /// As [`Self::mark`], and what the kernel refused.
     pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), WatchError> {
-        if self.follow_datagrams()? { self.mark_in("datagrams", socket) } else { Ok(()) }
+        if self.follow_datagrams()? { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
     }
 
-    fn mark_in(&self, map: &'static str, socket: &impl AsFd) -> Result<(), WatchError> {
+    fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), WatchError> {
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
         let map = self.map(map)?;
         if map.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_none() {
-            map.update(&key, &vec![0; map.value_size() as usize], MapFlags::NO_EXIST)
-                .map_err(step("mark a socket for"))?;
+            let mut value = vec![0; map.value_size() as usize];
+            value[..size_of::<u32>()].copy_from_slice(&first.to_ne_bytes());
+            map.update(&key, &value, MapFlags::NO_EXIST).map_err(step("mark a socket for"))?;
         }
         Ok(())
     }
@@ -292,6 +306,12 @@ fn configure(
         // These name the process of a message that is sent.
         by_socket: (detail.by_socket || detail.slow).into(),
         keeps_slow: detail.slow.into(),
+        serves: match selection {
+            Selection::Marked => false,
+            Selection::Port(_) => true,
+            Selection::Flow(local, _) => listening_ports("self").contains(&local.port()),
+        }
+        .into(),
     };
     if !detail.slow {
         let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or(WatchError::Abi("slow"))?;

@@ -401,6 +401,9 @@ static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(tx_tcp_retransmit_skb, struct sock *sk)
 {
+	/* It failed. Volatile, as Linux refuses a program that reads an argument which there is not. */
+	if (bpf_core_field_exists(((struct trace_event_raw_tcp_retransmit_skb *)0)->err) && (int)((volatile __u64 *)ctx)[2])
+		return 0;
 	if (sk->sk_bpf_storage && bpf_sk_storage_get(&sendings, sk, 0, 0))
 		count(COUNT_TX_RETRANSMITTED, 1);
 	return 0;

@@ -12,6 +12,7 @@ use netfathom_testkit::{needs_root, skipped};
 use super::*;
 
 mod datagrams;
+mod held;
 mod planted;
 mod send;
 mod slow;
@@ -112,8 +113,8 @@ fn an_accepted_socket_is_watched_as_its_listener_is_and_no_other() {
     needs_root!();
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let watch = attach(None);
-    watch.mark(&listeners[0]).unwrap();
-    watch.mark(&listeners[0]).unwrap();
+    watch.mark(&listeners[0], false).unwrap();
+    watch.mark(&listeners[0], false).unwrap();
     exchange(&listeners[0], REQUESTS, || ());
     exchange(&listeners[1], REQUESTS, || ());
     holds(&watch, REQUESTS);

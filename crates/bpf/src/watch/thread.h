@@ -13,6 +13,8 @@
  * something else, on which the thread slept.
  */
 #define SOON_NS 20000
+/* Processes that make readers, at once: a process that reads, or its parent. */
+#define MAKERS 1024
 
 /* Away from the processor: first asleep, if at all, then in a run queue. */
 struct away {
@@ -69,8 +71,31 @@ static __always_inline void name_process(struct task_struct *task)
 	if (shared.process || !who_runs(&shared.namespace, &current))
 		return;
 	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
-	shared.tgid = task->tgid;
 	shared.process = current.tgid;
+}
+
+/* Processes, by their tgid: the threads and processes that they make are followed. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAKERS);
+	__type(key, __u32);
+	__type(value, __u32);
+} makers SEC(".maps");
+
+static __always_inline const void *program_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm, exe_file, f_inode);
+}
+
+/* It reads, so that what it makes may read too: a thread for a connection. One that its parent forked has siblings. */
+static __always_inline void note_makers(struct task_struct *task)
+{
+	struct task_struct *parent = task->real_parent;
+	__u32 tgid = task->tgid, of_parent = BPF_CORE_READ(parent, tgid);
+
+	bpf_map_update_elem(&makers, &tgid, &tgid, 0);
+	if (program_of(parent) == program_of(task))
+		bpf_map_update_elem(&makers, &of_parent, &of_parent, 0);
 }
 
 /* The thread that runs, which reads from a followed socket. */
@@ -90,19 +115,21 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	thread->met = now;
 	count(COUNT_THREADS, 1);
 	name_process(task);
+	note_makers(task);
 	return thread;
 }
 
 /*
- * The process that reads makes a thread, for a connection perhaps: it is followed from the start, as if it had just left
- * its processor.
+ * A process that reads makes a thread, or a process, for a connection perhaps: it is followed from the start, as if it
+ * had just left its processor.
  */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(rx_task_newtask, struct task_struct *task)
 {
+	__u32 maker = bpf_get_current_task_btf()->tgid;
 	struct thread *thread;
 
-	if (!shared.tgid || bpf_get_current_task_btf()->tgid != shared.tgid)
+	if (!bpf_map_lookup_elem(&makers, &maker))
 		return 0;
 	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)

@@ -21,6 +21,7 @@ mod live;
 mod servers;
 mod slow;
 mod targets;
+mod truth;
 
 /// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
 const HOOKS: usize = 7;
@@ -161,7 +162,7 @@ fn each_datagram_to_a_server_is_a_message_and_its_sleep_is_found() {
         let record = record(&interrupted(child));
         let result = result(&record);
         let account = &result.account;
-        assert!(result.datagrams);
+        assert_eq!((result.datagrams, result.late), (true, 0));
         assert_eq!(
             (account.timed, account.unfollowed, account.bytes_read),
             (SENT - 1, 1, 64 * SENT),
@@ -169,6 +170,26 @@ fn each_datagram_to_a_server_is_a_message_and_its_sleep_is_found() {
         );
         waits_for_a_reader_that_sleeps(result);
     }
+}
+
+#[test]
+fn a_socket_of_udp_that_is_opened_during_the_run_is_found_and_its_first_second_is_no_secret() {
+    needs_root!();
+    const SENT: u64 = 20;
+    let (dir, at) = (out(), UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let child = watching(&format!("--port {} --json", at.port()), dir.path());
+    thread::sleep(std::time::Duration::from_millis(1500));
+    let server = UdpSocket::bind(at).unwrap();
+    until("the programs", || (attached(child.id()) >= HOOKS + HOOKS_UDP).then_some(()));
+    for _ in 0..SENT {
+        server.send_to(&[7; 64], at).unwrap();
+        server.recv(&mut [0; 64]).unwrap();
+    }
+    let record = record(&interrupted(child));
+    let result = result(&record);
+    assert_eq!(result.late, 1);
+    assert!((SENT - 1..=SENT).contains(&result.account.seen), "{:?}", result.account);
+    assert!(record.findings.iter().any(|finding| finding.seen.contains("opened during the run")));
 }
 
 #[test]

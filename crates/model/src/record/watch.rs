@@ -56,6 +56,9 @@ pub struct WatchResult {
     pub clock_moved_ns: u64,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
+    /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
+    #[serde(default)]
+    pub late: u64,
 }
 
 impl WatchResult {
@@ -96,6 +99,9 @@ pub struct WatchSend {
     pub acknowledged: Distribution,
     /// What became of every message.
     pub account: WatchSendAccount,
+    /// There are sockets of UDP: what they send is not measured, nor in the account.
+    #[serde(default)]
+    pub lacks_datagrams: bool,
 }
 
 /// A process that uses a watched socket.

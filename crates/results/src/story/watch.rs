@@ -41,8 +41,8 @@ impl Story for WatchResult {
     fn answer(&self) -> String {
         let name = name(self);
         let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
-        let ways = ways(self);
-        let answers: Vec<String> = ways.iter().filter_map(|way| way.answer(ways.len() > 1)).collect();
+        let ways: Vec<Way<'_>> = ways(self).into_iter().filter(|way| way.total.n > 0).collect();
+        let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
         match (answers.is_empty(), self.account.seen + sent) {
             (false, _) if answers.len() > 1 => format!("{name}: mean times: {}", answers.join(", ")),
             (false, _) => format!("{name}: {}", answers.join(", ")),
@@ -96,6 +96,7 @@ fn name(result: &WatchResult) -> String {
 fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     let receive = result.plan.watches(Direction::Rx).then(|| Way {
         direction: Direction::Rx,
+        lacks_datagrams: false,
         total: &result.total,
         stages: &result.stages,
         beside: vec![
@@ -105,6 +106,7 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     });
     let send = result.send.as_ref().map(|send| Way {
         direction: Direction::Tx,
+        lacks_datagrams: send.lacks_datagrams,
         total: &send.total,
         stages: &send.stages,
         beside: vec![("acknowledged *", "device to the ACK of the last byte", Some(&send.acknowledged))],

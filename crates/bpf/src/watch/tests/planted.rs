@@ -7,11 +7,12 @@ use netfathom_sys::cpu::{self, scheduling, thread_id};
 use netfathom_testkit::Burner;
 
 use super::*;
+use crate::contention::tests::Group;
 
-const MS: u64 = 1_000_000;
-const SIZES_MS: [u64; 3] = [1, 3, 10];
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const SIZES_MS: [u64; 3] = [1, 3, 10];
 /// A message each; the first one's reader is not known yet.
-const EACH: u64 = 16;
+pub(super) const EACH: u64 = 16;
 
 /// What the reader did, as it knows itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +58,7 @@ fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Trut
     (watch, Truth { elapsed_ns, ran_ns, waited_ns })
 }
 
-fn sum(watch: &Watch, stage: WatchStage) -> u64 {
+pub(super) fn sum(watch: &Watch, stage: WatchStage) -> u64 {
     watch.stage(stage).unwrap().moments.sum as u64
 }
 
@@ -73,7 +74,7 @@ fn bare() -> u64 {
 }
 
 /// Those that are neither `stage` nor the machine's own waits.
-fn others(watch: &Watch, stage: WatchStage) -> u64 {
+pub(super) fn others(watch: &Watch, stage: WatchStage) -> u64 {
     let of = |of: &WatchStage| *of != stage && *of != WatchStage::Runqueue;
     rx().iter().filter(|s| of(s)).map(|&s| sum(watch, s)).sum()
 }
@@ -151,6 +152,26 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
         );
     }
     assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_in_runqueue() {
+    const TEST: &str = "watch::tests::planted::a_quota_that_is_used_up_is_in_runqueue";
+    needs_root!();
+    let Some(group) = Group::new("netfathom-watch-quota") else {
+        return skipped(TEST, "needs a cgroup with the CPU controller");
+    };
+    let work = || {
+        let end = thread_time_ns() + MS;
+        while thread_time_ns() < end {}
+    };
+    let (watch, truth) = planted(work, || group.limit().unwrap());
+    let (runqueue, throttled) = (sum(&watch, WatchStage::Runqueue), group.throttled_ns());
+    println!("{runqueue}, throttled {throttled}, {truth:?}");
+    assert!(throttled > EACH * MS, "the quota stopped nothing: {throttled}");
+    assert!(runqueue * 20 >= truth.waited_ns * 19, "{runqueue} {truth:?}");
+    assert!(runqueue * 20 >= throttled * 19, "{runqueue} of {throttled}");
+    assert!(sum(&watch, WatchStage::Blocked) * 20 < throttled, "{}", sum(&watch, WatchStage::Blocked));
 }
 
 const ECHO: &str = "import socket

@@ -62,52 +62,6 @@ fn each_request_to_redis_is_a_message() {
     assert!(ALMOST_ALL.contains(&answered), "{answered} answers to {account:?}");
 }
 
-/// Ended with the test.
-struct Memcached(Child);
-
-impl Drop for Memcached {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Over TCP, and over UDP, where a header of eight bytes precedes each request.
-#[test]
-fn each_request_to_memcached_is_a_message_over_tcp_and_udp() {
-    const TEST: &str = "cli::watch::each_request_to_memcached_is_a_message";
-    const REQUESTS: u64 = 500;
-    if !privileged(TEST) {
-        return;
-    }
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut command = Command::new("memcached");
-    let port = port.to_string();
-    command
-        .args(["-l", "127.0.0.1", "-p", &port, "-U", &port, "-u", "nobody", "-t", "2"])
-        .stdout(Stdio::null());
-    let Ok(child) = command.spawn() else { return skipped(TEST, "needs memcached") };
-    let memcached = Memcached(child);
-    let mut tcp = until("memcached", || TcpStream::connect(format!("127.0.0.1:{port}")).ok());
-    let dir = out();
-    let target = format!("--pid {} --json", memcached.0.id());
-    let child = watching_with(HOOKS + HOOKS_OF_PROCESSES + HOOKS_UDP, &target, dir.path());
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    udp.connect(format!("127.0.0.1:{port}")).unwrap();
-    let mut answer = [0; 1400];
-    for _ in 0..REQUESTS {
-        tcp.write_all(b"version\r\n").unwrap();
-        assert!(tcp.read(&mut answer).unwrap() > 0);
-        udp.send(b"\0\0\0\0\0\x01\0\0version\r\n").unwrap();
-        assert!(udp.recv(&mut answer).unwrap() > 0);
-    }
-    let record = record(&interrupted(child));
-    let account = &result(&record).account;
-    assert!(account.seen * 20 >= 2 * REQUESTS * 19 && account.seen <= 2 * REQUESTS, "{account:?}");
-    // The first of each thread is not timed.
-    assert!((account.timed + 4) * 20 >= account.seen * 19, "{account:?}");
-}
-
 #[test]
 fn each_answer_of_redis_is_a_message_that_is_sent() {
     const TEST: &str = "cli::watch::each_answer_of_redis_is_a_message_that_is_sent";

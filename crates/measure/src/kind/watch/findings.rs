@@ -1,7 +1,8 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
+use netfathom_model::path::Direction;
 use netfathom_model::print;
-use netfathom_model::record::{WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{Holder, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
 
 /// The part of the time from which a stage is worth a word.
@@ -15,7 +16,8 @@ const DELAYED_ACK_NS: f64 = 30e6;
 pub(super) fn findings(result: &WatchResult) -> Vec<Finding> {
     let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(|&s| of(result, s)).collect();
     of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let others = [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result)];
+    let others =
+        [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result), late(result)];
     of_stages.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
 }
 
@@ -89,9 +91,18 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, &'static str)> {
     let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
-    let cause =
-        format!("{by} had the CPU for {} of the time that its reading threads waited", print::percent(part));
-    let remedy = "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)";
+    let part = print::percent(part);
+    let (of_itself, remedy) = match (by, &result.reader) {
+        (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
+            ", of the same program,",
+            "run fewer of its processes and threads at a time, or give it more CPUs (taskset, cpuset)",
+        ),
+        _ => (
+            "",
+            "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)",
+        ),
+    };
+    let cause = format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 
@@ -171,5 +182,14 @@ fn unmarked(result: &WatchResult) -> Option<Finding> {
         cause: "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold".into(),
         evidence: format!("{} sockets", result.unmarked),
         remedy: "sysctl -w net.core.optmem_max=131072".into(),
+    })
+}
+
+fn late(result: &WatchResult) -> Option<Finding> {
+    (result.late > 0 && result.plan.watches(Direction::Rx)).then(|| Finding {
+        seen: "UDP sockets were opened during the run: what came first is not seen".into(),
+        cause: "no hook shows that a process opens one: they are looked for once a second".into(),
+        evidence: format!("{} found later", result.late),
+        remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
     })
 }

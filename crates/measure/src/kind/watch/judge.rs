@@ -11,8 +11,10 @@ const MOST_MOVED_NS: f64 = 1000.0;
 
 /// The part of the messages without times of their own, beyond which these are not those of all.
 const MOST_UNTIMED: f64 = 0.05;
+/// So few are nothing that was missed: the first message of each thread has none.
+const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 10] = [
+const RULES: [Rule<WatchResult>; 11] = [
     Rule::void(
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
@@ -21,7 +23,13 @@ const RULES: [Rule<WatchResult>; 10] = [
     ),
     Rule::void(
         0.0,
-        |r| flag(r.account.seen == 0 && !r.plan.watches(Direction::Rx) && sent(r) == 0),
+        |r| flag(sends_nothing(r) && r.send.as_ref().is_some_and(|send| send.lacks_datagrams)),
+        no_number,
+        "no message was sent by TCP; what is sent by UDP is not measured",
+    ),
+    Rule::void(
+        0.0,
+        |r| flag(sends_nothing(r) && r.send.as_ref().is_some_and(|send| !send.lacks_datagrams)),
         no_number,
         "no message was sent: is there a connection of that port or process (`ss -tnp`), and did it send?",
     ),
@@ -58,9 +66,9 @@ const RULES: [Rule<WatchResult>; 10] = [
     Rule::void(0.0, |r| miss(r.total.sum_ns, &r.stages), count, "the stages miss the total by {} ns"),
     Rule::degraded(
         MOST_UNTIMED,
-        |r| if r.account.timed == 0 { 0.0 } else { 1.0 - r.account.share_timed() },
+        |r| if r.account.timed == 0 || untimed(r) <= FEW { 0.0 } else { 1.0 - r.account.share_timed() },
         percent,
-        "{} of the messages have no times; the account lists why",
+        "{} of the received messages have no times; the account lists why",
     ),
     Rule::degraded(
         MOST_MOVED_NS,
@@ -70,8 +78,17 @@ const RULES: [Rule<WatchResult>; 10] = [
     ),
 ];
 
+/// Although that alone is watched.
+fn sends_nothing(result: &WatchResult) -> bool {
+    !result.plan.watches(Direction::Rx) && sent(result) == 0
+}
+
 fn sent(result: &WatchResult) -> u64 {
     result.send.as_ref().map_or(0, |send| send.account.seen)
+}
+
+fn untimed(result: &WatchResult) -> u64 {
+    result.account.seen.saturating_sub(result.account.timed + result.account.merged)
 }
 
 fn of_sent(result: &WatchResult, value: fn(&WatchSend) -> f64) -> f64 {

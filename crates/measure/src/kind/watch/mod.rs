@@ -91,7 +91,10 @@ pub fn run(
     read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
     progressed.result.keep_sockets(MOST_SOCKETS);
     progressed.result.datagrams = watch.follows_datagrams();
-    progressed.result.unmarked = process.map_or(0, |process| process.unmarked);
+    if let Some(process) = process {
+        progressed.result.unmarked = process.unmarked;
+        progressed.result.late = process.late;
+    }
     progressed.verdict = judge::verdict(&progressed.result);
     progressed.findings = findings::findings(&progressed.result);
     observer.keep(&progressed)?;
@@ -132,6 +135,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         slow: slow::nothing(plan),
         clock_moved_ns: 0,
         unmarked: 0,
+        late: 0,
     }
 }
 
@@ -151,7 +155,8 @@ fn look_on(
     let (live, started) = (Arc::new(Live::default()), Instant::now());
     loop {
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
-        if port(plan).is_some_and(|port| !watch.follows_datagrams() && is_udp_port(port)) {
+        if port(plan).is_some_and(|port| !watch.has_datagrams() && is_udp_port(port)) {
+            result.late = u64::from(started.elapsed() > TICK);
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
         if let Some(slow) = &mut result.slow {
@@ -198,6 +203,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
             stages: stages(watch, Direction::Tx)?,
             acknowledged: distribution(&watch.acknowledged()?),
             account: watch.send_account()?,
+            lacks_datagrams: watch.has_datagrams(),
         });
     }
     if result.plan.watches(Direction::Rx) {

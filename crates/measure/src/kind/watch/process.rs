@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::TcpStream;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use netfathom_bpf::watch::Watch;
+use netfathom_bpf::watch::{Watch, WatchError};
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
-use netfathom_sys::socket::{is_tcp, is_udp};
+use netfathom_sys::socket::{is_tcp, is_udp, listening_ports};
 
 use super::WatchRunError;
 use super::members::{self, Members};
@@ -23,6 +24,9 @@ pub(super) struct Watched {
     /// Sockets that were looked at, by their inodes.
     known: BTreeMap<u32, BTreeSet<u64>>,
     pub unmarked: u64,
+    /// Of UDP, those that were not there at the first look.
+    pub late: u64,
+    looked: bool,
 }
 
 impl Watched {
@@ -38,7 +42,7 @@ impl Watched {
         sockets(first).map_err(failed)?;
         let one = matches!(members, Members::One(_)).then_some(process);
         let first = WatchedProcess { pid: first, name: members::name(first) };
-        Ok(Some(Self { members, one, first, known: BTreeMap::new(), unmarked: 0 }))
+        Ok(Some(Self { members, one, first, known: BTreeMap::new(), unmarked: 0, late: 0, looked: false }))
     }
 
     /// One of them.
@@ -61,12 +65,15 @@ impl Watched {
             }
             self.mark_process(watch, pid)?;
         }
+        self.looked = true;
         Ok(!now.is_empty())
     }
 
     fn mark_process(&mut self, watch: &mut Watch, pid: u32) -> Result<(), WatchRunError> {
         // Of a process that has ended there are none.
         let now = sockets(pid).unwrap_or_default();
+        let is_known = |inode| self.known.values().any(|of| of.contains(&inode));
+        let opened: BTreeSet<RawFd> = now.iter().filter(|of| !is_known(of.0)).map(|of| of.1).collect();
         let known = self.known.entry(pid).or_default();
         known.retain(|inode| now.iter().any(|socket| socket.0 == *inode));
         let new: Vec<RawFd> =
@@ -75,27 +82,31 @@ impl Watched {
             return Ok(());
         }
         let Ok(process) = Process::open(pid) else { return Ok(()) };
+        let serving = listening_ports(&pid.to_string());
         for number in new {
-            if !mark_one(watch, pid, &process, number)? {
-                self.unmarked += 1;
-            }
+            let marked = match process.descriptor(number) {
+                Ok(socket) if is_tcp(&socket) => mark_stream(watch, socket.into(), &serving),
+                Ok(socket) if is_udp(&socket) => {
+                    self.late += u64::from(self.looked && opened.contains(&number));
+                    watch.mark_datagrams(&socket)
+                }
+                Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                    return Err(WatchRunError::Process { pid, source });
+                }
+                // Another kind, or closed in the meantime.
+                _ => Ok(()),
+            };
+            self.unmarked += u64::from(marked.is_err());
         }
         Ok(())
     }
 }
 
-/// False of a socket that could not be watched.
-fn mark_one(watch: &mut Watch, pid: u32, process: &Process, number: RawFd) -> Result<bool, WatchRunError> {
-    match process.descriptor(number) {
-        Ok(socket) if is_tcp(&socket) => Ok(watch.mark(&socket).is_ok()),
-        Ok(socket) if is_udp(&socket) => Ok(watch.mark_datagrams(&socket).is_ok()),
-        Ok(_) => Ok(true),
-        Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-            Err(WatchRunError::Process { pid, source })
-        }
-        // Closed in the meantime.
-        Err(_) => Ok(true),
-    }
+/// A server's connection has the port of one that listens, which may be another process's: those that fork for each
+/// connection close theirs.
+fn mark_stream(watch: &Watch, socket: TcpStream, serving: &BTreeSet<u16>) -> Result<(), WatchError> {
+    let serves = socket.local_addr().is_ok_and(|at| serving.contains(&at.port()));
+    watch.mark(&socket, serves)
 }
 
 /// Waits until the only process has ended, which is true, the time is up or `stop` is set; without one for the latter.

@@ -9,6 +9,7 @@ use crate::story::{curves, distributions, number};
 
 pub(super) struct Way<'a> {
     pub direction: Direction,
+    pub lacks_datagrams: bool,
     pub total: &'a Distribution,
     pub stages: &'a [WatchedStage],
     /// What is no part of the total: name, note and times.
@@ -29,7 +30,7 @@ pub(super) fn named(directions: &[Direction]) -> &'static str {
 
 impl Way<'_> {
     /// The mean, and the tail if no other way stands beside it.
-    pub fn answer(&self, beside: bool) -> Option<String> {
+    pub fn answer(&self, beside: bool) -> String {
         let span = match self.direction {
             Direction::Rx => "from link layer to read",
             Direction::Tx => "from send call to device",
@@ -39,8 +40,7 @@ impl Way<'_> {
             Direction::Rx => "receive",
             Direction::Tx => "send",
         };
-        let text = if beside { format!("{way} {mean}") } else { format!("mean {mean} {span}, p99 {p99}") };
-        (self.total.n > 0).then_some(text)
+        if beside { format!("{way} {mean}") } else { format!("mean {mean} {span}, p99 {p99}") }
     }
 
     /// The stage that takes most; of waits for a CPU, who had it.
@@ -80,6 +80,9 @@ impl Way<'_> {
             Direction::Rx => "Receive (rx): link layer to application",
             Direction::Tx => "Send (tx): application to device",
         });
+        if self.lacks_datagrams {
+            page.text("TCP alone: what is sent by UDP is not measured");
+        }
         if self.total.n == 0 {
             page.text("n/a: no message has times");
             return;
