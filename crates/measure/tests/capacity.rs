@@ -127,7 +127,7 @@ fn whoever_takes_the_processors_while_rates_are_tried_is_named() {
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let (sender, receiver) = (cpus[0], cpus[cpus.len() - 1]);
     // Of another's priority it may be preempted whenever the load wants to run.
-    let burner = Burner::by_turns(sender);
+    let burner = Burner::alternating(sender);
     let mut plan = plan(&[Engine::Send], &[1]);
     (plan.trials, plan.cpus) = (1, vec![sender, receiver]);
     let p = measure(plan, &mut Watcher::default());
@@ -183,7 +183,7 @@ fn datagrams_in() -> u64 {
 
 /// Needs no privilege: every message that a probe claims was handed to a socket by the kernel.
 #[test]
-fn what_was_kept_up_was_delivered_by_the_kernels_own_count() {
+fn what_was_sustained_was_delivered_by_the_kernels_own_count() {
     let _alone = alone();
     let plan = CapacityPlan { place: Place::Loopback, trials: 1, ..plan(&[Engine::Sendmmsg], &[1]) };
     let hold_s = plan.hold_ns as f64 / 1e9;
@@ -191,8 +191,8 @@ fn what_was_kept_up_was_delivered_by_the_kernels_own_count() {
     let p = measure(plan, &mut Watcher::default());
     let counted = (datagrams_in() - before) as f64;
     assert_sound(&p.result.rows[0]);
-    let kept_up = p.result.rows[0].searches[0].probes.iter().filter(|p| p.sustained);
-    let claimed: f64 = kept_up.map(|p| p.wanted_per_s * hold_s * (1.0 - p.lost.unwrap())).sum();
+    let sustained = p.result.rows[0].searches[0].probes.iter().filter(|p| p.sustained);
+    let claimed: f64 = sustained.map(|p| p.wanted_per_s * hold_s * (1.0 - p.lost.unwrap())).sum();
     assert!(claimed > 0.0 && counted >= 0.998 * claimed, "{claimed} claimed, {counted} counted");
     // One that cannot be compared says so.
     assert!(p.result.inferred.is_none());

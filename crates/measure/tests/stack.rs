@@ -137,8 +137,10 @@ fn bpf_and_timestamping_are_compared_by_the_whole_interval_on_the_way_out() {
     let within = difference + half <= margin;
     assert_eq!(tx.agreement == Agreement::Agree, within, "{tx:?}");
     assert_eq!(tx.agreement == Agreement::Disagree, difference - half > margin, "{tx:?}");
-    let by_turns = p.result.trials.iter().filter(|t| t.kind == TrialKind::Alternating);
-    let [added] = by_turns.map(|t| &t.added).collect::<Vec<_>>()[..] else { panic!("one alternating trial") };
+    let alternating = p.result.trials.iter().filter(|t| t.kind == TrialKind::Alternating);
+    let [added] = alternating.map(|t| &t.added).collect::<Vec<_>>()[..] else {
+        panic!("one alternating trial")
+    };
     assert_eq!(added.iter().map(|a| a.direction).collect::<Vec<_>>(), [Direction::Tx, Direction::Rx]);
     assert!(added.iter().all(|a| a.differences_ns.len() >= 2), "{added:?}");
     // The kernel stamps a message after the hook has seen it, for it copies it first.
@@ -322,7 +324,7 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
     let (sender, reader) = (both[0], both[both.len() - 1]);
     plan.cpus = Some((sender, reader));
     // Others of the same priority may be preempted whenever the load wants to run.
-    let burners = [Burner::by_turns(sender), Burner::by_turns(reader)];
+    let burners = [Burner::alternating(sender), Burner::alternating(reader)];
     let p = measure(&plan);
     assert_accounted(&p);
     let trial = &p.result.trials[0];

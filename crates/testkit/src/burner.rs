@@ -21,7 +21,7 @@ impl Burner {
     ///
     /// # Panics
     /// Where it cannot be started.
-    pub fn by_turns(cpu: usize) -> Self {
+    pub fn alternating(cpu: usize) -> Self {
         let program = "while (1) { my $end = time + 0.005; 1 while time < $end; sleep 0.015 }";
         let args = [
             "-f",

@@ -30,7 +30,7 @@ const AF_INET: u32 = 2;
 pub(super) struct Places {
     /// By place: its owner, the messages at the last look, and how often they were the same.
     known: BTreeMap<usize, Known>,
-    /// Whose owner was removed at the last look.
+    /// Those with an owner that was removed at the last look.
     closing: BTreeSet<usize>,
     /// The sums of sockets that lost their place.
     gone: Option<WatchSocket>,

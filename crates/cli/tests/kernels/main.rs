@@ -139,12 +139,12 @@ fn two_kernels_are_compared_by_what_one_of_them_lacks() {
         "0",
     ]);
     let ended = compare.args(["--cross-checks", "0"]).output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    let output = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{output}{}", String::from_utf8_lossy(&ended.stderr));
     assert!(
-        said.contains("only B lacks the stage qdisc: this kernel has no tracepoint qdisc_enqueue"),
-        "{said}"
+        output.contains("only B lacks the stage qdisc: this kernel has no tracepoint qdisc_enqueue"),
+        "{output}"
     );
-    assert!(!said.contains("only A") && !said.contains('%'), "{said}");
+    assert!(!output.contains("only A") && !output.contains('%'), "{output}");
     assert_eq!(std::fs::read_dir(runs.path()).unwrap().count(), 2);
 }

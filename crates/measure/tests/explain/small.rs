@@ -46,7 +46,7 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
 fn delays_acks(mut from: TcpStream) {
     let mut buffer = vec![0; 65_536];
     loop {
-        endpoint::put_off_acknowledgements(from.as_fd()).unwrap();
+        endpoint::delay_acks(from.as_fd()).unwrap();
         if !from.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {
             return;
         }

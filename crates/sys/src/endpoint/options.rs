@@ -40,7 +40,7 @@ pub fn buffer_bytes(socket: BorrowedFd<'_>, which: SocketBuffer) -> io::Result<u
 
 /// Has the kernel put acknowledgements off for as long as it may (TCP_QUICKACK 0), until it finds
 /// that they are needed sooner.
-pub fn put_off_acknowledgements(socket: BorrowedFd<'_>) -> io::Result<()> {
+pub fn delay_acks(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &0_i32)
 }
 

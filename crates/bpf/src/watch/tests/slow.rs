@@ -51,7 +51,7 @@ fn messages_beyond_the_bound_are_kept_and_no_others() {
 }
 
 #[test]
-fn what_is_sent_is_kept_with_what_held_it_and_whose_it_is() {
+fn what_is_sent_is_kept_with_what_held_it_and_its_process() {
     needs_root!();
     if tracepoint::is_missing(SENDING) {
         return skipped("watch::tests::slow", "needs tcp_sendmsg_locked: Linux 6.16");

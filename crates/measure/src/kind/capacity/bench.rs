@@ -25,7 +25,7 @@ const BURST_NS: u64 = 200_000_000;
 /// Long enough to find routes, warm caches and learn whether the engine works here.
 const WARM_UP_NS: u64 = 50_000_000;
 /// What of the plan may be lost, or unsent, in a sustained rate.
-const KEPT_UP: f64 = 0.001;
+const MOST_MISSING: f64 = 0.001;
 /// A last message this little late does not make a rate unsustained, however short the plan.
 const GRACE_NS: f64 = 1e6;
 /// What the p99 lag may be, in slots, in a rate that is in time (the rule of the verdict).
@@ -200,7 +200,7 @@ fn probe(wanted_per_s: f64, planned: u64, outcome: &ShotOutcome) -> Probe {
         sustained: false,
         in_time: false,
     };
-    probe.sustained = kept.up(wanted_per_s) && probe.lost.is_none_or(|lost| lost < KEPT_UP);
+    probe.sustained = kept.is_sustained(wanted_per_s) && probe.lost.is_none_or(|lost| lost < MOST_MISSING);
     probe.in_time = probe.sustained && probe.lag_p99_of_slot <= IN_TIME && probe.missed <= MISSED;
     probe
 }
@@ -220,10 +220,10 @@ impl Kept {
     }
 
     /// Whether at least 99.9 % of it left within its time.
-    fn up(&self, wanted_per_s: f64) -> bool {
+    fn is_sustained(&self, wanted_per_s: f64) -> bool {
         let whole_ns = self.planned.saturating_sub(1) as f64 * 1e9 / wanted_per_s;
-        let allowed_ns = whole_ns + (KEPT_UP * whole_ns).max(GRACE_NS);
-        share(self.left, self.planned) >= 1.0 - KEPT_UP && self.end_ns as f64 <= allowed_ns
+        let allowed_ns = whole_ns + (MOST_MISSING * whole_ns).max(GRACE_NS);
+        share(self.left, self.planned) >= 1.0 - MOST_MISSING && self.end_ns as f64 <= allowed_ns
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_kept_up_when_the_plan_left_in_its_time() {
+    fn a_rate_is_sustained_when_the_plan_was_sent_in_its_time() {
         assert!(is_up(10_000, 9_999_000_000) && is_up(9_990, 9_999_000_000));
         assert!(!is_up(9_989, 9_999_000_000), "too few left");
         assert!(is_up(10_000, 10_008_000_000) && !is_up(10_000, 10_010_000_000));

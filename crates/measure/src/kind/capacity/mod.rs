@@ -152,7 +152,7 @@ impl RowSearch {
         }
         let sustained_per_s = report::mean_of(&searches, |s| s.sustained_per_s, |p| p.sustained);
         let blocking = match sustained_per_s.filter(|_| lane.has_blocking_receiver()) {
-            Some(top) => search::kept_up(top.mean_per_s.round(), |rate| {
+            Some(top) => search::sustained(top.mean_per_s.round(), |rate| {
                 let doing = format!("{}, sleeping receiver", print::rate(rate));
                 lane.probe(rate, Receive::Recv, &begin(trials, &doing))
             })?,

@@ -46,7 +46,7 @@ pub fn search<E>(
 }
 
 /// Searches for the sustained rate alone, from below a rate that was sustained otherwise.
-pub fn kept_up<E>(
+pub fn sustained<E>(
     top_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
 ) -> Result<Option<Search>, E> {

@@ -191,7 +191,7 @@ impl StackTask<'_> {
         }
         let programs =
             self.alternates.then(|| self.load_programs(hooks(self.plan.stages), &ends, load)).transpose()?;
-        let by_turns = Cell::new(None);
+        let alternating = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;
         // Stamps of a stream have the numbers of bytes.
@@ -199,7 +199,7 @@ impl StackTask<'_> {
         let make = |windows: Windows, senders: &[UdpSocket]| {
             if let Some(tap) = programs {
                 tap.start(windows.start_ns);
-                by_turns.set(Some((Alternation::begin(tap, windows)?, windows)));
+                alternating.set(Some((Alternation::begin(tap, windows)?, windows)));
             }
             let stamps = |sender: &UdpSocket| {
                 Ok(SendStamps::new(sender.try_clone()?, bytes, ahead_ns, stages, windows, WINDOWS))
@@ -216,7 +216,7 @@ impl StackTask<'_> {
             let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
             let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
             let paths: Vec<_> = directions.iter().map(of).collect();
-            let added = match by_turns.take() {
+            let added = match alternating.take() {
                 Some((alternation, windows)) => added(alternation, windows, &paths)?,
                 None => Vec::new(),
             };

@@ -4,7 +4,7 @@ use netfathom_model::plan::{Role, TransferPlan};
 
 use super::segments::LONGEST;
 
-/// What made-up data consists of: the printable characters, over and over.
+/// What generated data consists of: the printable characters, over and over.
 const PATTERN: std::ops::RangeInclusive<u8> = b' '..=b'~';
 
 /// A buffer at the place in memory that the plan asks for.

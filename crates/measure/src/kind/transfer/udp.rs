@@ -1,6 +1,6 @@
 //! Datagrams and the marks around them.
 //!
-//! With made-up data at both ends, datagrams of 4 bytes or fewer are marks, as the classic has
+//! With generated data at both ends, datagrams of 4 bytes or fewer are marks, as the classic has
 //! them: one before the data starts the receiver's clock, one behind it stops it, and four more
 //! follow in case that one is lost. Data from standard input may be as short as that, so that
 //! there the end is a datagram of no bytes; nothing marks the start.

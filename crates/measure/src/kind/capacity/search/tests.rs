@@ -129,7 +129,7 @@ fn a_search_that_is_stopped_or_fails_tells_nothing() {
 fn what_another_receiver_keeps_up_is_found_below_and_above() {
     for knee in [157e3, 40e3, 310e3] {
         let mut machine = Machine::new(knee, 0.0);
-        let found = kept_up(250e3, |rate| Ok::<_, Infallible>(Some(machine.probe(rate)))).unwrap().unwrap();
+        let found = sustained(250e3, |rate| Ok::<_, Infallible>(Some(machine.probe(rate)))).unwrap().unwrap();
         assert!(within(found.sustained_per_s, knee), "{knee}: {found:?}");
         assert_eq!(found.capacity_per_s, None);
         let held = found.sustained_per_s.unwrap();

@@ -69,7 +69,7 @@ fn queue(sample: &mut TransferSample, queued: u32, unsent: u32, in_flight: u32) 
 }
 
 #[test]
-fn a_buffer_of_which_all_is_under_way_is_too_small() {
+fn a_buffer_with_all_of_it_under_way_is_too_small() {
     let all_sent = stream(|_, s| queue(s, 40_000, 0, 28));
     let granted = Host { granted_buffer_bytes: Some(4096), ..Host::default() };
     let explanation = explain(&plan(Role::Transmit), &all_sent, &granted);
