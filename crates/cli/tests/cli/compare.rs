@@ -152,7 +152,7 @@ fn what_cannot_be_compared() {
 }
 
 #[test]
-fn both_are_taken_by_turns_and_kept() {
+fn both_are_interleaved_and_kept() {
     let dir = out();
     let found = run(netfathom("compare --rounds 3 --json --out")
         .arg(dir.path())

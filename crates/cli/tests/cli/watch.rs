@@ -1,4 +1,4 @@
-//! `netfathom watch`: servers of the tests' own, and redis, whose clients count their requests.
+//! `netfathom watch`: servers of the tests' own, and redis: their clients count their requests.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -119,7 +119,7 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
 }
 
 #[test]
-fn a_page_says_whose_messages_and_what_became_of_them() {
+fn a_page_names_the_process_and_what_became_of_its_messages() {
     needs_root!();
     let (dir, listener) = (out(), TcpListener::bind("[::1]:0").unwrap());
     let port = listener.local_addr().unwrap().port();

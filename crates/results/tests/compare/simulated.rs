@@ -1,4 +1,4 @@
-//! Many made-up comparisons: how often a difference is found where there is one, and where there is none.
+//! Many simulated comparisons: how often a difference is found where there is one, and where there is none.
 
 use std::collections::BTreeSet;
 

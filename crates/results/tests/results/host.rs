@@ -1,4 +1,4 @@
-//! The table of `netfathom host`, over a made-up report.
+//! The table of `netfathom host`, over a constructed report.
 
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus, Topic};
 use netfathom_results::{draw, story};

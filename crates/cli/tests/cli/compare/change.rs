@@ -18,7 +18,7 @@ fn records(dir: &std::path::Path) -> Vec<Record> {
 }
 
 #[test]
-fn commands_are_run_around_each_run_by_turns_and_are_in_the_record() {
+fn commands_are_run_around_each_interleaved_run_and_are_in_the_record() {
     let dir = out();
     let log = dir.path().join("log");
     let write = |word: &str| format!("echo {word} >> '{}'", log.display());

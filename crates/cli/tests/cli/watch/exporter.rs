@@ -50,7 +50,7 @@ fn prometheus_gets_what_was_seen_so_far() {
 }
 
 #[test]
-fn an_exporter_whose_port_another_has_is_refused() {
+fn an_exporter_at_a_taken_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
     assert_eq!(ended.status, 1, "{}", ended.err);

@@ -233,7 +233,7 @@ mod tests {
 
     fn is_up(left: u64, end_ns: u64) -> bool {
         // Ten seconds of a thousand a second: ten milliseconds are a thousandth.
-        Kept { left, planned: 10_000, end_ns }.up(1000.0)
+        Kept { left, planned: 10_000, end_ns }.is_sustained(1000.0)
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_short_plan_may_end_with_a_late_message() {
-        let short = |end_ns| Kept { left: 100, planned: 100, end_ns }.up(1000.0);
+        let short = |end_ns| Kept { left: 100, planned: 100, end_ns }.is_sustained(1000.0);
         assert!(short(99_900_000) && !short(100_100_000));
     }
 

@@ -1,4 +1,4 @@
-//! When the time of one way can be trusted: by the messages that the answer is of, which are the undisturbed ones if they
+//! When the time of one way can be trusted: by the messages of the answer, which are the undisturbed ones if they
 //! stand for the others (docs/decisions/0030-verdict-per-way.md).
 
 use netfathom_model::path::Direction;
