@@ -36,6 +36,13 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
          a send slot, the time between two; ×: workers",
     );
     page.rest();
+    // No search stands behind a burst: what matters is how far off the others are.
+    let unpaced =
+        |row: &CapacityRow| row.flat_out_per_s.map(|b| format!("{} {}", short_name(row), bounded(&b)));
+    let unpaced: Vec<String> = result.rows.iter().filter_map(unpaced).collect();
+    if !unpaced.is_empty() {
+        page.note(&format!("unpaced rates: {}", unpaced.join(", ")));
+    }
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
     for row in &result.rows {
