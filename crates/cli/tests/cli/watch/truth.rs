@@ -167,8 +167,9 @@ impl Running {
     /// `None`, after saying so, where it is not installed.
     fn start(test: &str, server: &Server) -> Option<Self> {
         let (at, dir) = (TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(), out());
-        let mut command = Command::new("sh");
-        command.args(["-ec", server.start]).env("PORT", at.port().to_string()).env("DIR", dir.path());
+        // Where a shell runs the tests in the background, SIGINT is ignored, and Python leaves it so.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", "sh", "-ec", server.start]).env("PORT", at.port().to_string()).env("DIR", dir.path());
         command.env("HERE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/watch")).current_dir("/");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut running = Self { child, at, _dir: dir };
