@@ -16,7 +16,7 @@ Examples:
   netfathom capacity
       every engine in the built-in lab, one worker
   netfathom capacity --quick
-      a first look, in about 10 seconds
+      a first look, in about 20 seconds
   netfathom capacity --engine send,sendmmsg --workers 1,2,4 --hold 2s
       what more senders add";
 
@@ -59,7 +59,7 @@ pub struct CapacityArgs {
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Under a minute instead of minutes: 2 searches with one engine, each rate held for 100ms, where
+    /// About 20 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where
     /// not set otherwise
     #[arg(long)]
     pub quick: bool,

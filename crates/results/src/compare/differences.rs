@@ -91,11 +91,19 @@ pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Differen
 
 /// What is not the same in both.
 pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>) -> Vec<Difference> {
+    // A part of what is not set in one is not set there, and what has parts in one is shown by these.
     let value = |of: &BTreeMap<String, String>, what: &str| {
-        of.get(what).cloned().unwrap_or_else(|| NOT_RECORDED.into())
+        let above =
+            || what.match_indices('.').any(|(at, _)| of.get(&what[..at]).is_some_and(|v| v == NOT_SET));
+        let absent = || if above() { NOT_SET } else { NOT_RECORDED }.to_owned();
+        of.get(what).cloned().unwrap_or_else(absent)
     };
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    all.into_iter()
+    let has_parts =
+        |what: &str| all.iter().any(|other| other.strip_prefix(what).is_some_and(|of| of.starts_with('.')));
+    let whole: Vec<&String> = all.iter().copied().filter(|what| !has_parts(what)).collect();
+    whole
+        .into_iter()
         .map(|what| Difference {
             what: what.clone(),
             a: value(a, what),

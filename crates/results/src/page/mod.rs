@@ -164,7 +164,7 @@ impl Page {
             !matches!(block, Block::Item { .. }) || entries <= MOST_REMARKS
         });
         if let Some(more) = entries.checked_sub(MOST_REMARKS).filter(|&more| more > 0) {
-            lead.blocks.push(Block::Note { text: format!("and {more} more (-v has all)") });
+            lead.blocks.push(Block::Note { text: format!("and {more} more") });
         }
         let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
         Self { lead, sections }

@@ -100,7 +100,7 @@ fn the_short_view_counts_the_differences_that_it_leaves_out() {
         draw::short(&page(comparison.clone()), 80, false)
     };
     assert!(!short(4).contains("more (-v"));
-    assert!(short(30).contains("  and 26 more (-v has all)"));
+    assert!(short(30).contains("  and 26 more"));
 }
 
 #[test]

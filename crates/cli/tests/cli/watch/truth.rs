@@ -169,7 +169,10 @@ impl Running {
         let (at, dir) = (TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(), out());
         // Where a shell runs the tests in the background, SIGINT is ignored, and Python leaves it so.
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT", "sh", "-ec", server.start]).env("PORT", at.port().to_string()).env("DIR", dir.path());
+        command
+            .args(["--default-signal=INT", "sh", "-ec", server.start])
+            .env("PORT", at.port().to_string())
+            .env("DIR", dir.path());
         command.env("HERE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/watch")).current_dir("/");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let mut running = Self { child, at, _dir: dir };

@@ -165,7 +165,7 @@ fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) 
     }
     for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
         let text = format!(
-            "the {} tap disagrees on {} by {:.0} ns: see the cross-check (-v)",
+            "the {} tap disagrees on {} by {:.0} ns: the cross-check in the report has both",
             w.tap.name(),
             w.direction.name(),
             w.difference_ns.abs()

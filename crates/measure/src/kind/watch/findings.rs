@@ -34,7 +34,11 @@ fn of(result: &WatchResult, stage: WatchStage) -> Option<(f64, Finding)> {
     }
     let (seen, cause, remedy) = text(result, stage)?;
     let evidence = format!("{} of the time of {what}", print::percent(part));
-    Some((part, Finding { seen: seen.into(), cause, evidence, remedy: remedy.into() }))
+    let remedy = match &result.reader {
+        Some(reader) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
+        None => remedy.into(),
+    };
+    Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
 }
 
 /// What is seen, its cause, its remedy. `None` of what is the work itself.

@@ -105,7 +105,7 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     page.main("Settings and plan");
     for (i, difference) in comparison.differences.iter().take(MOST_DIFFERENCES).enumerate() {
         if i == MOST_SHORT_DIFFERENCES {
-            page.rest_as(&format!("and {} more (-v has all)", comparison.differences.len() - i));
+            page.rest_as(&format!("and {} more", comparison.differences.len() - i));
         }
         page.labelled(Style::Strong, CHANGED, &words::changed(difference));
     }

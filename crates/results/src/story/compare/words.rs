@@ -71,8 +71,13 @@ pub fn change(quantity: &Compared) -> String {
 
 /// The interval that decides, `+3.1 % to +7.4 %`.
 pub fn interval(quantity: &Compared) -> String {
-    let end = |value| on_scale(quantity.unit, quantity.change, value);
     let between = |(low, high): (f64, f64)| {
+        // From doubling on both ends are multiples.
+        let multiples = quantity.change.scale == Scale::Ratio && (2.0..=BEYOND_SENSE).contains(&high);
+        let end = |value| match multiples {
+            true => format!("{}x", figures(value)),
+            false => on_scale(quantity.unit, quantity.change, value),
+        };
         let (low, high) = (end(low), end(high));
         // The unit once, where both have the same.
         match low.strip_suffix(" %") {

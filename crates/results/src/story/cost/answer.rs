@@ -56,6 +56,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         return vec![calls];
     }
     let all = compared(result);
+    let part = all.first().and_then(|(benchmark, comparison)| slowed_part(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let pcost = all
         .first()
@@ -74,7 +75,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
-    first.into_iter().chain(others).chain(overall(result)).chain(blocks).chain(pcost).collect()
+    part.into_iter().chain(first).chain(others).chain(overall(result)).chain(blocks).chain(pcost).collect()
 }
 
 /// What answers the question, the largest cost first.
@@ -116,6 +117,13 @@ fn compared_as(
         _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
         _ => format!("{who} slows {whom} by {}{at}", slow.percent()),
     }
+}
+
+/// A part that is significantly slower, of a benchmark that is not as a whole.
+fn slowed_part(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
+    let (span, change) =
+        most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
+    Some(format!("one part of it is slower: {span}: {}", change.percent()))
 }
 
 /// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the

@@ -260,5 +260,7 @@ fn most_of(summary: &PathSummary, transport: Transport) -> Option<String> {
     let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
     let verb = verb(summary.direction);
     let share = number::whole_percent(share);
-    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning(transport)))
+    // The answer may be of the undisturbed ones.
+    let of_all = if summary.stands_for_all().is_some() { ", over all messages," } else { "" };
+    Some(format!("{share} of the time to {verb}{of_all} is {}: {}", stage.name(), stage.meaning(transport)))
 }

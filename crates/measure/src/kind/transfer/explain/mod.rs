@@ -90,6 +90,9 @@ fn too_short(facts: &Facts) -> Explanation {
     }
 }
 
+/// What is advised in the place of small calls.
+const LARGER_BYTES: u64 = 64 << 10;
+
 /// That this end's processor is the limit.
 fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: Vec<String>) -> Reason {
     let (calls, small, otherwise) = match plan.role {
@@ -104,8 +107,12 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         print::time(ran_ns)
     ));
     let (cause, text, remedy) = if plan.buffer_bytes <= SMALL_BYTES {
-        let text = format!("the CPU of this end is the limit, and most of its time goes to {calls} as such");
-        (small, text, format!("larger {calls}: -l 64k"))
+        let text =
+            "the CPU of this end is the limit, and most of its time goes to the calls, not to the data";
+        // A buffer below such a call would be the next limit.
+        let smaller = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGER_BYTES);
+        let without = if smaller { ", without -b" } else { "" };
+        (small, text.to_owned(), format!("larger {calls}: -l 64k{without}"))
     } else {
         let text = "no fault found: the CPU of this end is the limit".to_owned();
         let less = [

@@ -187,6 +187,8 @@ fn who_runs_all_the_time_is_not_held_up() {
         (explanation.cause, explanation.remedy.as_str()),
         (Cause::SmallWrites, "larger writes: -l 64k")
     );
+    let set = TransferPlan { socket_buffer_bytes: Some(2000), ..small };
+    assert_eq!(super::busy(&set, &runs, 0.9, Vec::new()).remedy, "larger writes: -l 64k, without -b");
     assert!(
         explanation.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
         "{explanation:?}"
