@@ -132,7 +132,7 @@ pub enum Command {
     Reverse(Box<ReverseArgs>),
     /// Stack time from captures and message logs, offline
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", join::EXAMPLES))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", words::hidden))]
     Join(Box<JoinArgs>),
     /// Repeats an experiment of the papers, its table beside the original
     #[command(allow_negative_numbers = true)]
@@ -148,11 +148,11 @@ pub enum Command {
     /// How much a program slows other work on this machine
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", words::hidden))]
     Cost(Box<CostArgs>),
     /// Where the messages that come to a running application spend their time, stage by stage
     #[command(after_help = format!("{}\n\n{}\n\n{EXIT_STATUS}", watch::EXAMPLES, watch::stages()))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", words::hidden))]
     Watch(WatchArgs),
     /// Many hosts, one measurement: which host is slow, and what load one sustains from all others
     #[command(subcommand)]

@@ -26,14 +26,14 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let samples = directory.as_ref().map(|directory| directory.join(store::SAMPLES_FILE));
     let run = export::StoredRun { record, samples };
     let extent = Extent { what: args.what.unwrap_or(What::Trials), all: args.all };
-    let not_shown = match to_file {
+    let left_out = match to_file {
         Some(file) => {
             target::spare_run(&path, file)?;
             target::to_file(file, |out| export::write(out, &run, format, extent))?
         }
         None => target::to_standard_output(|out| export::write(out, &run, format, extent))?,
     };
-    for sentence in not_shown {
+    for sentence in left_out {
         output::complain(&anyhow!("left out: {sentence}"));
     }
     Ok(ExitCode::SUCCESS)

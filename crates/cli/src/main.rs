@@ -47,7 +47,7 @@ static ALLOCATOR: Allocator = Allocator;
 
 fn main() -> ExitCode {
     let typed = args::as_called(std::env::args_os());
-    args::parsed(typed).map_or_else(|reply| output::of_parser(&reply), run).unwrap_or_else(|error| {
+    args::parsed(typed).map_or_else(|error| output::of_parser(&error), run).unwrap_or_else(|error| {
         output::complain(&error);
         exit::FAILED.into()
     })

@@ -25,15 +25,15 @@ pub fn print(text: &str) -> Result<()> {
 
 /// What the parser of arguments has to say instead of a command: help and the version, on standard output as a
 /// command's own output is; or what is wrong with the arguments.
-pub fn of_parser(message: &clap::Error) -> Result<ExitCode> {
-    let text = message.render();
-    if message.use_stderr() {
+pub fn of_parser(error: &clap::Error) -> Result<ExitCode> {
+    let text = error.render();
+    if error.use_stderr() {
         let shown = if colored(&io::stderr()) { text.ansi().to_string() } else { text.to_string() };
         let _ = io::stderr().write_all(shown.as_bytes());
     } else {
         print(&if color() { text.ansi().to_string() } else { text.to_string() })?;
     }
-    Ok(u8::try_from(message.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 pub fn complain(error: &Error) {
@@ -53,13 +53,13 @@ pub fn understood<P>(plan: Result<P>) -> Option<P> {
 
 /// An error and its causes, without those that it has already named itself.
 fn chain(error: &Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |found, cause| {
-        if found.is_empty() {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        if text.is_empty() {
             cause
-        } else if found.contains(&cause) {
-            found
+        } else if text.contains(&cause) {
+            text
         } else {
-            format!("{found}: {cause}")
+            format!("{text}: {cause}")
         }
     })
 }
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn a_cause_stands_once() {
         let full = || io::Error::from_raw_os_error(28);
-        let found = full().to_string();
-        let error = Error::new(full()).context(format!("cannot write x: {found}; free some space"));
-        assert_eq!(chain(&error), format!("cannot write x: {found}; free some space"));
-        assert_eq!(chain(&Error::new(full()).context("cannot write x")), format!("cannot write x: {found}"));
+        let text = full().to_string();
+        let error = Error::new(full()).context(format!("cannot write x: {text}; free some space"));
+        assert_eq!(chain(&error), format!("cannot write x: {text}; free some space"));
+        assert_eq!(chain(&Error::new(full()).context("cannot write x")), format!("cannot write x: {text}"));
     }
 }

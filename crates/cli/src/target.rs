@@ -101,9 +101,9 @@ fn straight(place: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Written
 
 fn put(out: impl Write + Send, write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Written {
     let mut out = BufWriter::new(out);
-    let not_shown = write(&mut out)?;
+    let left_out = write(&mut out)?;
     out.flush()?;
-    Ok(not_shown)
+    Ok(left_out)
 }
 
 fn remedy(why: &io::Error) -> &'static str {

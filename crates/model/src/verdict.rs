@@ -67,13 +67,15 @@ impl Reason {
         about.join(", ")
     }
 
+    /// What stands behind its level in a verdict of that level, if that does not rest on it.
+    pub fn unused(&self, level: Level) -> &'static str {
+        if self.level > level { ", which the answer does not use" } else { "" }
+    }
+
     /// What stands before its text in a verdict of that level, such as `rx VOID: `.
     pub fn label(&self, level: Level) -> String {
-        if self.level > level {
-            // An answer does not rest on every part.
-            return format!("{} {}, which the answer does not use: ", self.scope(), self.level.name());
-        }
-        let label = format!("{} {}", self.scope(), if self.level == level { "" } else { self.level.name() });
+        let name = if self.level == level { "" } else { self.level.name() };
+        let label = format!("{} {name}{}", self.scope(), self.unused(level));
         if label == " " { label.trim().into() } else { format!("{}: ", label.trim()) }
     }
 }

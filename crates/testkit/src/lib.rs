@@ -31,6 +31,16 @@ pub fn skipped(test: &str, why: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
+/// How many of these events may go unseen by kernel programs: certain tasks of some machines keep programs off their CPU.
+pub const fn unseen(events: u64) -> u64 {
+    events / 20
+}
+
+/// Whether this many are `expected`, but for those that may go unseen.
+pub fn nearly(number: u64, expected: u64) -> bool {
+    (expected - unseen(expected)..=expected).contains(&number)
+}
+
 /// Whether labs and kernel programs can be made; says so for the test if not.
 pub fn privileged(test: &str) -> bool {
     let needed = [Capability::NetAdmin, Capability::SysAdmin];

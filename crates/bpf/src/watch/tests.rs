@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netfathom_model::record::WatchStage;
 use netfathom_sys::cpu::thread_time_ns;
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{nearly, needs_root, skipped, unseen};
 
 use super::*;
 
@@ -54,16 +54,6 @@ fn exchange(listener: &TcpListener, requests: u64, before: impl Fn() + Sync) {
             stream.read_exact(&mut message).unwrap();
         }
     });
-}
-
-/// How many of these may go unseen: certain tasks of some machines keep programs off their CPU.
-const fn unseen(messages: u64) -> u64 {
-    messages / 20
-}
-
-/// Whether this many are `expected`, but for those that may go unseen.
-fn nearly(number: u64, expected: u64) -> bool {
-    (expected - unseen(expected)..=expected).contains(&number)
 }
 
 /// All messages but the first, since its reader was not known before, and stages that are the total.

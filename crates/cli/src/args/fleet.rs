@@ -152,23 +152,23 @@ pub enum FleetCommand {
     Hosts(HostsArgs),
     /// Every pair of hosts: which host is slow, and which pair
     #[command(after_help = format!("{MESH_EXAMPLES}\n\n{EXIT_STATUS}"))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", super::words::hidden))]
     Mesh(Box<MeshArgs>),
     /// What one host takes of all the others together
     #[command(after_help = format!("{LOAD_EXAMPLES}\n\n{EXIT_STATUS}"))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", super::words::hidden))]
     Load(Box<FleetLoadArgs>),
     /// Stack time on every host by itself
     #[command(after_help = format!("{STACK_EXAMPLES}\n\n{EXIT_STATUS}"))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", super::words::hidden))]
     Stack(Box<AloneArgs>),
     /// Capacity of every host by itself
     #[command(after_help = format!("{CAPACITY_EXAMPLES}\n\n{EXIT_STATUS}"))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", super::words::hidden))]
     Capacity(Box<AloneArgs>),
     /// Goes on with a run that was cut short: what it has is kept, the rest is measured
     #[command(after_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_STATUS}"))]
-    #[command(mut_arg("setup", |setup| setup.hide(true)))]
+    #[command(mut_arg("setup", super::words::hidden))]
     Resume(Box<ResumeArgs>),
     /// Starts a NATS server, and an agent on each host
     #[command(after_help = format!("{UP_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]

@@ -7,7 +7,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{InsertedDelay, StageSet, TapChoice, Transport};
 
-use super::words::{Word, meanings, one_of};
+use super::words::{self, Word, one_of};
 use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -27,12 +27,9 @@ Examples:
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
 pub fn stages() -> String {
-    let of = |direction: Direction| {
+    words::stages(|direction| {
         direction.stages().iter().map(|stage| (stage.name(), stage.meaning(Transport::Udp)))
-    };
-    [("Stages, sending", Direction::Tx), ("Stages, receiving", Direction::Rx)]
-        .map(|(heading, direction)| meanings(heading, of(direction)))
-        .join("\n\n")
+    })
 }
 
 const TRIALS: &str = "Trials";

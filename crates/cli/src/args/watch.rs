@@ -9,7 +9,7 @@ use netfathom_model::plan::SlowBound;
 use netfathom_model::record::WatchStage;
 
 use super::stack::DIRECTIONS;
-use super::words::meanings;
+use super::words;
 use super::{OutputArgs, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
@@ -36,10 +36,7 @@ It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";
 
 pub fn stages() -> String {
-    let of = |direction| WatchStage::of(direction).iter().map(|stage| (stage.name(), stage.meaning()));
-    [("Stages, sending", Direction::Tx), ("Stages, receiving", Direction::Rx)]
-        .map(|(heading, direction)| meanings(heading, of(direction)))
-        .join("\n\n")
+    words::stages(|direction| WatchStage::of(direction).iter().map(|stage| (stage.name(), stage.meaning())))
 }
 
 /// The first word.

@@ -1,6 +1,8 @@
 //! Values of a plan as words of the command line.
 
+use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use netfathom_model::path::Direction;
 
 /// A word, what it stands for, and a line of help.
 pub type Word<T> = (&'static str, T, &'static str);
@@ -16,8 +18,15 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// Names and what they mean, under a heading.
-pub fn meanings<'a>(heading: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let rows = rows.map(|(name, meaning)| format!("\n  {name:<11}{meaning}"));
-    format!("{heading}:{}", rows.collect::<String>())
+/// The stages of each direction and what they mean, for help.
+pub fn stages<I: Iterator<Item = (&'static str, &'static str)>>(of: impl Fn(Direction) -> I) -> String {
+    let rows = |direction| {
+        of(direction).map(|(name, meaning)| format!("\n  {name:<11}{meaning}")).collect::<String>()
+    };
+    format!("Stages, sending:{}\n\nStages, receiving:{}", rows(Direction::Tx), rows(Direction::Rx))
+}
+
+/// An option that this command has, and has no use for.
+pub fn hidden(arg: Arg) -> Arg {
+    arg.hide(true)
 }

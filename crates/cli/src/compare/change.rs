@@ -106,8 +106,8 @@ pub fn without_effect(
         [side] => format!("the command of {} changed none of the watched settings", ["A", "B"][side]),
         _ => "the commands of A and B left no difference in the watched settings".to_owned(),
     };
-    let message: Vec<&str> = wrote.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-    Some(if message.is_empty() { what } else { format!("{what}; it wrote: {}", message.join("; ")) })
+    let lines: Vec<&str> = wrote.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    Some(if lines.is_empty() { what } else { format!("{what}; it wrote: {}", lines.join("; ")) })
 }
 
 /// Whether the host's settings are what they were: in a line, and what to warn of.

@@ -24,7 +24,7 @@ pub struct Kernel {
 pub struct Left {
     pub status: ExitStatus,
     pub record: Vec<u8>,
-    pub message: Vec<u8>,
+    pub errors: Vec<u8>,
 }
 
 impl Kernel {
@@ -89,11 +89,7 @@ impl Kernel {
         let file =
             |name: &str| fs::read(folder.join("out").join(name)).with_context(|| format!("no file {name}"));
         let code: i32 = String::from_utf8_lossy(&file("status")?).trim().parse().context("no exit status")?;
-        Ok(Left {
-            status: ExitStatus::from_raw(code << 8),
-            record: file("record")?,
-            message: file("errors")?,
-        })
+        Ok(Left { status: ExitStatus::from_raw(code << 8), record: file("record")?, errors: file("errors")? })
     }
 }
 

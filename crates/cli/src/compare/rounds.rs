@@ -140,8 +140,8 @@ fn rounds(
             tell(args, &progress(rounds, round, side, &sides[side], &left));
             let run = || current.run(&sides[side], &changes[side], args);
             match journal.around(&changes[side], |before| current.prepare(before), run) {
-                Ok((run, message)) => {
-                    wrote[side] = message;
+                Ok((run, errors)) => {
+                    wrote[side] = errors;
                     tell(args, &format!("  {} {}", run.name, verdict(&run.record)));
                     pair[side] = Some(run);
                 }
@@ -295,11 +295,11 @@ impl Current {
     }
 
     fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
-        let (run, message) = self.make(words, change, args)?;
+        let (run, errors) = self.make(words, change, args)?;
         if let Some(stack) = StackResult::of(&run.record.measurement) {
             self.profile.get_or_init(|| stack.plan.profile.to_string());
         }
-        Ok((run, message))
+        Ok((run, errors))
     }
 
     fn make(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {
@@ -309,10 +309,10 @@ impl Current {
         if let Some(kernel) = &change.kernel {
             return Ok((self.boot(kernel, words, &args.out)?, String::new()));
         }
-        let (message, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
-        let mut command = command(words, change, &args.out, (wrote.1, message.1))?;
+        let (errors, wrote) = (io::pipe().context("no pipe")?, io::pipe().context("no pipe")?);
+        let mut command = command(words, change, &args.out, (wrote.1, errors.1))?;
         command.envs(self.profile.get().map(|profile| (invocation::PROFILE, profile)));
-        let readers = [wrote.0, message.0].map(|mut pipe| {
+        let readers = [wrote.0, errors.0].map(|mut pipe| {
             thread::spawn(move || {
                 let mut all = Vec::new();
                 pipe.read_to_end(&mut all).map(|_| all)
@@ -326,11 +326,11 @@ impl Current {
         }
         let status = ward.wait().context("cannot wait for netfathom");
         self.set(None);
-        let [wrote, message] = readers.map(|reader| {
+        let [wrote, errors] = readers.map(|reader| {
             reader.join().map_err(|_| anyhow!("a reader ended"))?.context("cannot read what netfathom writes")
         });
-        let message = message?;
-        Ok((record(status?, &wrote?, &message, &args.out)?, of_setup(&message)))
+        let errors = errors?;
+        Ok((record(status?, &wrote?, &errors, &args.out)?, of_setup(&errors)))
     }
 
     /// A run in a guest; its record is kept here.
@@ -344,7 +344,7 @@ impl Current {
         self.set(None);
         ended?;
         let left = kernel.left(folder.path())?;
-        let run = record(left.status, &left.record, &left.message, out)?;
+        let run = record(left.status, &left.record, &left.errors, out)?;
         RunDir::create(out, &run.record.id)?.write_record(&run.record)?;
         Ok(run)
     }
@@ -370,19 +370,19 @@ fn command(
 }
 
 /// What the commands of `--setup` wrote, each line once: both hosts of a lab say the same.
-fn of_setup(message: &[u8]) -> String {
-    let message = String::from_utf8_lossy(message);
-    let mut lines: Vec<&str> = message.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
+fn of_setup(errors: &[u8]) -> String {
+    let errors = String::from_utf8_lossy(errors);
+    let mut lines: Vec<&str> = errors.lines().filter_map(|line| line.strip_prefix(setup::WROTE)).collect();
     lines.dedup();
     output::harmless(&lines.join("; ")).chars().take(MOST_SHOWN).collect()
 }
 
-fn record(status: ExitStatus, wrote: &[u8], message: &[u8], out: &Path) -> Result<Run> {
+fn record(status: ExitStatus, wrote: &[u8], errors: &[u8], out: &Path) -> Result<Run> {
     let void = i32::from(exit::VOID);
     if !matches!(status.code(), Some(code) if code == 0 || code == void) {
-        let message = String::from_utf8_lossy(message);
-        let from = message.char_indices().rev().nth(MOST_SHOWN).map_or(0, |(place, _)| place);
-        bail!("{status}: {}", message[from..].trim());
+        let errors = String::from_utf8_lossy(errors);
+        let from = errors.char_indices().rev().nth(MOST_SHOWN).map_or(0, |(place, _)| place);
+        bail!("{status}: {}", errors[from..].trim());
     }
     let record: Record = serde_json::from_slice(wrote).context("the run has left no record")?;
     Ok(Run { name: out.join(&record.id).display().to_string(), record })

@@ -115,7 +115,9 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     assert_eq!((account.seen, account.timed, account.unfollowed), (60, 59, 1));
     assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(std::process::id()));
     waits_for_a_reader_that_sleeps(result);
-    assert!(record.findings[0].seen.contains("sleeps on something else"), "{:?}", record.findings);
+    let finding = &record.findings[0];
+    assert!(finding.seen.contains("sleeps on something else"), "{finding:?}");
+    assert!(finding.remedy.contains(&format!("strace -f -T -p {}", std::process::id())), "{finding:?}");
 }
 
 #[test]

@@ -99,13 +99,14 @@ pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>
         of.get(what).cloned().unwrap_or_else(absent)
     };
     let all: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-    let has_parts =
-        |what: &str| all.iter().any(|other| other.strip_prefix(what).is_some_and(|of| of.starts_with('.')));
-    let whole: Vec<&String> = all.iter().copied().filter(|what| !has_parts(what)).collect();
-    whole
-        .into_iter()
+    let has_parts = |what: &String| {
+        let parts = format!("{what}.");
+        all.range::<String, _>(&parts..).next().is_some_and(|first| first.starts_with(&parts))
+    };
+    all.iter()
+        .filter(|what| !has_parts(what))
         .map(|what| Difference {
-            what: what.clone(),
+            what: (*what).clone(),
             a: value(a, what),
             b: value(b, what),
             effect: None,

@@ -162,7 +162,7 @@ fn end(result: &TransferResult) -> Value {
     let all = together(result.streams.iter().map(whole));
     let mine = span(result, &all);
     let mut end = Map::new();
-    let each = result.streams.iter().enumerate().map(|(place, stream)| name_stream(result, place, stream));
+    let each = result.streams.iter().enumerate().map(|(place, stream)| end_of_stream(result, place, stream));
     end.insert("streams".into(), each.collect());
     if result.plan.protocol == Protocol::Udp {
         end.insert("sum".into(), datagrams(result, mine.clone()));
@@ -212,7 +212,7 @@ fn closed_ns(stream: &TransferStream) -> Option<u64> {
     Some(stream.began_ns + stream.closed_ns?)
 }
 
-fn name_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
+fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
     let mut mine = span(result, &whole(stream));
     mine["socket"] = (FIRST_SOCKET + place).into();
     if result.plan.protocol == Protocol::Udp {

@@ -1,7 +1,9 @@
 //! The report on a telephone and on a wide screen, in the dark and in the light.
 
+use netfathom_testkit::browser::address;
 use serde_json::{Value, json};
 
+use crate::kinds::of;
 use crate::records::{fixture, hostile};
 use crate::{OPEN_ALL, show};
 
@@ -34,6 +36,18 @@ fn the_page_never_scrolls_sideways() {
             assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
             assert_eq!(shown.page.eval("innerWidth"), json!(width), "the page is shrunk to fit");
         }
+    }
+}
+
+#[test]
+fn names_come_before_their_figures_on_a_small_screen() {
+    let Some(mut shown) = show("names", &of("message")) else { return };
+    for (width, first) in [(1600, ""), (360, "as it was (two)")] {
+        shown.page.resize(width, 900, false);
+        shown.page.open(&address(&shown.file));
+        shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+        let cell = shown.page.eval("document.querySelector('tbody tr').cells[0].innerText");
+        assert_eq!(cell, json!(first), "at {width}");
     }
 }
 

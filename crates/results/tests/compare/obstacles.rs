@@ -1,6 +1,8 @@
 //! What must not be compared, and the reasons given.
 
 use netfathom_model::environment::Settings;
+use netfathom_model::path::Direction;
+use netfathom_model::plan::InsertedDelay;
 use netfathom_model::record::{Measurement, State};
 use netfathom_model::verdict::Level;
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
@@ -251,6 +253,18 @@ fn of_pairs_a_difference_of_any_is_shown_once() {
     for what in ["cpus", "trials"] {
         assert_eq!(shown(&comparison, what), (1, Some("in 2 of 4 pairs".into())), "{what}");
     }
+    let set = |run: &mut Run| {
+        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
+        stack.plan.inserted_delay = Some(InsertedDelay { direction: Direction::Tx, delay_ns: 5000 });
+    };
+    made.iter_mut().for_each(|(_, b)| set(b));
+    let with_delay = pairs(&made, &Wishes::default()).unwrap();
+    let delay: Vec<_> =
+        with_delay.differences.iter().filter(|d| d.what.starts_with("inserted_delay")).collect();
+    let delay: Vec<_> = delay.iter().map(|d| (d.what.as_str(), d.a.as_str(), d.b.as_str())).collect();
+    let each =
+        [("inserted_delay.delay_ns", "not set", "5000"), ("inserted_delay.direction", "not set", "tx")];
+    assert_eq!(delay, each);
     made[3].1.record.environment.cpus = 98;
     assert_eq!(
         shown(&pairs(&made, &Wishes::default()).unwrap(), "cpus"),

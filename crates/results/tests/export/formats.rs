@@ -184,7 +184,7 @@ fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
     };
     let run = run("stack");
     let (_dir, file) = exported(&run, Format::Hdr, What::Trials);
-    let (_, not_shown) = written(&run, Format::Hdr, What::Trials).unwrap();
+    let (_, left_out) = written(&run, Format::Hdr, What::Trials).unwrap();
     let Measurement::Stack(stack) = &run.record.measurement else { panic!() };
     let intervals = read(&python, HDR, &file);
     let began_ms = run.record.started_utc.parse::<jiff::Timestamp>().unwrap().as_millisecond() as f64;
@@ -205,7 +205,7 @@ fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
         }
         let message =
             format!("{tag} of the trial of index {}: {} of {}", trial.index, total.negative, total.n);
-        assert_eq!(not_shown.iter().any(|sentence| sentence.starts_with(&message)), total.negative > 0);
+        assert_eq!(left_out.iter().any(|sentence| sentence.starts_with(&message)), total.negative > 0);
     }
 }
 

@@ -28,8 +28,8 @@ pub fn written(
     extent: impl Into<Extent>,
 ) -> Result<(Vec<u8>, Vec<String>), ExportError> {
     let mut out = Vec::new();
-    let not_shown = export::write(&mut out, run, format, extent)?;
-    Ok((out, not_shown))
+    let left_out = export::write(&mut out, run, format, extent)?;
+    Ok((out, left_out))
 }
 
 pub fn exported(run: &StoredRun, format: Format, extent: impl Into<Extent>) -> (TempDir, PathBuf) {

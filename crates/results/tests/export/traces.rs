@@ -44,8 +44,8 @@ fn a_trace_is_what_perfetto_defines() {
     let Some(python) = python("export::traces::a_trace_is_what_perfetto_defines") else { return };
     let (_dir, run) = sampled();
     let (_file_dir, file) = exported(&run, Format::Perfetto, What::Trials);
-    let (_, not_shown) = written(&run, Format::Perfetto, What::Trials).unwrap();
-    assert!(not_shown.len() == 1 && not_shown[0].starts_with("1 stages of"), "{not_shown:?}");
+    let (_, left_out) = written(&run, Format::Perfetto, What::Trials).unwrap();
+    assert!(left_out.len() == 1 && left_out[0].starts_with("1 stages of"), "{left_out:?}");
     let trace = read(&python, PERFETTO, &file);
     assert_eq!((&trace["unknown"], &trace["left open"]), (&json!(0), &json!(0)));
     let slices = trace["slices"].as_array().unwrap();

@@ -51,6 +51,13 @@ fn the_slowdown_with_its_interval_comes_first() {
         ),
         "{text}"
     );
+    let one_part = with("cost-chance", |c| {
+        let whole = &mut c.benchmarks[0].comparisons[0];
+        let part = &mut whole.spans[1];
+        (part.outcome, part.ratio.as_mut().unwrap().value) = (Outcome::Cost, 1.25);
+    });
+    let text = message(&one_part);
+    assert!(text.contains("0.47 %) - one part of it is slower: plant-1 → plant-2: 25.0 %"), "{text}");
     let text = message(&fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);

@@ -231,8 +231,8 @@ fn ended(launcher: &Launcher, child: Child) -> Result<String, String> {
 }
 
 /// What comes from a host goes into a command of a shell later: it is what we asked for, or nothing.
-fn parsed(host: &str, message: &str) -> Option<Agent> {
-    let (directory, pid) = message.lines().last()?.trim().rsplit_once(' ')?;
+fn parsed(host: &str, reply: &str) -> Option<Agent> {
+    let (directory, pid) = reply.lines().last()?.trim().rsplit_once(' ')?;
     let rest = directory.strip_prefix(DIRECTORY)?;
     let plain = !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric());
     let pid = pid.parse().ok().filter(|pid| *pid > 1)?;

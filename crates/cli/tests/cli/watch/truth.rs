@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Distribution, WatchedStage};
 use netfathom_sys::cpu::{scheduling, thread_id};
+use netfathom_testkit::nearly;
 
 use super::*;
 
@@ -218,11 +219,6 @@ fn ask(socket: &mut TcpStream, (request, end): Request) -> io::Result<()> {
     Ok(())
 }
 
-/// Certain tasks of some machines keep programs off their CPU.
-fn nearly_all(n: u64, expected: u64) -> bool {
-    (expected * 19 / 20..=expected).contains(&n)
-}
-
 fn waited_ns() -> u64 {
     scheduling(thread_id()).unwrap().run_delay_ns
 }
@@ -273,11 +269,11 @@ fn holds(test: &str, server: &Server) {
     let (account, send) = (&served.account, served.send.as_ref().unwrap());
     println!("{account:?} {:?}", send.account);
     let messages = REQUESTS + connections * server.hello.len() as u64 + u64::from(connections == 0);
-    assert!(nearly_all(account.seen, messages), "{account:?}");
-    assert!(nearly_all(account.timed + 4, account.seen + 4), "{account:?}");
+    assert!(nearly(account.seen, messages), "{account:?}");
+    assert!(nearly(account.timed + 4, account.seen + 4), "{account:?}");
     assert_eq!(account.unread(), 0, "{account:?}");
     let sent = if server.udp { 0 } else { messages * server.sends };
-    assert!(nearly_all(send.account.seen, sent), "{:?}", send.account);
+    assert!(nearly(send.account.seen, sent), "{:?}", send.account);
     assert_eq!(send.account.seen, send.account.timed + send.account.missed, "{:?}", send.account);
     assert_eq!(send.lacks_datagrams, server.name == MEMCACHED.name);
     let stages: i64 = send.stages.iter().map(|stage| stage.times.sum_ns).sum();
@@ -287,7 +283,7 @@ fn holds(test: &str, server: &Server) {
     let Some(own) = own else { return };
     let record_of = record(&interrupted(own));
     let own = result(&record_of);
-    assert!(nearly_all(own.answer.as_ref().unwrap().n, messages), "{:?}", own.answer);
+    assert!(nearly(own.answer.as_ref().unwrap().n, messages), "{:?}", own.answer);
     let mean = |times: &Distribution| times.mean_ns;
     let ends = [&served.total, &send.total, &own.total, &own.send.as_ref().unwrap().total].map(mean);
     let staged = ends.iter().sum::<f64>() + mean(served.application.as_ref().unwrap());
@@ -347,11 +343,11 @@ fn iperf3() {
             let sent = client["end"]["sum_sent"]["bytes"].as_u64().unwrap();
             let (seen, timed) = (send.account.seen, send.account.timed + send.account.merged);
             assert!((sent / WRITE..=sent / WRITE + BESIDE).contains(&seen), "{:?}", send.account);
-            assert!(nearly_all(timed + send.account.unsent().unsigned_abs(), seen), "{:?}", send.account);
+            assert!(nearly(timed + send.account.unsent().unsigned_abs(), seen), "{:?}", send.account);
         } else {
             let bytes = client["end"]["sum_received"]["bytes"].as_u64().unwrap();
             assert!((bytes..=bytes + BESIDE * 100).contains(&account.bytes_read), "{account:?}");
-            assert!(nearly_all(account.bytes_timed, account.bytes_read), "{account:?}");
+            assert!(nearly(account.bytes_timed, account.bytes_read), "{account:?}");
         }
     }
 }
@@ -371,6 +367,6 @@ fn a_server_that_is_met_before_its_answer_is_no_client() {
     let record = record(&interrupted(watch));
     let result = result(&record);
     println!("{:?} {:?}", result.account, result.answer);
-    assert!(nearly_all(result.account.seen, 20), "{:?}", result.account);
+    assert!(nearly(result.account.seen, 20), "{:?}", result.account);
     assert_eq!(result.answer.as_ref().map_or(0, |answer| answer.n), 0);
 }

@@ -12,7 +12,7 @@ use std::io;
 
 use askama::Template;
 use netfathom_model::record::Record;
-use netfathom_model::verdict::Reason;
+use netfathom_model::verdict::{Level, Reason};
 use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
@@ -111,6 +111,7 @@ struct Page<'a> {
 }
 
 struct Verdict {
+    level: Level,
     /// Of the style sheet.
     tone: String,
     label: String,
@@ -207,6 +208,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
         heading: body.title,
         started: printable(&record.started_utc),
         verdicts: vec![Verdict {
+            level,
             tone: level.name().to_lowercase(),
             label: story::story(&record.measurement).partial().unwrap_or_else(|| level.name().into()),
             trust: words::trust(level),
@@ -229,6 +231,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
     let verdict = |(comparison, _): &(Comparison, Gates)| {
         let (style, label) = story::compare::label(comparison);
         Verdict {
+            level: Level::Void,
             tone: style.tone().into(),
             label: label.into(),
             trust: "",

@@ -3,9 +3,7 @@
 use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
-use crate::compare::{
-    Change, Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale,
-};
+use crate::compare::{Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale};
 use crate::quantity::Unit;
 
 /// Names in a sentence, and in the answer.
@@ -66,30 +64,30 @@ fn difference(unit: Unit, by: f64) -> String {
 
 /// How much it changed: `+5.2 %`, `-12 ns`.
 pub fn change(quantity: &Compared) -> String {
-    on_scale(quantity.unit, quantity.change, quantity.change.value)
+    on_scale(quantity.unit, quantity.change.scale, quantity.change.value)
 }
 
 /// The interval that decides, `+3.1 % to +7.4 %`.
 pub fn interval(quantity: &Compared) -> String {
-    let between = |(low, high): (f64, f64)| {
-        // From doubling on both ends are multiples.
-        let multiples = quantity.change.scale == Scale::Ratio && (2.0..=BEYOND_SENSE).contains(&high);
-        let end = |value| match multiples {
-            true => format!("{}x", figures(value)),
-            false => on_scale(quantity.unit, quantity.change, value),
-        };
-        let (low, high) = (end(low), end(high));
-        // The unit once, where both have the same.
-        match low.strip_suffix(" %") {
-            Some(bare) if high.ends_with(" %") => format!("{bare} to {high}"),
-            _ => format!("{low} to {high}"),
-        }
-    };
-    quantity.change.decided.map_or_else(|| NOTHING.into(), between)
+    let Some((low, high)) = quantity.change.decided else { return NOTHING.into() };
+    ends(quantity.unit, quantity.change.scale, low, high)
 }
 
-fn on_scale(unit: Unit, change: Change, value: f64) -> String {
-    match change.scale {
+fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
+    // From doubling on both are multiples.
+    if scale == Scale::Ratio && (2.0..=BEYOND_SENSE).contains(&high) {
+        return format!("{}x to {}x", figures(low), figures(high));
+    }
+    let [low, high] = [low, high].map(|end| on_scale(unit, scale, end));
+    // The unit once, where both have the same.
+    match low.strip_suffix(" %") {
+        Some(bare) if high.ends_with(" %") => format!("{bare} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
+fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
+    match scale {
         Scale::Ratio => ratio(value),
         Scale::Difference => difference(unit, value),
     }
@@ -201,7 +199,10 @@ pub fn gates_method(gates: &Gates) -> Option<String> {
         1 => String::new(),
         n => format!(", corrected for the {n} quantities that have one"),
     };
-    Some(format!("Thresholds are tested separately, at the level 99 %{together}."))
+    Some(format!(
+        "Thresholds are tested separately. FAIL: the change is beyond, and significant at the level 99 %{together}. pass: \
+         the 95 % interval of the change alone does not reach it."
+    ))
 }
 
 /// What changed, from what to what, and what that does.
@@ -253,6 +254,14 @@ mod tests {
             [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1, 1e30].map(ratio),
             ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "2.40x", "-90 %", "over 1,000x"]
         );
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_are_percentages_or_multiples() {
+        let ends = |low, high| ends(Unit::Nanoseconds, Scale::Ratio, low, high);
+        assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
+        assert_eq!(ends(0.5, 2.36), "0.500x to 2.36x");
+        assert_eq!(ends(0.5, 1e30), "-50 % to over 1,000x");
     }
 
     #[test]
