@@ -158,9 +158,11 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Postgres ends its processes at SIGINT.
-        signal("INT", &self.child);
-        let _ = self.child.wait();
+        // One that is not installed has ended. Postgres ends its processes at SIGINT.
+        if self.child.try_wait().unwrap().is_none() {
+            signal("INT", &self.child);
+            let _ = self.child.wait();
+        }
     }
 }
 
