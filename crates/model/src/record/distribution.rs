@@ -145,6 +145,12 @@ impl From<stats::Estimate> for Estimate {
     }
 }
 
+impl From<Estimate> for stats::Estimate {
+    fn from(e: Estimate) -> Self {
+        Self { value: e.value, half_width: e.half_width }
+    }
+}
+
 impl Estimate {
     /// Whether the interval holds `x`: then the difference to it is not significant.
     pub fn holds(&self, x: f64) -> bool {

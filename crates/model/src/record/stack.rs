@@ -451,8 +451,8 @@ pub struct Witness {
 pub enum Agreement {
     /// The interval of the difference lies within the larger of 15 % and 300 ns.
     Agree,
-    /// The interval lies wholly beyond that.
+    /// The interval lies wholly beyond that, and that of the medians too.
     Disagree,
-    /// The interval lies partly within and partly beyond, or the trials are too few for one.
+    /// The interval lies partly within and partly beyond, the means differ and not the medians, or the trials are too few.
     Inconclusive,
 }

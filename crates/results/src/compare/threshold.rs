@@ -236,12 +236,21 @@ impl Threshold {
         }
         match comparison.withheld.get(&self.name) {
             Some(void) => Ok(Err(format!(
-                "{void} of {} runs are VOID as far as {} is concerned",
+                "{void} of {} runs are VOID as far as {} is concerned{}",
                 comparison.a.len() + comparison.b.len(),
-                self.name
+                self.name,
+                self.undisturbed(comparison)
+                    .map_or_else(String::new, |name| format!("; {name} can be decided"))
             ))),
             None => Err(self.unknown(comparison)),
         }
+    }
+
+    /// The same quantity over undisturbed messages, where that was compared.
+    fn undisturbed<'a>(&self, comparison: &'a Comparison) -> Option<&'a str> {
+        let (way, what) = self.name.rsplit_once('.')?;
+        let name = format!("{way}.undisturbed.{what}");
+        comparison.quantities.iter().map(|quantity| quantity.name.as_str()).find(|known| *known == name)
     }
 
     /// The limit as a ratio or a difference, whichever it was written as.

@@ -24,7 +24,6 @@ pub mod runs;
 mod sender;
 mod stack;
 mod stages;
-pub(crate) mod standing;
 mod sweep;
 pub mod transfer;
 mod watch;

@@ -17,6 +17,8 @@ use crate::load::shot::ShotOutcome;
 const AGREED: f64 = 0.2;
 /// Who had a smaller part of the time is no reason for searches that disagree.
 const OCCUPIED: f64 = 0.005;
+/// More searches than these make no unsteady machine steady.
+const MOST_ADVISED: usize = 8;
 /// A rate that failed so far below one that held is no matter of the bracket.
 const BY_FAR: f64 = 1.1;
 
@@ -117,7 +119,10 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             degraded(format!(
                 "{what} rates differ by {} between searches: {}",
                 percent(apart),
-                free(row).unwrap_or_else(|| format!("take more, --trials {}", 2 * all.max(2)))
+                free(row).unwrap_or_else(|| match 2 * all.max(2) {
+                    more @ ..=MOST_ADVISED => format!("take more, --trials {more}"),
+                    _ => "repeat the run when the host is quiet".into(),
+                })
             ));
         }
     }

@@ -3,6 +3,7 @@
 use netfathom_model::plan::Subject;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
 use netfathom_model::verdict::{Finding, Level, Verdict};
+use netfathom_stats as stats;
 
 use crate::ground::observer::Progressed;
 
@@ -65,16 +66,23 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
     }
     let level = if inconclusive == all.len() { Level::Void } else { Level::Degraded };
     let blocks = all.iter().map(|c| c.blocks).min().unwrap_or(0);
-    let seen = all.iter().filter_map(|c| c.smallest).fold(0.0, f64::max);
+    let most =
+        all.iter().filter(|c| c.outcome == Outcome::CannotTell).filter_map(|c| most(c)).fold(0.0, f64::max);
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
     } else {
         format!(
-            "too noisy to detect a slowdown below {:.0} %: stop other work, or use --cpu or --time",
-            100.0 * seen
+            "too noisy: a slowdown of up to {:.0} % is possible: stop other work, or use --cpu or --time",
+            100.0 * most
         )
     };
     verdict.lower(level, format!("{}: {why}", benchmark.name));
+}
+
+/// The upper end of the interval that decides; `None` below two blocks.
+fn most(comparison: &Comparison) -> Option<f64> {
+    let ends = stats::decided_interval(comparison.ratio.into(), comparison.blocks)?;
+    Some(ends.1 - 1.0)
 }
 
 /// The time was up before the slowdown was known as it was asked for.

@@ -10,7 +10,7 @@ use super::blocks::{self, Pair};
 use super::conditions::Compared;
 use super::own_calls;
 
-/// A run that would not have seen so much says nothing.
+/// A run that cannot rule out, or would not have seen, so much says nothing.
 const SAYS_NOTHING: f64 = 0.25;
 
 /// Every resource, in the order of tables.
@@ -98,11 +98,14 @@ fn outcome(pairs: &[(f64, f64)]) -> (Outcome, Option<f64>) {
         return (Outcome::CannotTell, None);
     };
     let smallest = decision.smallest.exp() - 1.0;
+    let most = stats::paired_ratio(pairs)
+        .and_then(|ratio| stats::decided_interval(ratio, pairs.len() as u32))
+        .map_or(f64::INFINITY, |ends| ends.1 - 1.0);
     let outcome = if decision.is_above() {
         Outcome::Cost
     } else if decision.is_below() {
         Outcome::Faster
-    } else if smallest > SAYS_NOTHING {
+    } else if smallest.max(most) > SAYS_NOTHING {
         Outcome::CannotTell
     } else {
         Outcome::NoCost
@@ -228,6 +231,19 @@ mod tests {
         let found = comparison(&trials, WHAT).unwrap();
         assert_eq!(found.outcome, Outcome::NoCost);
         assert!((0.001..0.1).contains(&found.smallest.unwrap()), "{:?}", found.smallest);
+    }
+
+    #[test]
+    fn what_cannot_be_ruled_out_is_inconclusive() {
+        // 12 % on average, from -2 to 29 %: no slowdown that is significant, and none that is ruled out.
+        let factors = [1.02, 1.18, 1.05, 1.20, 1.04, 1.25];
+        let pairs: Vec<(f64, f64)> = factors.iter().map(|factor| (*factor, 1.0)).collect();
+        let (found, smallest) = outcome(&pairs);
+        assert!(smallest.unwrap() < SAYS_NOTHING, "{smallest:?}");
+        assert_eq!(found, Outcome::CannotTell);
+        // As wide around none.
+        let pairs: Vec<(f64, f64)> = factors.iter().map(|factor| (*factor, 1.12)).collect();
+        assert_eq!(outcome(&pairs).0, Outcome::NoCost);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The ruler measured: what a tap costs, and what other taps say.
 
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::record::{Agreement, SelfCost, TapRow, Trial, TrialKind, Witness};
+use netfathom_model::record::{Agreement, Distribution, SelfCost, TapRow, Trial, TrialKind, Witness};
 use netfathom_stats::{Estimate, between_trials, difference, ratio};
 
 use crate::load::judge::share;
@@ -67,7 +67,9 @@ pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
 }
 
 fn row(trials: &[Trial], tap: Tap, first: Option<Tap>) -> TapRow {
-    let means = |tap, direction, begin| values(trials, |t| has(t, tap), |t| mean_of(t, direction, begin));
+    let means = |tap, direction, begin| {
+        values(trials, |t| has(t, tap), |t| time_of(t, direction, begin, |times| times.mean_ns))
+    };
     let mean = |direction| between_trials(&means(tap, direction, Begin::LinkLayer)).map(Into::into);
     let bias = |direction| {
         let begin = Begin::common(tap, first?, direction)?;
@@ -103,14 +105,18 @@ pub fn witnesses(trials: &[Trial], directions: &[Direction]) -> Vec<Witness> {
 fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> {
     let own = trials.iter().find(|t| t.kind == TrialKind::Measured)?.tap?;
     let begin = Begin::common(own, tap, direction)?;
-    let means = |is: &dyn Fn(&Trial) -> bool| values(trials, is, |t| mean_of(t, direction, begin));
-    let main = means(&|t| t.kind == TrialKind::Measured);
-    let other = means(&|t| t.kind == TrialKind::Witness && t.tap == Some(tap));
-    let mean = |v: &[f64]| (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64);
-    let mean_ns = mean(&other)?;
-    let difference_ns = mean(&main)? - mean_ns;
-    let half_width_ns = difference(&main, &other).map(|d| d.half_width);
-    let agreement = agreement(difference_ns, half_width_ns, (AGREE_SHARE * mean_ns).max(AGREE_NS));
+    let compare = |of: fn(&Distribution) -> f64| {
+        let each = |is: &dyn Fn(&Trial) -> bool| values(trials, is, |t| time_of(t, direction, begin, of));
+        let main = each(&|t| t.kind == TrialKind::Measured);
+        let other = each(&|t| t.kind == TrialKind::Witness && t.tap == Some(tap));
+        let other_ns = mean(&other)?;
+        let difference_ns = mean(&main)? - other_ns;
+        let half_width_ns = difference(&main, &other).map(|d| d.half_width);
+        let agreement = agreement(difference_ns, half_width_ns, (AGREE_SHARE * other_ns).max(AGREE_NS));
+        Some((other_ns, difference_ns, half_width_ns, agreement))
+    };
+    let (mean_ns, difference_ns, half_width_ns, of_means) = compare(|times| times.mean_ns)?;
+    let agreement = confirmed(of_means, compare(|times| times.p50_ns as f64)?.3);
     let stamps = trials.iter().filter(|t| t.tap == Some(tap)).flat_map(|t| &t.added);
     let behind: Vec<f64> = stamps.filter(|a| a.direction == direction).filter_map(|a| a.behind_ns).collect();
     let behind_ns = mean(&behind);
@@ -124,6 +130,14 @@ fn agreement(difference_ns: f64, half_width_ns: Option<f64>, margin_ns: f64) -> 
         Some(half) if difference_ns.abs() + half <= margin_ns => Agreement::Agree,
         Some(half) if difference_ns.abs() - half > margin_ns => Agreement::Disagree,
         _ => Agreement::Inconclusive,
+    }
+}
+
+/// A few messages that other programs delayed move a mean, and these are not in the answer: medians must differ too.
+fn confirmed(of_means: Agreement, of_medians: Agreement) -> Agreement {
+    match (of_means, of_medians) {
+        (Agreement::Disagree, Agreement::Agree | Agreement::Inconclusive) => Agreement::Inconclusive,
+        _ => of_means,
     }
 }
 
@@ -149,13 +163,17 @@ impl Begin {
     }
 }
 
-/// The mean of a way of a trial. The backlog is added where the tap knows it and it is part
+/// The mean or the median of a way of a trial. That of the backlog is added where the tap knows it and it is part
 /// of the way.
-fn mean_of(trial: &Trial, direction: Direction, begin: Begin) -> Option<f64> {
+fn time_of(trial: &Trial, direction: Direction, begin: Begin, of: fn(&Distribution) -> f64) -> Option<f64> {
     let path = trial.paths.iter().find(|p| p.direction == direction)?;
     let backlog = path.stages.iter().find(|s| s.stage == Stage::Backlog).and_then(|s| s.times.distribution());
-    let before_ns = if begin == Begin::Arrival { backlog.map_or(0.0, |b| b.mean_ns) } else { 0.0 };
-    Some(path.total.mean_ns + before_ns)
+    let before_ns = if begin == Begin::Arrival { backlog.map_or(0.0, of) } else { 0.0 };
+    Some(of(&path.total) + before_ns)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]
@@ -172,5 +190,13 @@ mod tests {
         // Partly beyond is not beyond.
         assert_eq!([of(-400.0, Some(100.0)), of(290.0, Some(20.0))], [Agreement::Inconclusive; 2]);
         assert_eq!([of(-400.0, Some(99.0)), of(900.0, Some(1.0))], [Agreement::Disagree; 2]);
+    }
+
+    #[test]
+    fn taps_disagree_in_the_median_too() {
+        use Agreement::{Agree, Disagree, Inconclusive};
+        let of = |of_medians| [Agree, Disagree, Inconclusive].map(|of_means| confirmed(of_means, of_medians));
+        assert_eq!(of(Disagree), [Agree, Disagree, Inconclusive]);
+        assert_eq!([of(Agree), of(Inconclusive)], [[Agree, Inconclusive, Inconclusive]; 2]);
     }
 }

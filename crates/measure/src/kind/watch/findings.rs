@@ -36,13 +36,13 @@ fn of(result: &WatchResult, stage: WatchStage) -> Option<(f64, Finding)> {
     let evidence = format!("{} of the time of {what}", print::percent(part));
     let remedy = match &result.reader {
         Some(reader) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
-        None => remedy.into(),
+        None => remedy,
     };
     Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
 }
 
 /// What is seen, its cause, its remedy. `None` of what is the work itself.
-fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String, &'static str)> {
+fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String, String)> {
     let (seen, cause, remedy) = match stage {
         WatchStage::Runqueue => return runqueue(result),
         WatchStage::Nagle => return Some(nagle(result)),
@@ -89,28 +89,35 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
         ),
         _ => return None,
     };
-    Some((seen, cause.into(), remedy))
+    Some((seen, cause.into(), remedy.into()))
 }
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
-fn runqueue(result: &WatchResult) -> Option<(&'static str, String, &'static str)> {
+fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
             ", of the same program,",
-            "run fewer of its processes and threads at a time, or give it more CPUs (taskset, cpuset)",
+            "run fewer of its processes and threads at a time, or give it more CPUs (taskset, cpuset)".into(),
         ),
-        _ => (
+        (Holder::Process { .. }, _) => (
             "",
-            "stop it or move it to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)",
+            format!(
+                "move {by} to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)"
+            ),
         ),
+        (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
+        (Holder::Hypervisor, _) => {
+            ("", "give this virtual machine CPUs of its own, or move it to a host with less work".into())
+        }
+        _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
     let cause = format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 
-fn sockqueue(result: &WatchResult) -> (&'static str, String, &'static str) {
+fn sockqueue(result: &WatchResult) -> (&'static str, String, String) {
     let seen = "messages wait in the socket while their reader is busy";
     let busy = "works on earlier messages";
     let cause = match result.account.threads {
@@ -120,11 +127,11 @@ fn sockqueue(result: &WatchResult) -> (&'static str, String, &'static str) {
     (
         seen,
         cause,
-        "find out what it computes (perf top -p PID); read in more threads, such as by SO_REUSEPORT",
+        "find out what it computes (perf top -p PID); read in more threads, such as by SO_REUSEPORT".into(),
     )
 }
 
-fn nagle(result: &WatchResult) -> (&'static str, String, &'static str) {
+fn nagle(result: &WatchResult) -> (&'static str, String, String) {
     let stage = result.send.iter().flat_map(|send| &send.stages).find(|s| s.stage == WatchStage::Nagle);
     let delays = if stage.is_some_and(|stage| stage.times.mean_ns > DELAYED_ACK_NS) {
         "and the receiver delays its ACK"
@@ -134,7 +141,7 @@ fn nagle(result: &WatchResult) -> (&'static str, String, &'static str) {
     (
         "Nagle's algorithm holds small messages until the receiver acknowledges earlier ones",
         format!("the application writes a message in several calls, or several messages in a row, {delays}"),
-        "set TCP_NODELAY on the socket, or write each message in one call",
+        "set TCP_NODELAY on the socket, or write each message in one call".into(),
     )
 }
 

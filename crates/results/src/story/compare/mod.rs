@@ -73,7 +73,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     sides(page, comparison);
     differences(page, comparison);
     quantities(page, comparison);
-    thresholds(page, gates);
+    thresholds(page, comparison, gates);
     pictures::draw(page, comparison, number);
 }
 
@@ -198,12 +198,12 @@ fn notes(page: &mut Page, those: &[&Compared]) {
     }
 }
 
-fn thresholds(page: &mut Page, gates: &Gates) {
+fn thresholds(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     if gates.gates.is_empty() {
         return;
     }
     page.main("Thresholds");
-    for (threshold, passage) in words::gates(gates) {
+    for (threshold, passage) in words::gates(comparison, gates) {
         page.bullet(&format!("{threshold}: {passage}"));
     }
     words::gates_method(gates).iter().for_each(|method| page.note(method));

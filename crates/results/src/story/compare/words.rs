@@ -182,14 +182,24 @@ pub fn passage(passage: Passage) -> &'static str {
     }
 }
 
-pub fn gates(gates: &Gates) -> Vec<(String, String)> {
+pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
     let judged = |gate: &Gate| {
+        let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
+        let by = quantity.filter(|_| gate.passage != Passage::NotDecided).map(by);
         let unclear = (gate.passage == Passage::CannotTell)
-            .then_some("more --rounds, or a quieter machine, may decide it");
-        let why = gate.why.as_deref().or(unclear).map_or_else(String::new, |why| format!(": {why}"));
-        (gate.threshold.clone(), format!("{}{why}", passage(gate.passage)))
+            .then(|| "more --rounds, or a quieter machine, may decide it".to_owned());
+        let words = by.into_iter().chain(gate.why.clone().or(unclear)).collect::<Vec<_>>().join("; ");
+        let words = if words.is_empty() { words } else { format!(": {words}") };
+        (gate.threshold.clone(), format!("{}{words}", passage(gate.passage)))
     };
     gates.gates.iter().map(judged).collect()
+}
+
+/// Such as `+1.2 % (95 % interval -0.5 to +2.9 %)`.
+fn by(quantity: &Compared) -> String {
+    let of =
+        |(low, high)| format!(" (95 % interval {})", ends(quantity.unit, quantity.change.scale, low, high));
+    change(quantity) + &quantity.change.interval.map_or_else(String::new, of)
 }
 
 /// How gates are decided; none where none is.

@@ -26,6 +26,9 @@ const LONGEST_BRIEF: usize = 22;
 /// The same before an interval that must not be cut.
 const LONGEST_BEFORE: usize = 15;
 
+/// Letters of a benchmark beside which there is room to say that it is one.
+const SHORT_NAME: usize = 8;
+
 /// Letters of a load in a sentence.
 const LONGEST_LEVEL: usize = 16;
 
@@ -102,9 +105,10 @@ fn compared_as(
     match comparison.outcome {
         Outcome::NoCost => {
             // The interval is the answer: what is before it is short enough for it.
-            let (name, who) =
-                (shortened(&benchmark.name, longest), shortened(&who, longest.min(LONGEST_BEFORE)));
-            format!("no significant slowdown of {name} by {who}{at}: {}", slow.percent())
+            let short = benchmark.name.chars().count() <= SHORT_NAME;
+            let whom = if short { whom } else { shortened(&benchmark.name, longest) };
+            let who = shortened(&who, longest.min(LONGEST_BEFORE));
+            format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent())
         }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())

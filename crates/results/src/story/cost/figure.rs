@@ -28,8 +28,8 @@ impl Figure {
 
     /// Of a ratio with an outcome, less one: 1.12 is 0.12.
     pub fn decided(comparison: &Comparison, ratio: Estimate) -> Self {
-        let of_stats = stats::Estimate { value: ratio.value, half_width: ratio.half_width };
-        let ends = stats::decided_interval(of_stats, comparison.blocks).filter(|_| !is_single(comparison));
+        let ends =
+            stats::decided_interval(ratio.into(), comparison.blocks).filter(|_| !is_single(comparison));
         let interval = ends.map(|(low, high)| Interval::Decided(low - 1.0, high - 1.0));
         Self { value: ratio.value - 1.0, interval }
     }

@@ -2,9 +2,30 @@
 
 use crate::page::{Align, Page, Table};
 use netfathom_model::path::Tap;
-use netfathom_model::record::{Agreement, Estimate, StackResult, TrialKind};
+use netfathom_model::record::{Agreement, Distorts, Estimate, StackResult, TrialKind, Witness};
 
 use crate::story::{number, trial_number};
+
+/// Both in a line.
+pub(super) fn brief(result: &StackResult) -> Option<String> {
+    let share = result.self_cost.as_ref().and_then(|cost| cost.send_call_share);
+    let overhead = share.map(|share| {
+        let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
+        format!("the {} tap adds {} to a send call{effect}", result.tap.name(), percent(share))
+    });
+    let check = |w: &Witness| {
+        let agreement = match w.agreement {
+            Agreement::Agree => "agrees",
+            Agreement::Inconclusive => "inconclusive",
+            Agreement::Disagree => "DISAGREES",
+        };
+        format!("{} {agreement} ({})", w.direction.name(), w.tap.name())
+    };
+    let checks: Vec<String> = result.witnesses.iter().map(check).collect();
+    let checks = (!checks.is_empty()).then(|| format!("cross-check: {}", checks.join(", ")));
+    let parts: Vec<String> = overhead.into_iter().chain(checks).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
 
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     page.heading("Overhead of the tap, against baseline trials");
@@ -25,12 +46,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
     };
     page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
     if let Some(share) = &cost.send_call_share {
-        page.text(&format!(
-            "of the call  {:+.1} % ± {:.1}{}",
-            share.value * 100.0,
-            share.half_width * 100.0,
-            doubt(share)
-        ));
+        page.text(&format!("of the call  {}{}", percent(*share), doubt(share)));
     }
     for (way, within) in [("tx", &cost.within_tx_ns), ("rx", &cost.within_rx_ns)] {
         if let Some(within) = within {
@@ -44,12 +60,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
         page.text(&format!("reader CPU   {}", per_message(reader)));
     }
     if let Some(lost) = &cost.rate_lost {
-        page.text(&format!(
-            "rate lost    {}{} of the unpaced rate{}",
-            if lost.value > 0.0 { "+" } else { "" },
-            number::share_interval(lost.value, Some(lost.half_width)),
-            doubt(lost)
-        ));
+        page.text(&format!("rate lost    {} of the unpaced rate{}", percent(*lost), doubt(lost)));
     }
 }
 
@@ -72,9 +83,19 @@ fn trials(result: &StackResult) -> Table {
     table
 }
 
+pub(super) fn percent(e: Estimate) -> String {
+    let sign = if e.value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)))
+}
+
 fn per_message(e: &Estimate) -> String {
     let sign = if e.value > 0.0 { "+" } else { "" };
     format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
+}
+
+/// Whether a tap distorts what it measures, even where it loses nothing.
+pub(super) fn distorts(share: Option<Estimate>) -> bool {
+    share.map(Distorts::of) == Some(Distorts::Yes)
 }
 
 /// Says so where the interval holds 0.
@@ -94,7 +115,9 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
             Agreement::Inconclusive if w.half_width_ns.is_none() => {
                 "inconclusive: an interval needs two trials of each tap"
             }
-            Agreement::Inconclusive => "inconclusive: the interval reaches beyond 15 % and 300 ns",
+            Agreement::Inconclusive => {
+                "inconclusive: the means or the medians may differ by more than 15 % and 300 ns"
+            }
             Agreement::Disagree => "they DISAGREE by more than 15 % and 300 ns",
         };
         let behind = w.behind_ns.map_or_else(String::new, |ns| {

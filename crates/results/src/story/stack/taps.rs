@@ -3,8 +3,8 @@
 use crate::page::{Align, Page, Table};
 use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
 
+use super::cost::{distorts, percent};
 use crate::story::number;
-use crate::story::standing::distorts;
 
 /// Taps beside each other; there are no more kinds of them.
 const MOST_TAPS: usize = 3;
@@ -75,9 +75,7 @@ fn bias(e: Option<Estimate>) -> Remarked {
 
 fn share(e: Option<Estimate>) -> Remarked {
     let Some(e) = e else { return ("-".into(), "") };
-    let sign = if e.value > 0.0 { "+" } else { "" };
-    let text = format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)));
-    (text, if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
+    (percent(e), if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
 }
 
 fn doubt(e: Estimate) -> &'static str {

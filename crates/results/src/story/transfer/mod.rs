@@ -115,11 +115,14 @@ fn explain(page: &mut Page, e: &Explanation) {
     page.gap();
     let heads = [("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left)];
     let mut table = Table::new(&heads).bars(2, BAR);
-    for &(cause, share) in [(e.cause, e.share)].iter().chain(&e.others) {
+    // Where there is no fault the text has what the time went to.
+    let first = (e.cause != Cause::Nothing).then_some((e.cause, e.share));
+    let causes: Vec<_> = first.into_iter().chain(e.others.iter().copied()).collect();
+    for &(cause, share) in &causes {
         table.row([cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }]);
     }
     page.table(table);
-    if e.share + e.others.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
+    if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
         page.note("several causes overlap");
     }
 }
