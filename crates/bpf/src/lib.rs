@@ -15,6 +15,7 @@ mod mapping;
 pub mod message;
 mod pid_namespace;
 pub mod probe;
+pub mod run_time;
 pub mod sink;
 pub mod softirq;
 pub mod stack;

@@ -62,8 +62,8 @@ pub use transfer::{
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
-    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchResult, WatchSend, WatchSendAccount, WatchSlow,
-    WatchSocket, WatchStage, WatchTimes, WatchWaits, WatchedProcess, WatchedStage, WatchedSum,
+    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSendAccount,
+    WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchWaits, WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -31,6 +31,7 @@ use self::sockets::Places;
 use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, as_bytes};
 use crate::pid_namespace::{self, OWN};
+use crate::run_time::{self, RunTime};
 use crate::tracepoint;
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
@@ -260,6 +261,14 @@ impl Watch {
     /// Takes the programs away from their hooks; what they summed stays.
     pub fn detach(&mut self) {
         self.links.clear();
+    }
+
+    /// What the programs took while the kernel counted it ([`crate::run_time::Counting`]).
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn run_time(&self) -> io::Result<RunTime> {
+        run_time::of(&self.object)
     }
 
     /// The first process that read, or sent if only that is watched, once there was one.

@@ -42,8 +42,9 @@ impl<T> Rule<T> {
     }
 
     /// What to do stands behind the text.
-    pub fn advise(self, advice: fn(&[&T], f64) -> String) -> Self {
-        Self { advice, ..self }
+    pub const fn advise(mut self, advice: fn(&[&T], f64) -> String) -> Self {
+        self.advice = advice;
+        self
     }
 
     fn reason(&self, worst: f64, broke: &[&T]) -> String {

@@ -54,6 +54,9 @@ pub struct WatchResult {
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
+    /// What netfathom's own programs took, sampled; `None` where the kernel does not count it (it takes CAP_SYS_ADMIN).
+    #[serde(default)]
+    pub programs: Option<WatchPrograms>,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
     /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
@@ -69,6 +72,19 @@ impl WatchResult {
         let rest = self.sockets.split_off(most.min(self.sockets.len()));
         rest.iter().for_each(|socket| others.add(socket));
     }
+}
+
+/// What the kernel programs took in a sample of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchPrograms {
+    /// How long was sampled.
+    pub sampled_ns: u64,
+    /// Messages meanwhile, both ways.
+    pub messages: u64,
+    /// Runs of programs meanwhile.
+    pub runs: u64,
+    /// The time in them, on all CPUs together: without what it takes to call them.
+    pub ns: u64,
 }
 
 /// What the threads that read waited for a CPU, also while no message waited for them.

@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchAccount, WatchResult, WatchSendAccount, WatchWaits};
+use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSendAccount, WatchWaits};
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -169,6 +169,21 @@ fn account(page: &mut Page, result: &WatchResult) {
     if receives {
         read(page, &result.account);
     }
+    result.programs.iter().for_each(|programs| page.note(&own(programs)));
+}
+
+/// What its own programs took.
+fn own(programs: &WatchPrograms) -> String {
+    let share = number::percent(programs.ns as f64 / programs.sampled_ns.max(1) as f64);
+    let message = (programs.messages > 0).then(|| {
+        let each = |sum: u64| sum as f64 / programs.messages as f64;
+        let (runs, time) = (number::ratio(each(programs.runs), None), number::mean(each(programs.ns)));
+        format!(", {time} in {runs} runs per message")
+    });
+    format!(
+        "netfathom's programs took {share} of a CPU{}, without the calls to them",
+        message.unwrap_or_default()
+    )
 }
 
 fn read(page: &mut Page, account: &WatchAccount) {

@@ -278,6 +278,12 @@ fn holds(test: &str, server: &Server) {
     assert!(nearly(send.account.seen, sent), "{:?}", send.account);
     assert_eq!(send.account.seen, send.account.timed + send.account.missed, "{:?}", send.account);
     assert_eq!(send.lacks_datagrams, server.name == MEMCACHED.name);
+    let programs = served.programs.expect("root may have the kernel count");
+    let some = u64::from(programs.messages > 0);
+    assert!(
+        programs.sampled_ns > 0 && programs.runs >= programs.messages && programs.ns >= some,
+        "{programs:?}"
+    );
     let stages: i64 = send.stages.iter().map(|stage| stage.times.sum_ns).sum();
     assert_eq!(stages, send.total.sum_ns, "the stages are not the total");
     assert_eq!(served.reader.as_ref().map(|reader| reader.name.as_str()), Some(server.name));

@@ -1,8 +1,10 @@
 //! How far the times can be trusted, and what was noticed.
 
 use netfathom_model::path::Direction;
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{WatchResult, WatchSend, WatchedStage};
 use netfathom_model::verdict::Verdict;
+use netfathom_sys::socket::{is_udp_port, listening_ports};
 
 use crate::load::judge::{Rule, count, flag, no_number, percent, trial};
 
@@ -15,12 +17,13 @@ const MOST_UNTIMED: f64 = 0.05;
 const FEW: u64 = 4;
 
 const RULES: [Rule<WatchResult>; 11] = [
-    Rule::void(
+    Rule::<WatchResult>::void(
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
-        "no message came: does a server have that port or process (`ss -tunap`), and did a client speak?",
-    ),
+        "no message came: ",
+    )
+    .advise(nothing_came),
     Rule::void(
         0.0,
         |r| flag(sends_nothing(r) && r.send.as_ref().is_some_and(|send| send.lacks_datagrams)),
@@ -97,6 +100,23 @@ fn of_sent(result: &WatchResult, value: fn(&WatchSend) -> f64) -> f64 {
 
 fn miss(total_ns: i64, stages: &[WatchedStage]) -> f64 {
     (total_ns - stages.iter().map(|stage| stage.times.sum_ns).sum::<i64>()).unsigned_abs() as f64
+}
+
+/// Whether anything serves there, where that can be looked up.
+fn nothing_came(results: &[&WatchResult], _: f64) -> String {
+    let port = results.iter().find_map(|result| match result.plan.target {
+        WatchTarget::Port(port) => Some(port),
+        _ => None,
+    });
+    match port {
+        Some(port) if listening_ports("self").contains(&port) || is_udp_port(port) => {
+            format!("a server has port {port}, and no client sent to it")
+        }
+        Some(port) => format!(
+            "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
+        ),
+        None => "does that process have a socket (`ss -tunap`), and did the other end send?".into(),
+    }
 }
 
 pub(super) fn verdict(result: &WatchResult) -> Verdict {

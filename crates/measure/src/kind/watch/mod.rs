@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use netfathom_bpf::run_time::Counting;
 use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    Distribution, WatchAccount, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage,
+    Distribution, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage,
 };
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
@@ -33,6 +34,8 @@ use process::Watched;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
+/// For how much of that the kernel counts what the programs take.
+const SAMPLE: Duration = Duration::from_millis(50);
 /// Single sockets in the record, at most.
 const MOST_SOCKETS: usize = 20;
 
@@ -134,6 +137,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         other_sockets: None,
         slow: slow::nothing(plan),
         clock_moved_ns: 0,
+        programs: None,
         unmarked: 0,
         late: 0,
     }
@@ -172,7 +176,10 @@ fn look_on(
             observer.shows(result);
         }
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-        let ended = process::wait(process.as_deref(), left.unwrap_or(TICK).min(TICK), stop)?;
+        let tick = left.unwrap_or(TICK).min(TICK);
+        let wait = |time| process::wait(process.as_deref(), time, stop);
+        let sample = SAMPLE.min(tick);
+        let ended = sampled(watch, &mut result.programs, || wait(sample))? || wait(tick - sample)?;
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
@@ -181,6 +188,25 @@ fn look_on(
             return Ok(());
         }
     }
+}
+
+/// Adds what the programs took during a wait.
+fn sampled(
+    watch: &Watch,
+    sum: &mut Option<WatchPrograms>,
+    wait: impl FnOnce() -> io::Result<bool>,
+) -> Result<bool, RunError> {
+    let Ok(_counting) = Counting::start() else { return Ok(wait()?) };
+    let now = || Ok::<_, RunError>((watch.run_time()?, seen(watch).map_err(WatchRunError::from)?));
+    let (since, (before, seen_before)) = (Instant::now(), now()?);
+    let ended = wait()?;
+    let (after, seen) = now()?;
+    let (took, sum) = (after - before, sum.get_or_insert_default());
+    sum.sampled_ns += since.elapsed().as_nanos() as u64;
+    sum.messages += seen - seen_before;
+    sum.runs += took.runs;
+    sum.ns += took.ns;
+    Ok(ended)
 }
 
 fn seen(watch: &Watch) -> Result<u64, WatchError> {
