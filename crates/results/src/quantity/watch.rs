@@ -42,6 +42,10 @@ impl Figures for WatchResult {
             let untimed = [1.0 - account.share_timed()];
             all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
         }
+        for programs in self.programs.iter().filter(|programs| programs.sampled_ns > 0) {
+            let share = [programs.ns as f64 / programs.sampled_ns as f64];
+            all.push(Quantity::share("programs", "of a CPU, taken by netfathom's programs", share));
+        }
         all
     }
 
