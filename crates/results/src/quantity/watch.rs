@@ -44,7 +44,7 @@ impl Figures for WatchResult {
         }
         for programs in self.programs.iter().filter(|programs| programs.sampled_ns > 0) {
             let share = [programs.ns as f64 / programs.sampled_ns as f64];
-            all.push(Quantity::share("programs", "of a CPU, taken by netfathom's programs", share));
+            all.push(Quantity::share("overhead", "part of a CPU that netfathom's programs took", share));
         }
         all
     }
