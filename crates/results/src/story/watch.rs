@@ -181,7 +181,7 @@ fn own(programs: &WatchPrograms) -> String {
         format!(", {time} in {runs} runs per message")
     });
     format!(
-        "netfathom's programs took {share} of a CPU{}, without the calls to them",
+        "overhead: netfathom's programs took {share} of a CPU{}, without the calls to them",
         message.unwrap_or_default()
     )
 }
