@@ -41,8 +41,9 @@ const LIMITS: &str = "
 ## Limits
 
 - Emulation shows what works, never how fast. An emulator on x86-64 gives arm64 the order of memory of x86-64.
-- Linux 7.2 counts the packets of a dropped piece of a TCP stream twice (`sk_psock_verdict_apply` clears the parser's mark before
-  `tcp_eat_skb` looks for it), and then leaves the rest unread. A post's end in the kernel no longer drops pieces. In `crates/bpf` the test
+- Linux 6.18 and 7.2 add the packet of a dropped piece of a TCP stream to what was read, which its parser adds too
+  (`sk_psock_verdict_apply` clears the parser's mark before `tcp_eat_skb` looks for it), and leave unread what waited in
+  further packets. The end of a post in the kernel empties a piece before it drops it. In `crates/bpf` the test
   `pieces_that_waited_together_are_all_worked_on` shows the difference.
 
 ";

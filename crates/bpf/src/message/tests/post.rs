@@ -129,18 +129,20 @@ fn whoever_has_the_socket_of_a_post_may_close_it_or_have_it_back() {
     }
 }
 
-/// The pieces of a reply come one by one, or together once all are here.
+/// The pieces of a reply come one by one, or together once all are here: in one packet, or in some that end in the midst of a
+/// piece that is cut out.
 #[test]
 fn pieces_that_waited_together_are_all_worked_on() {
     needs_root!();
-    const REPLY: u32 = 40_000;
-    let [mut client, server] = tcp_pair();
-    await_bytes(&client, REPLY);
-    let near = attach(&client, ask(8, Some(20)), REPLY);
-    let far = attach(&server, reply(REPLY), 8);
-    client.write_all(&pattern(8, 3)).unwrap();
-    assert!(await_that(|| near.messages() == 20), "{:?} {:?}", near.report(), far.report());
-    [near.report(), far.report()].iter().for_each(adds_up);
+    for (request, length) in [(8, 40_000), (32, 390_000)] {
+        let [mut client, server] = tcp_pair();
+        await_bytes(&client, length);
+        let near = attach(&client, ask(request, Some(20)), length);
+        let far = attach(&server, reply(length), request);
+        client.write_all(&pattern(request as usize, 3)).unwrap();
+        assert!(await_that(|| near.messages() == 20), "{:?} {:?}", near.report(), far.report());
+        [near.report(), far.report()].iter().for_each(adds_up);
+    }
 }
 
 /// The socket becomes readable only when it holds this many bytes.
