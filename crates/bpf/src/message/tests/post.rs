@@ -40,13 +40,14 @@ fn a_reply_is_answered_by_its_last_bytes() {
         let [client, mut server] = tcp_pair();
         let end = attach(&client, ask(request, Some(21)), length);
         let mut question = vec![0; request as usize];
+        let mut answer = pattern(length as usize, 1);
         for n in 0..20 {
-            let answer = pattern(length as usize, n);
+            *answer.last_mut().unwrap() = n;
             server.write_all(&answer).unwrap();
             server.read_exact(&mut question).unwrap();
             assert!(answer.ends_with(&question));
         }
-        server.write_all(&pattern(length as usize, 1)).unwrap();
+        server.write_all(&answer).unwrap();
         assert!(await_that(|| end.messages() == 21));
         server.set_nonblocking(true).unwrap();
         assert_eq!(server.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);

@@ -79,41 +79,58 @@ pub(super) fn others(watch: &Watch, stage: WatchStage) -> u64 {
     rx().iter().filter(|s| of(s)).map(|&s| sum(watch, s)).sum()
 }
 
+/// An emulator on a busy machine stands still at any place, and then in the wrong stage, but not each time.
+fn at_least_once(holds: impl Fn() -> Result<(), String>) {
+    let mut wrong = Vec::new();
+    while let Err(why) = holds() {
+        wrong.push(why);
+        assert!(wrong.len() < 5, "{wrong:#?}");
+    }
+}
+
 #[test]
 fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     needs_root!();
-    let bare = bare();
     for ms in SIZES_MS {
-        let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
-        println!("{truth:?}");
-        let blocked = sum(&watch, WatchStage::Blocked);
-        assert!(blocked >= EACH * ms * MS * 19 / 20, "{ms} ms: {blocked}");
-        let slept_ns = truth.elapsed_ns.saturating_sub(truth.waited_ns + truth.ran_ns);
-        assert!(is_about(blocked, slept_ns, bare), "{ms} ms: {blocked} {truth:?} {bare}");
-        assert!(others(&watch, WatchStage::Blocked) < (EACH * MS / 2).max(4 * bare), "{ms} ms: {bare}");
+        at_least_once(|| {
+            let bare = bare();
+            let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
+            let blocked = sum(&watch, WatchStage::Blocked);
+            assert!(blocked >= EACH * ms * MS * 19 / 20, "{ms} ms: {blocked}");
+            let slept_ns = truth.elapsed_ns.saturating_sub(truth.waited_ns + truth.ran_ns);
+            let beside = others(&watch, WatchStage::Blocked);
+            let is_found = is_about(blocked, slept_ns, bare) && beside < (EACH * MS / 2).max(4 * bare);
+            is_found
+                .then_some(())
+                .ok_or_else(|| format!("{ms} ms: {blocked}, {beside} beside; {truth:?} {bare}"))
+        });
     }
 }
 
 #[test]
 fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
-    let bare = bare();
     for ms in SIZES_MS {
         let work = || {
             let end = thread_time_ns() + ms * MS;
             while thread_time_ns() < end {}
         };
-        let (watch, truth) = planted(work, || ());
-        let sockqueue = sum(&watch, WatchStage::Sockqueue);
-        // Interrupts and the hypervisor take time from it that is not its own.
-        assert!(sockqueue >= truth.ran_ns * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
-        // Of one that was switched away often, the first waits count as sockqueue, and the account has it.
-        let long = watch.account().unwrap().long > 0;
-        assert!(
-            long || is_about(sockqueue, truth.elapsed_ns.saturating_sub(truth.waited_ns), bare),
-            "{ms} ms: {sockqueue} {truth:?} {bare}"
-        );
-        assert!(others(&watch, WatchStage::Sockqueue) < (EACH * MS / 2).max(4 * bare), "{ms} ms: {bare}");
+        at_least_once(|| {
+            let bare = bare();
+            let (watch, truth) = planted(work, || ());
+            let sockqueue = sum(&watch, WatchStage::Sockqueue);
+            // Interrupts and the hypervisor take time from it that is not its own.
+            assert!(sockqueue >= truth.ran_ns * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
+            // Of one that was switched away often, the first waits count as sockqueue, and the account has it.
+            let is_long = watch.account().unwrap().long > 0;
+            let held = truth.elapsed_ns.saturating_sub(truth.waited_ns);
+            let beside = others(&watch, WatchStage::Sockqueue);
+            let is_found =
+                (is_long || is_about(sockqueue, held, bare)) && beside < (EACH * MS / 2).max(4 * bare);
+            is_found
+                .then_some(())
+                .ok_or_else(|| format!("{ms} ms: {sockqueue}, {beside} beside; {truth:?} {bare}"))
+        });
     }
 }
 
