@@ -127,8 +127,11 @@ mod tests {
     #[test]
     fn the_programs_take_as_many_arguments_as_are_looked_up() {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let folders =
-            fs::read_dir(sources).unwrap().flatten().filter_map(|set| fs::read_dir(set.path()).ok());
+        let Ok(sources) = fs::read_dir(sources) else {
+            let test = "the_programs_take_as_many_arguments_as_are_looked_up";
+            return netfathom_testkit::skipped(test, "needs the sources, which are not in a guest");
+        };
+        let folders = sources.flatten().filter_map(|set| fs::read_dir(set.path()).ok());
         let texts = folders.flatten().flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
         let mut taken = BTreeMap::new();
         for text in texts {
