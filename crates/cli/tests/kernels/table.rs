@@ -12,6 +12,9 @@ use super::seen::{Seen, version};
 /// The row of the tests of crates/bpf.
 pub const TESTS: &str = "tests of crates/bpf";
 
+/// The row of the fentry tap, and what those of its other commands begin with.
+const FENTRY: &str = "stack-fentry";
+
 /// The row of what is run with BTF hidden.
 pub const WITHOUT_BTF: &str = "without BTF";
 /// Of these Debian has no packages. They lie between kernels that were tried.
@@ -65,6 +68,10 @@ pub fn table(seen: &[Seen], judged: &[Judged]) -> String {
         let cell = |(of, judged_of): (&Seen, &Judged)| match judged_of.cells.get(&name) {
             Some(cell) => cell.clone(),
             None if name == TESTS => "not run".into(),
+            // What attaches one program to a function attaches the others.
+            None if name.starts_with(FENTRY) && judged_of.cells.get(FENTRY).is_some_and(|c| c == "works") => {
+                "expected".into()
+            }
             None => between(seen, judged, &name, (of.wanted.machine, of.version())),
         };
         row(&mut text, &name, &seen.iter().zip(judged).map(cell).collect::<Vec<_>>());

@@ -71,7 +71,7 @@ pub(super) fn sum(watch: &Watch, stage: WatchStage) -> u64 {
     watch.stage(stage).unwrap().moments.sum as u64
 }
 
-fn median(watch: &Watch, stage: WatchStage) -> u64 {
+pub(super) fn median(watch: &Watch, stage: WatchStage) -> u64 {
     watch.stage(stage).unwrap().quantile(0.5).unwrap_or(0) as u64
 }
 
@@ -87,7 +87,7 @@ fn bare() -> u64 {
 }
 
 /// Those that are neither `stage` nor the machine's own waits.
-fn beside(watch: &Watch, stage: WatchStage) -> u64 {
+pub(super) fn beside(watch: &Watch, stage: WatchStage) -> u64 {
     of_others(stage).map(|stage| median(watch, stage)).sum()
 }
 
