@@ -18,7 +18,7 @@ const SINCE: [(&str, usize, &str); 5] = [
     ("qdisc_enqueue", 3, "5.14"),
     ("sk_data_ready", 1, "6.3"),
     ("sock_recv_length", 3, "6.3"),
-    ("sock_send_length", 3, "6.3"),
+    ("sock_send_length", 1, "6.3"),
     ("tcp_sendmsg_locked", 2, "6.16"),
 ];
 
@@ -30,8 +30,12 @@ pub fn arguments(name: &str) -> Option<usize> {
 
 /// Whether it is known that this kernel has no such tracepoint, or one with fewer arguments than our programs take.
 pub fn is_missing(name: &str) -> bool {
+    all().is_some_and(|all| lacks(all, name))
+}
+
+fn lacks(all: &BTreeMap<String, usize>, name: &str) -> bool {
     let taken = SINCE.iter().find(|(known, ..)| *known == name).map_or(0, |&(_, taken, _)| taken);
-    all().is_some_and(|all| all.get(name).is_none_or(|&passed| passed < taken))
+    all.get(name).is_none_or(|&passed| passed < taken)
 }
 
 /// Each tracepoint with the number of its arguments, read once; `None` without BTF.
@@ -80,6 +84,9 @@ pub(crate) fn list(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn listed(names: &[&str]) -> String {
@@ -106,6 +113,39 @@ mod tests {
         assert_eq!(of_section("raw_tp/sys_enter"), Some("sys_enter"));
         assert_eq!(of_section("fentry/udp_sendmsg"), None);
         assert_eq!(of_section("xdp"), None);
+    }
+
+    #[test]
+    fn a_tracepoint_with_fewer_arguments_than_are_taken_is_missing() {
+        let all = [("qdisc_enqueue", 2), ("sk_data_ready", 1), ("sock_recv_length", 4)];
+        let all = all.map(|(name, passed)| (name.to_owned(), passed)).into();
+        let names = ["qdisc_enqueue", "sk_data_ready", "sock_recv_length", "sock_send_length"];
+        assert_eq!(names.map(|name| lacks(&all, name)), [true, false, false, true]);
+    }
+
+    /// `SEC("tp_btf/NAME")` stands before `int BPF_PROG(program, ARGUMENT, ...)`.
+    #[test]
+    fn the_programs_take_as_many_arguments_as_are_looked_up() {
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let Ok(sources) = fs::read_dir(sources) else {
+            let test = "the_programs_take_as_many_arguments_as_are_looked_up";
+            return netfathom_testkit::skipped(test, "needs the sources, which are not in a guest");
+        };
+        let folders = sources.flatten().filter_map(|set| fs::read_dir(set.path()).ok());
+        let texts = folders.flatten().flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
+        let mut taken = BTreeMap::new();
+        for text in texts {
+            for part in text.split("SEC(\"tp_btf/").skip(1) {
+                let (name, rest) = part.split_once('"').unwrap();
+                let Some((_, program)) = rest.split_once("BPF_PROG(") else { continue };
+                let number = program.split(')').next().unwrap().matches(',').count();
+                let most = taken.entry(name.to_owned()).or_insert(0);
+                *most = number.max(*most);
+            }
+        }
+        for (name, number, _) in SINCE {
+            assert_eq!(taken.get(name), Some(&number), "{name}");
+        }
     }
 
     #[test]

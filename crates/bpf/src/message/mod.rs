@@ -157,17 +157,14 @@ fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), Message
     Ok((object, mapping))
 }
 
-/// The sockets of a post over a stream, at their places in `enum hop`: between the first two replies grow, what goes out
-/// of the second comes in at the first. The third has no peer, so that what is sent out of it is dropped.
+/// The sockets that the replies of a post over a stream grow between, at their places in `enum hop`: what goes out of the
+/// second comes in at the first.
 fn make_hops(object: &Object, work: Work) -> Result<Vec<UnixDatagram>, MessageError> {
-    let (first, sockets) = match work {
-        Work::Reply { .. } => (0, UnixDatagram::pair().map(|(comes_in, goes_out)| vec![comes_in, goes_out])),
-        Work::Ask { .. } => (2, UnixDatagram::unbound().map(|nowhere| vec![nowhere])),
-        Work::Echo { .. } | Work::Sink => return Ok(Vec::new()),
-    };
-    let (map, sockets) = (map(object, HOP)?, sockets.map_err(MessageError::Hop)?);
-    (first..).zip(&sockets).try_for_each(|(place, socket)| put(&map, place, socket.as_fd()))?;
-    Ok(sockets)
+    let Work::Reply { .. } = work else { return Ok(Vec::new()) };
+    let (map, sockets) = (map(object, HOP)?, UnixDatagram::pair().map_err(MessageError::Hop)?);
+    let sockets: [UnixDatagram; 2] = sockets.into();
+    (0..).zip(&sockets).try_for_each(|(place, socket)| put(&map, place, socket.as_fd()))?;
+    Ok(sockets.into())
 }
 
 fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), MessageError> {

@@ -11,8 +11,8 @@
 #ifndef NETFATHOM_MESSAGE_POST_H
 #define NETFATHOM_MESSAGE_POST_H
 
-/* Where the pieces of a request go in (OUT), and where they come out (IN); a socket without a peer (NOWHERE). */
-enum hop { HOP_IN, HOP_OUT, HOP_NOWHERE, HOPS };
+/* Where the pieces of a request go in (OUT), and where they come out (IN). */
+enum hop { HOP_IN, HOP_OUT, HOPS };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SOCKMAP);
@@ -54,13 +54,14 @@ int message_cut_reply(struct __sk_buff *skb)
 }
 
 /*
- * A piece without a receiver. Of one that is dropped (SK_DROP), Linux 7.2 counts its packets as read, which the parser counts
- * too: what waits in the socket then seems too little for the next piece, and is not looked at again. After the first
- * try the kernel sends nothing out of a socket without a peer, and drops it without counting.
+ * A piece without a receiver. Of one that is dropped the kernel adds its packet's length to what was read of the socket, which
+ * the parser adds too (tcp_eat_skb, seen in 6.18 and 7.2). If several packets wait, too little then seems to wait
+ * for the next piece, and the parser stops for good. An empty packet adds nothing; this one is the parser's own copy.
  */
 static __always_inline int discard(struct __sk_buff *skb)
 {
-	return bpf_sk_redirect_map(skb, &hop, HOP_NOWHERE, 0);
+	bpf_skb_change_tail(skb, 0, 0);
+	return SK_DROP;
 }
 
 SEC("sk_skb/stream_verdict")
@@ -88,7 +89,7 @@ int message_reply(struct __sk_buff *skb)
 
 	move_on(bytes);
 	if (!is_answered(number))
-		return SK_DROP;
+		return discard(skb);
 	if (is_clogged(skb) || bpf_sk_redirect_map(skb, &hop, HOP_OUT, 0) != SK_PASS)
 		return refuse();
 	return SK_PASS;

@@ -32,6 +32,7 @@ pub fn judge(seen: &Seen) -> Judged {
         }
     }
     let checks = [
+        hypervisor(seen),
         stages(seen),
         contention(seen),
         delays(seen),
@@ -97,6 +98,12 @@ fn accountings(value: &Value) -> Vec<i64> {
 /// Whether the kernel lets programs attach to its functions.
 pub fn has_functions(seen: &Seen) -> bool {
     seen.row("fentry")["status"] == "works"
+}
+
+/// A machine that is emulated is never taken for one of its own: on x86-64 its CPU says so, on arm64 its device tree.
+fn hypervisor(seen: &Seen) -> Vec<String> {
+    let row = seen.row("hypervisor");
+    if row["status"] == "limited" { Vec::new() } else { vec![format!("host: {row}")] }
 }
 
 /// Stages that the fentry tap parts, and what stands in their place.

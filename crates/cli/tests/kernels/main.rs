@@ -24,7 +24,11 @@ const LIMIT: Duration = Duration::from_secs(1500);
 const TOOLS: [&str; 7] = ["cat", "dd", "head", "sh", "sleep", "tail", "tar"];
 /// The first Linux that has what all those tests use.
 const TESTED_FROM: (u32, u32) = (5, 18);
-const SIDE_BY_SIDE: usize = 2;
+
+/// A machine has one thread and waits for part of the time, so that one more keeps the CPUs busy.
+fn side_by_side() -> usize {
+    thread::available_parallelism().map_or(2, |cpus| cpus.get() + 1)
+}
 
 /// What make test-kernels hands over: another list of kernels, a binary for each machine, the kernel tests of crates/bpf,
 /// and where the table is to be written.
@@ -41,12 +45,17 @@ fn binary(machine: Machine) -> Result<PathBuf, String> {
 }
 
 /// Whether every command is run on a kernel of a list, which is in the order of versions: on the oldest and the newest of a
-/// machine, and on all where the table is written.
+/// machine.
 fn runs_every(kernel: &Wanted, list: &[Wanted]) -> bool {
     let mut same = list.iter().filter(|other| other.machine == kernel.machine);
     let oldest = same.next();
     let newest = same.next_back().or(oldest);
-    given("NETFATHOM_KERNELS_TABLE").is_some() || [oldest, newest].contains(&Some(kernel))
+    [oldest, newest].contains(&Some(kernel))
+}
+
+/// The tests of crates/bpf, where make test-kernels hands them over.
+fn tests_for(machine: Machine) -> Option<PathBuf> {
+    given(&format!("NETFATHOM_BPF_TESTS_{}", machine.debian().to_uppercase()))
 }
 
 /// What the commands left on that kernel.
@@ -57,8 +66,7 @@ fn run(wanted: &Wanted, every: bool) -> Result<Seen, String> {
     let mut programs = vec![binary(wanted.machine)?];
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let kernel = wanted.unpacked(&cache)?;
-    let tests = given(&format!("NETFATHOM_BPF_TESTS_{}", wanted.machine.debian().to_uppercase()))
-        .filter(|_| seen::version(&kernel.release) >= TESTED_FROM);
+    let tests = tests_for(wanted.machine).filter(|_| seen::version(&kernel.release) >= TESTED_FROM);
     let name = tests.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     if let Some(tests) = tests {
         programs.push(tests);
@@ -80,12 +88,12 @@ fn every_kernel_does_what_it_can() {
     let wanted = Wanted::of_list(&std::fs::read_to_string(list).unwrap()).unwrap();
     // What takes longest begins first, so that the machines end together.
     let mut waiting: Vec<_> = wanted.iter().map(|kernel| (runs_every(kernel, &wanted), kernel)).collect();
-    waiting.sort_by_key(|&(every, _)| every);
+    waiting.sort_by_key(|&(every, kernel)| u8::from(every) + u8::from(tests_for(kernel.machine).is_some()));
     let waiting = Mutex::new(waiting);
     let next = || waiting.lock().unwrap().pop();
     let seen = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE {
+        for _ in 0..side_by_side() {
             scope.spawn(|| {
                 while let Some((every, kernel)) = next() {
                     let name = format!("kernels::{} {}", kernel.name, kernel.machine.debian());

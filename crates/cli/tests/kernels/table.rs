@@ -12,6 +12,9 @@ use super::seen::{Seen, version};
 /// The row of the tests of crates/bpf.
 pub const TESTS: &str = "tests of crates/bpf";
 
+/// The row of the fentry tap, and what those of its other commands begin with.
+const FENTRY: &str = "stack-fentry";
+
 /// The row of what is run with BTF hidden.
 pub const WITHOUT_BTF: &str = "without BTF";
 /// Of these Debian has no packages. They lie between kernels that were tried.
@@ -24,15 +27,16 @@ is right, never how fast: accounting that closes, stages that add up, planted de
 tap. *needs* names the version of Linux that brought what a command uses. *without BTF* hides the kernel's types: each command must name
 what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long.
 
-`make test` boots the amd64 kernels too, without those tests. The oldest and the newest run every command but `stack-quick`; the others
-run one for each set of kernel programs.
+The oldest and the newest kernel of an architecture run every command; the others run `stack-quick` and one for each set of kernel
+programs. What is *expected* of the rest follows from the kernels on either side. `make test` does the same with the amd64 kernels, without
+`stack-quick` and those tests.
 
 ";
 
 const BETWEEN: &str = "
 ## Untried
 
-Debian has no packages of 5.15, 6.6 and 6.8, so they were not booted. What is *expected* of them follows from the kernels on either
+Debian has no packages of 5.15, 6.6 and 6.8, so they were not booted. What is expected of them follows from the kernels on either
 side, and from the versions that brought what netfathom looks for in BTF.
 
 ";
@@ -41,8 +45,9 @@ const LIMITS: &str = "
 ## Limits
 
 - Emulation shows what works, never how fast. An emulator on x86-64 gives arm64 the order of memory of x86-64.
-- Linux 7.2 counts the packets of a dropped piece of a TCP stream twice (`sk_psock_verdict_apply` clears the parser's mark before
-  `tcp_eat_skb` looks for it), and then leaves the rest unread. A post's end in the kernel no longer drops pieces. In `crates/bpf` the test
+- Linux 6.18 and 7.2 add the packet of a dropped piece of a TCP stream to what was read, which its parser adds too
+  (`sk_psock_verdict_apply` clears the parser's mark before `tcp_eat_skb` looks for it), and leave unread what waited in
+  further packets. The end of a post in the kernel empties a piece before it drops it. In `crates/bpf` the test
   `pieces_that_waited_together_are_all_worked_on` shows the difference.
 
 ";
@@ -60,15 +65,23 @@ pub fn table(seen: &[Seen], judged: &[Judged]) -> String {
     row(&mut text, "architecture", &of_each(&|seen| seen.wanted.machine.debian().into()));
     row(&mut text, STAGES, &of_each(&lacks));
     for name in rows() {
-        let cell = |judged: &Judged| judged.cells.get(&name).cloned().unwrap_or_else(|| "not run".into());
-        row(&mut text, &name, &judged.iter().map(cell).collect::<Vec<_>>());
+        let cell = |(of, judged_of): (&Seen, &Judged)| match judged_of.cells.get(&name) {
+            Some(cell) => cell.clone(),
+            None if name == TESTS => "not run".into(),
+            // What attaches one program to a function attaches the others.
+            None if name.starts_with(FENTRY) && judged_of.cells.get(FENTRY).is_some_and(|c| c == "works") => {
+                "expected".into()
+            }
+            None => between(seen, judged, &name, (of.wanted.machine, of.version())),
+        };
+        row(&mut text, &name, &seen.iter().zip(judged).map(cell).collect::<Vec<_>>());
     }
     text += BETWEEN;
     row(&mut text, "amd64", &UNTRIED.map(str::to_owned));
     row(&mut text, "---", &UNTRIED.map(|_| "---".into()));
     row(&mut text, STAGES, &UNTRIED.map(|release| lacks_between(seen, release)));
     for name in runs(true).into_iter().map(|run| run.name) {
-        row(&mut text, &name, &UNTRIED.map(|release| between(seen, judged, &name, release)));
+        row(&mut text, &name, &UNTRIED.map(|release| between(seen, judged, &name, untried(release))));
     }
     text += LIMITS;
     text += "## Commands\n\n";
@@ -85,26 +98,31 @@ fn rows() -> impl Iterator<Item = String> {
     runs(true).into_iter().map(|run| run.name).chain(beside)
 }
 
-/// The kernels tried on this architecture next before and after a release.
-fn neighbors(seen: &[Seen], release: &str) -> Option<[usize; 2]> {
-    let own = |&place: &usize| seen[place].wanted.machine == Machine::X86_64;
-    let all: Vec<usize> = (0..seen.len()).filter(own).collect();
-    let before = all.iter().copied().filter(|&place| seen[place].version() < version(release));
-    let after = all.iter().copied().filter(|&place| seen[place].version() > version(release));
+/// A kernel that Debian has no package of.
+fn untried(release: &str) -> (Machine, (u32, u32)) {
+    (Machine::X86_64, version(release))
+}
+
+/// The kernels next before and after another one of its machine, of those that ran a command.
+fn neighbors(seen: &[Seen], name: &str, (machine, release): (Machine, (u32, u32))) -> Option<[usize; 2]> {
+    let ran = |seen: &Seen| seen.every || seen.was_run(name);
+    let all = || (0..seen.len()).filter(|&place| seen[place].wanted.machine == machine && ran(&seen[place]));
     let of = |place: &usize| seen[*place].version();
-    Some([before.max_by_key(of)?, after.min_by_key(of)?])
+    let before = all().filter(|place| of(place) < release).max_by_key(of);
+    let after = all().filter(|place| of(place) > release).min_by_key(of);
+    Some([before?, after?])
 }
 
 /// What a command is expected to come to, by the kernels before and after.
-fn between(seen: &[Seen], judged: &[Judged], name: &str, release: &str) -> String {
-    let cells = neighbors(seen, release).and_then(|places| {
+fn between(seen: &[Seen], judged: &[Judged], name: &str, kernel: (Machine, (u32, u32))) -> String {
+    let cells = neighbors(seen, name, kernel).and_then(|places| {
         let [before, after] = places.map(|place| judged[place].cells.get(name));
         Some([before?.as_str(), after?.as_str()])
     });
-    let needs = |cell: &str| cell.strip_prefix("needs ").map(|since| version(since) > version(release));
+    let needs = |cell: &str| cell.strip_prefix("needs ").map(|since| version(since) > kernel.1);
     match cells {
         // An older kernel that works has what it takes.
-        Some(["works", _]) => "expected".into(),
+        Some(["works" | "named", _]) => "expected".into(),
         Some([before, _]) if needs(before) == Some(true) => before.to_owned(),
         Some([before, "works"]) if needs(before) == Some(false) => "expected".into(),
         _ => "unknown".into(),
@@ -112,7 +130,9 @@ fn between(seen: &[Seen], judged: &[Judged], name: &str, release: &str) -> Strin
 }
 
 fn lacks_between(seen: &[Seen], release: &str) -> String {
-    let Some([before, after]) = neighbors(seen, release) else { return "unknown".into() };
+    let Some([before, after]) = neighbors(seen, "stack-both", untried(release)) else {
+        return "unknown".into();
+    };
     if lacks(&seen[after]) != "none" {
         return "unknown".into();
     }

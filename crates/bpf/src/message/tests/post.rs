@@ -40,13 +40,14 @@ fn a_reply_is_answered_by_its_last_bytes() {
         let [client, mut server] = tcp_pair();
         let end = attach(&client, ask(request, Some(21)), length);
         let mut question = vec![0; request as usize];
+        let mut answer = pattern(length as usize, 1);
         for n in 0..20 {
-            let answer = pattern(length as usize, n);
+            *answer.last_mut().unwrap() = n;
             server.write_all(&answer).unwrap();
             server.read_exact(&mut question).unwrap();
             assert!(answer.ends_with(&question));
         }
-        server.write_all(&pattern(length as usize, 1)).unwrap();
+        server.write_all(&answer).unwrap();
         assert!(await_that(|| end.messages() == 21));
         server.set_nonblocking(true).unwrap();
         assert_eq!(server.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
@@ -129,21 +130,28 @@ fn whoever_has_the_socket_of_a_post_may_close_it_or_have_it_back() {
     }
 }
 
-/// The pieces of a reply come one by one, or together once all are here.
+/// The pieces of a reply wait in the socket until all are here: in one packet, or in some that end in the midst of a piece
+/// that is cut out.
 #[test]
 fn pieces_that_waited_together_are_all_worked_on() {
     needs_root!();
-    const REPLY: u32 = 40_000;
-    let [mut client, server] = tcp_pair();
-    await_bytes(&client, REPLY);
-    let near = attach(&client, ask(8, Some(20)), REPLY);
-    let far = attach(&server, reply(REPLY), 8);
-    client.write_all(&pattern(8, 3)).unwrap();
-    assert!(await_that(|| near.messages() == 20), "{:?} {:?}", near.report(), far.report());
-    [near.report(), far.report()].iter().for_each(adds_up);
+    for length in [40_000, 390_000] {
+        let [client, mut server] = tcp_pair();
+        await_bytes(&client, 2 * length);
+        let end = attach(&client, ask(8, Some(20)), length);
+        let answer = pattern(length as usize, 3);
+        // A segment that nearly fills the window is not waited with.
+        answer.chunks(10_000).for_each(|chunk| server.write_all(chunk).unwrap());
+        await_bytes(&client, 1);
+        let mut question = [0; 8];
+        server.read_exact(&mut question).unwrap();
+        assert!(answer.ends_with(&question));
+        assert_eq!(end.messages(), 1);
+        adds_up(&end.report());
+    }
 }
 
-/// The socket becomes readable only when it holds this many bytes.
+/// The socket becomes readable only when it holds this many bytes, and at once if it does.
 fn await_bytes(socket: &TcpStream, bytes: u32) {
     let bytes = bytes as libc::c_int;
     // SAFETY: the pointer is valid for the length that is given.

@@ -110,7 +110,7 @@ fn two_on_one_processor_wait_for_each_other() {
     needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let burn = || {
-        let script = "i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done";
+        let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let mut command = Command::new("taskset");
         command.args(["-c", "0", "sh", "-c", script]);
         command
