@@ -2,6 +2,7 @@
 
 mod file;
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,7 +31,9 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let run = args.run.path()?;
     // Opened before the record is read: whatever has its name by then, the report goes where the record was.
     let above = if run.is_dir() { Some(run.as_path()) } else { run.parent() };
-    let above = above.filter(|_| !is_dash(&run));
+    // A pipe or a device has no place for a report beside it.
+    let is_pipe = is_dash(&run) || fs::metadata(&run).is_ok_and(|kind| !kind.is_dir() && !kind.is_file());
+    let above = above.filter(|_| !is_pipe);
     let beside = above.map(|at| Beside::of(at, store::REPORT_FILE.as_ref())).transpose()?;
     file::stays_inside(&run)?;
     let record = store::read(&run)?;
@@ -56,7 +59,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
                 None => of_pipe(&record)?,
             };
             let of = if run.is_dir() { Some(store::RECORD_FILE.as_ref()) } else { run.file_name() };
-            if !is_dash(&run) && !of.is_some_and(|of| beside.directory().holds(of)) {
+            if !is_pipe && !of.is_some_and(|of| beside.directory().holds(of)) {
                 bail!("{} was replaced meanwhile; nothing was written", run.display());
             }
             beside.write(&text)?;

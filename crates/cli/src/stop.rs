@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
+use netfathom_measure::ground::lab::setup;
+use netfathom_sys::process::SIGKILL;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
@@ -23,9 +25,11 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
     let asked = Arc::clone(&stop);
     thread::Builder::new().name("signals".into()).spawn(move || {
         let mut first = None;
-        for _ in signals.forever() {
+        for signal in signals.forever() {
             asked.store(true, Relaxed);
+            setup::signal(signal);
             if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
+                setup::signal(SIGKILL);
                 crate::watch::live::restore();
                 low_level::exit(BY_SIGNAL);
             }

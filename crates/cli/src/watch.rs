@@ -1,6 +1,7 @@
 //! `netfathom watch`: arguments to plan, plan to run.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -44,7 +45,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
             false if args.json_lines => Medium::Lines,
             false => Medium::Progress,
         };
-        watch::run(&plan, &mut Shown { keeper, medium, exporter, seconds: Seconds::default() }, stop)
+        let (seconds, failed) = (Seconds::default(), None);
+        let mut shown = Shown { keeper, medium, exporter, seconds, stop: Arc::clone(stop), failed };
+        watch::run(&plan, &mut shown, stop)
     })
 }
 

@@ -41,6 +41,14 @@ fn signal_with_this_thread(command: &mut Command, signal: i32) {
     unsafe { command.pre_exec(before_exec) };
 }
 
+/// Sends a signal to a program that was started as the leader of a group (`process_group(0)`), and to all of its group. It
+/// must not have been waited for: its number could be another's.
+pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
+    // SAFETY: no pointers.
+    let result = unsafe { libc::kill(-leader.cast_signed(), signal) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// The time at which a program is put in place of our fork, taken just before.
 #[derive(Clone, Debug)]
 pub struct ExecTime(Arc<SharedWord>);

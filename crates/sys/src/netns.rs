@@ -4,7 +4,7 @@
 //! alive, so that the kernel removes it, and the links in it, when the descriptor is closed
 //! for whatever reason, kill -9 included.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
@@ -55,6 +55,17 @@ impl Namespace {
             Ok(Self { file, inode })
         };
         open().map_err(NamespaceError::new("open the network namespace of this thread"))
+    }
+
+    /// The processes in it, but for this one.
+    pub fn processes(&self) -> io::Result<Vec<u32>> {
+        let own = File::from(self.as_fd().try_clone_to_owned()?).metadata()?.ino();
+        let is_in = |pid: &u32| {
+            let of = fs::metadata(format!("/proc/{pid}/ns/net"));
+            *pid != std::process::id() && of.is_ok_and(|of| of.ino() == own)
+        };
+        let names = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        Ok(names.filter(is_in).collect())
     }
 
     /// A namespace by an open descriptor of one, such as `/proc/PID/ns/net`.

@@ -52,7 +52,7 @@ const PREFIX_PROCESSES: &str = "processes_";
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    #[error("cannot {step} the programs that watch sockets: {source}")]
+    #[error("cannot {step} the programs that watch sockets: {source}{}", denied(.source))]
     Step { step: &'static str, source: Refusal },
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
@@ -62,6 +62,10 @@ pub enum WatchError {
     Map(#[from] io::Error),
     #[error("the programs that watch sockets and this build disagree about {0}")]
     Abi(&'static str),
+}
+
+fn denied(source: &Refusal) -> &'static str {
+    if source.is_denied() { "; run as root, or give the program CAP_BPF and CAP_PERFMON" } else { "" }
 }
 
 fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> WatchError {

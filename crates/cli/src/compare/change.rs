@@ -1,6 +1,7 @@
 //! Commands that change the system before a run and put it back after it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
@@ -13,6 +14,7 @@ use netfathom_measure::ground::environment;
 use netfathom_model::environment::Settings;
 use netfathom_model::record::Record;
 use netfathom_results::compare;
+use netfathom_sys::child::end_with_this_thread;
 
 use super::kernel::Kernel;
 use crate::args::{CommandPlace, CompareArgs};
@@ -20,6 +22,20 @@ use crate::{guard, output};
 
 /// What a run that was asked to end gets for it: it may have changed something itself, such as a process that it stopped.
 pub const GRACE: Duration = Duration::from_secs(6);
+
+/// What a first Ctrl-C during the command after a run says.
+pub const WAITING: &str =
+    "waiting for --after, which puts back what was changed; press Ctrl-C again to give up";
+
+/// The user did not wait for the command after a run.
+#[derive(Debug)]
+pub struct GivenUp;
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it was ended before it was done")
+    }
+}
 
 /// Settings in a line.
 const MOST_SETTINGS: usize = 8;
@@ -174,7 +190,9 @@ fn undo_what_is_left(mut journal: File) {
 }
 
 fn undo(after: &str) -> Result<()> {
-    shell(after).status().map_err(Into::into).and_then(succeeded)
+    let mut shell = shell(after);
+    end_with_this_thread(&mut shell);
+    shell.status().map_err(Into::into).and_then(succeeded)
 }
 
 /// In a group of its own: Ctrl-C comes to us alone.
@@ -185,7 +203,7 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-fn succeeded(status: std::process::ExitStatus) -> Result<()> {
+pub fn succeeded(status: std::process::ExitStatus) -> Result<()> {
     if status.success() { Ok(()) } else { Err(anyhow!("{status}")) }
 }
 
@@ -220,12 +238,12 @@ impl Journal {
         write().context("cannot write down what is to be undone")
     }
 
-    /// Does `work` between the two commands of a change; `before` runs the first of them. The second one runs
+    /// Does `work` between the two commands of a change; `before` and `put_back` run them. The second one runs
     /// whatever becomes of the work, and of the first one.
     pub fn around<T>(
         &mut self,
         change: &Change,
-        before: impl FnOnce(Command) -> Result<()>,
+        (before, put_back): (impl FnOnce(Command) -> Result<()>, impl FnOnce(Command) -> Result<()>),
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let Some(command) = &change.before else { return work() };
@@ -234,8 +252,13 @@ impl Journal {
             before(shell(command)).with_context(|| format!("the command before it failed: {command}"));
         let done = ready.and_then(|()| work());
         if let Some(after) = &change.after
-            && let Err(error) = undo(after)
+            && let Err(error) = put_back(shell(after))
         {
+            if error.is::<GivenUp>() {
+                // It is not tried again, and the change must not stay unseen.
+                self.write("")?;
+                self.has_entry = true;
+            }
             let why = format!("the command after it failed, so the change may still be there: {after}");
             return Err(match done {
                 Ok(_) => error.context(why),

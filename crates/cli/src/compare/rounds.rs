@@ -18,7 +18,7 @@ use netfathom_model::record::{CATALOGUE, Measured, Record, StackResult};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_results::compare::{self, Run, Threshold, ThresholdError, Wishes};
 use netfathom_results::store::RunDir;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGKILL, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::change::{self, Change, GRACE, Journal};
@@ -139,7 +139,8 @@ fn rounds(
             let left = time_left(began.elapsed(), 2 * round + nth as u32, 2 * rounds);
             tell(args, &progress(rounds, round, side, &sides[side], &left));
             let run = || current.run(&sides[side], &changes[side], args);
-            match journal.around(&changes[side], |before| current.prepare(before), run) {
+            let around = (|before| current.prepare(before), |after| current.put_back(after));
+            match journal.around(&changes[side], around, run) {
                 Ok((run, errors)) => {
                     wrote[side] = errors;
                     tell(args, &format!("  {} {}", run.name, verdict(&run.record)));
@@ -287,11 +288,30 @@ impl Current {
             bail!("ended");
         }
         let ward = Ward::start(command).context("cannot start a shell")?;
-        self.set(Some(Box::new(ward.signals())));
+        self.set(Some(Box::new(ward.group_signals())));
         let status = ward.wait();
         self.set(None);
-        let status = status.context("cannot wait for it")?;
-        if status.success() { Ok(()) } else { bail!("{status}") }
+        change::succeeded(status.context("cannot wait for it")?)
+    }
+
+    /// The command after a run. Only the second signal ends it.
+    fn put_back(&self, command: Command) -> Result<()> {
+        let ward = Ward::start(command).context("cannot start a shell")?;
+        let (signals, asked) = (ward.group_signals(), Arc::new(AtomicBool::new(false)));
+        let given_up = Arc::clone(&asked);
+        let again = AtomicBool::new(false);
+        self.set(Some(Box::new(move |_| {
+            if again.swap(true, Relaxed) {
+                given_up.store(true, Relaxed);
+                signals(SIGKILL);
+            } else {
+                let _ = writeln!(io::stderr(), "{}", change::WAITING);
+            }
+        })));
+        let status = ward.wait();
+        self.set(None);
+        let put_back = change::succeeded(status.context("cannot wait for it")?);
+        if asked.load(Relaxed) { put_back.context(change::GivenUp) } else { put_back }
     }
 
     fn run(&self, words: &[String], change: &Change, args: &CompareArgs) -> Result<(Run, String)> {

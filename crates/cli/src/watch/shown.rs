@@ -1,8 +1,9 @@
 //! Who sees a run while it goes on, beside what keeps it.
 
 use std::cell::LazyCell;
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
 use netfathom_model::record::{Measurement, WatchResult};
@@ -15,7 +16,6 @@ use super::lines;
 use super::live::Live;
 use super::second::Seconds;
 use crate::keep::Keeper;
-use crate::output;
 
 /// How a run is shown.
 pub enum Medium {
@@ -31,6 +31,9 @@ pub struct Shown<'a, 'b> {
     pub medium: Medium,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
+    pub stop: Arc<AtomicBool>,
+    /// Why what was seen could not be written.
+    pub failed: Option<io::Error>,
 }
 
 impl Observer<WatchResult> for Shown<'_, '_> {
@@ -46,6 +49,7 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn keep(&mut self, so_far: &Progressed<WatchResult>) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)?;
         self.keeper.keep(so_far)
     }
 
@@ -64,8 +68,16 @@ impl Observer<WatchResult> for Shown<'_, '_> {
             Medium::Terminal(live) => {
                 live.add(second, story::answer(&whole, Level::Valid));
             }
-            // Whoever read them has had enough: the run goes on.
-            Medium::Lines => drop(output::print(&lines::line(&second))),
+            Medium::Lines => {
+                let mut out = io::stdout().lock();
+                if let Err(error) = writeln!(out, "{}", lines::line(&second)).and_then(|()| out.flush()) {
+                    self.stop.store(true, Relaxed);
+                    // Whoever read them has had enough.
+                    let is_lost = error.kind() != io::ErrorKind::BrokenPipe;
+                    let why = format!("cannot write to standard output: {error}");
+                    self.failed = is_lost.then(|| io::Error::new(error.kind(), why));
+                }
+            }
         }
     }
 }

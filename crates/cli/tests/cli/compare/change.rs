@@ -196,8 +196,55 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
     // It leaves a program with its standard error, which nothing waits for.
     let began = Instant::now();
-    let leaves = run(netfathom(&lab).args(["--setup", "sleep 35 &", "--out"]).arg(&refused));
+    let left = format!("sleep 35.{}", std::process::id());
+    let leaves = run(netfathom(&lab).args(["--setup", &format!("{left} &"), "--out"]).arg(&refused));
     assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{}", leaves.err);
+    // It ends with the lab.
+    assert!(!runs(&left));
+    let hangs = start(netfathom(&lab).args(["--setup", &format!("{left}; true"), "--out"]).arg(&refused));
+    until("the command", || runs(&left).then_some(()));
+    signal("TERM", &hangs);
+    let ended = end(hangs);
+    assert!(ended.status == 1 && !runs(&left), "{} {}", ended.status, ended.err);
+}
+
+fn runs(command: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
+    let mut words = processes.filter_map(|path| fs::read_to_string(path).ok());
+    words.any(|words| words.trim_end_matches('\0').replace('\0', " ") == command)
+}
+
+#[test]
+fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
+    let dir = out();
+    let hangs = format!("sleep 36.{}", std::process::id());
+    let compare = |before: &str, after: &str| {
+        start(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
+            "--before-a",
+            before,
+            "--after",
+            after,
+            "--run",
+            SHORT,
+        ]))
+    };
+    let child = compare(&format!("{hangs}; true"), "true");
+    until("the command before", || runs(&hangs).then_some(()));
+    signal("TERM", &child);
+    let ended = end(child);
+    assert!(ended.status == 1 && !runs(&hangs), "{} {}", ended.status, ended.err);
+    let child = compare("true", &format!("{hangs}; true"));
+    until("the command after", || runs(&hangs).then_some(()));
+    signal("TERM", &child);
+    // The second one counts only after the first.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(runs(&hangs), "the first signal waits for it");
+    signal("TERM", &child);
+    let ended = end(child);
+    assert!(ended.status == 1 && !runs(&hangs), "{} {}", ended.status, ended.err);
+    for text in ["press Ctrl-C again to give up", "the change may still be there"] {
+        assert!(ended.err.contains(text), "{}", ended.err);
+    }
 }
 
 /// Runs alternate: what is changed for one side and not undone holds for the other one from the second round on.

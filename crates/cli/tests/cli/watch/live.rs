@@ -36,6 +36,17 @@ fn a_terminal_shows_the_run_and_gets_itself_back() {
 }
 
 #[test]
+fn lines_that_cannot_be_written_end_the_run() {
+    needs_root!();
+    let dir = out();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut watch = netfathom("watch --port 5 --json-lines --out");
+    let child = watch.arg(dir.path()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = end(child);
+    assert!(ended.status == 1 && ended.err.contains("cannot write to standard output"), "{}", ended.err);
+}
+
+#[test]
 fn a_line_a_second_is_for_other_programs() {
     needs_root!();
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());

@@ -77,6 +77,12 @@ pub struct Lab {
     relay: Option<Relay>,
 }
 
+impl Drop for Lab {
+    fn drop(&mut self) {
+        [&self.sender, &self.reader].into_iter().for_each(setup::end_what_is_left);
+    }
+}
+
 impl Lab {
     /// Makes the two hosts, ready for traffic: addresses, neighbours and routes are there,
     /// and neither host sends anything of its own accord.

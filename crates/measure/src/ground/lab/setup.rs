@@ -4,9 +4,12 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 use netfathom_model::plan::Family;
+use netfathom_sys::child::{end_with_this_thread, signal_group};
+use netfathom_sys::netns::Namespace;
+use netfathom_sys::process::{Process, SIGKILL};
 use netfathom_sys::sysfs;
 
 use super::{Lab, LabError, Role};
@@ -16,6 +19,8 @@ pub const WROTE: &str = "--setup wrote: ";
 
 static COMMANDS: OnceLock<Vec<String>> = OnceLock::new();
 static RAN: AtomicBool = AtomicBool::new(false);
+/// The process of the command that runs now, the leader of its group; 0 if none does.
+static RUNNING: AtomicU32 = AtomicU32::new(0);
 
 /// From now on these run in both hosts of every lab of this process, once it is there. The first call counts.
 pub fn set(commands: &[String]) {
@@ -27,12 +32,36 @@ pub fn is_pending() -> bool {
     COMMANDS.get().is_some_and(|commands| !commands.is_empty()) && !RAN.load(Relaxed)
 }
 
+/// Passes a signal on to the command that runs now.
+pub fn signal(signal: i32) {
+    let leader = RUNNING.load(Relaxed);
+    if leader != 0 {
+        // It may have ended just now.
+        let _ = signal_group(leader, signal);
+    }
+}
+
+/// Ends what the commands left running in a host of a lab.
+pub(super) fn end_what_is_left(host: &Namespace) {
+    if !RAN.load(Relaxed) {
+        return;
+    }
+    for pid in host.processes().unwrap_or_default() {
+        let process = Process::open(pid);
+        // Its number may be another's since it was found there.
+        let is_still_there = host.processes().is_ok_and(|still| still.contains(&pid));
+        if is_still_there && let Ok(process) = process {
+            let _ = process.signal(SIGKILL);
+        }
+    }
+}
+
 pub(crate) fn run(lab: &Lab, device: &str) -> Result<(), LabError> {
     for command in COMMANDS.get().into_iter().flatten() {
+        RAN.store(true, Relaxed);
         for role in [Role::Sender, Role::Reader] {
             run_one(lab, role, device, command)?;
         }
-        RAN.store(true, Relaxed);
     }
     Ok(())
 }
@@ -67,7 +96,12 @@ fn run_one(lab: &Lab, role: Role, device: &str, command: &str) -> Result<(), Lab
 /// running does.
 fn with_errors(shell: &mut Command) -> io::Result<(ExitStatus, String)> {
     let mut file = tempfile::tempfile()?;
-    let status = shell.stderr(file.try_clone()?).status()?;
+    end_with_this_thread(shell);
+    let mut child = shell.stderr(file.try_clone()?).spawn()?;
+    RUNNING.store(child.id(), Relaxed);
+    let status = child.wait();
+    RUNNING.store(0, Relaxed);
+    let status = status?;
     file.rewind()?;
     let mut errors = Vec::new();
     file.read_to_end(&mut errors)?;

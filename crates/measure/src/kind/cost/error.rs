@@ -4,7 +4,7 @@ use std::io;
 
 use netfathom_sys::counters::CountersError;
 
-use crate::ground::error::{Failure, GroundError};
+use crate::ground::error::{Failure, GroundError, Mistake};
 
 /// Why a cost could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,15 @@ pub enum CostError {
     Step { step: &'static str, source: io::Error },
 }
 
-impl Failure for CostError {}
+impl Failure for CostError {
+    fn mistake(&self) -> Option<Mistake> {
+        match self {
+            Self::Ground(ground) => ground.mistake(),
+            Self::Process { .. } => Some(Mistake::Named),
+            _ => None,
+        }
+    }
+}
 
 fn start_remedy(error: &io::Error) -> &'static str {
     match error.kind() {

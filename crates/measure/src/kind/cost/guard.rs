@@ -9,11 +9,12 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{BenchmarkKind, CostPlan};
-use netfathom_sys::child::asked_to_end_with_this_thread;
+use netfathom_sys::child::{asked_to_end_with_this_thread, signal_group};
 use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL, SIGTERM};
 
 use super::workplace;
@@ -54,6 +55,20 @@ impl Ward {
         let process = Arc::clone(&self.process);
         // One that has ended needs none.
         move |signal| drop(process.signal(signal))
+    }
+
+    /// The same of one that leads a group (`process_group(0)`), and of all of that: the first signal as it came, each
+    /// further one kills.
+    pub fn group_signals(&self) -> impl Fn(i32) + Send + 'static {
+        let (process, leader) = (Arc::clone(&self.process), self.child.id());
+        let asked = AtomicBool::new(false);
+        move |signal| {
+            let signal = if asked.swap(true, Relaxed) { SIGKILL } else { signal };
+            // Its number is its own while it can still be signalled.
+            if process.signal(0).is_ok() {
+                let _ = signal_group(leader, signal);
+            }
+        }
     }
 
     /// Waits for its end; unless that was [clean](ended_cleanly), what it left behind is ended.
