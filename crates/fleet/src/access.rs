@@ -63,10 +63,11 @@ impl Access {
     }
 
     fn refused(&self, error: &async_nats::ConnectError) -> FleetError {
-        use async_nats::ConnectErrorKind::{Authentication, AuthorizationViolation, Tls};
+        use async_nats::ConnectErrorKind::{Authentication, AuthorizationViolation, TimedOut, Tls};
         let remedy = match error.kind() {
             AuthorizationViolation | Authentication => "give the key of this fleet with --nats-key",
             Tls => "give the certificate of this fleet with --nats-ca",
+            TimedOut => "what listens there does not answer as nats-server does; name another with --nats",
             _ => "start it there (nats-server), or name another with --nats",
         };
         FleetError::Connect { url: self.shown(), why: error.to_string(), remedy }

@@ -74,7 +74,7 @@ pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespac
         ]),
     ];
     rtnetlink::change(RouteNetlinkMessage::NewLink(pair), NLM_F_CREATE | NLM_F_EXCL)
-        .map_err(LinkError::new(format!("create the veth pair {} and {}", near.name, far.name)))
+        .map_err(LinkError::new("create a pair of veth devices"))
 }
 
 pub fn read(name: &str) -> Result<Link, LinkError> {

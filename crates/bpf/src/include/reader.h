@@ -46,6 +46,9 @@ struct reader {
 	__u32 tid;
 	__u32 sleeps; /* departed to sleep: the others could go on running */
 	__u64 looked; /* the last departure after which it was seen to wait for a processor */
+	/* The last moments at which it was seen to be asleep, and to be away at all. */
+	__u64 asleep_at;
+	__u64 away_at;
 };
 
 /* struct sched_info. Times are of the run queue's clock. */
@@ -77,9 +80,14 @@ static __always_inline __u64 earlier(__u64 a, __u64 b)
 	return (__s64)(a - b) < 0 ? a : b;
 }
 
+static __always_inline __u64 later(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) > 0 ? a : b;
+}
+
 /*
  * Since its last departure the reader came back. Where that was seen, the hook is the border: the kernel may take an
- * older time, that of the wake-up which made it switch.
+ * older time, that of the wake-up which made it switch (RQCF_ACT_SKIP). Otherwise it came after it was last seen away.
  */
 static __always_inline bool came_back(const struct reader *reader, const struct account *account, struct idle *idle)
 {
@@ -92,10 +100,11 @@ static __always_inline bool came_back(const struct reader *reader, const struct 
 
 	if (!reader->sleeps)
 		arrived = earlier(arrived, queued + waited);
+	arrived = later(arrived, reader->away_at);
 	if (reader->seen_arrivals == account->arrivals)
 		arrived = reader->seen;
 	if (reader->sleeps)
-		queued = earlier(woken, arrived);
+		queued = earlier(later(woken, reader->asleep_at), arrived);
 	idle->slept += queued - reader->departed;
 	idle->waited += arrived - queued;
 	return !account->queued;
@@ -111,10 +120,14 @@ static __always_inline bool is_away(struct reader *reader, const struct account 
 
 	if (reader->sleeps && account->queued) {
 		reader->looked = reader->departures;
-		queued = earlier(account->queued + reader->ahead, until);
+		queued = earlier(later(account->queued + reader->ahead, reader->asleep_at), until);
 	} else if (reader->sleeps) {
 		queued = until;
+		if (!arrives)
+			reader->asleep_at = later(reader->asleep_at, now);
 	}
+	if (!arrives)
+		reader->away_at = later(reader->away_at, now);
 	idle->slept += queued - reader->departed;
 	idle->waited += until - queued;
 	return account->waited == reader->run_delay && !(reader->sleeps && !account->queued && arrives);
@@ -164,6 +177,7 @@ static __always_inline void depart(struct reader *reader, const struct account *
 	reader->arrivals = account->arrivals;
 	reader->run_delay = account->waited;
 	reader->sleeps = sleeps;
+	reader->asleep_at = reader->away_at = now;
 	reader->departures++;
 }
 

@@ -128,6 +128,9 @@ impl CostPlan {
     fn levels_go_together(&self) -> Result<(), PlanError> {
         range("levels: their number", self.levels.len() as u64, 0, MOST_LEVELS)?;
         for (index, level) in self.levels.iter().enumerate() {
+            if level.text.is_empty() {
+                return Err(conflict("--levels: one is empty; name each, such as --levels 1,2,4"));
+            }
             if self.levels[..index].iter().any(|l| l.text == level.text) {
                 return Err(conflict(&format!("level {} is there twice", level.text)));
             }
