@@ -107,9 +107,15 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     if FREE.contains(key) || measurement.entry().free.contains(key) {
         return None;
     }
+    let is_fitted = *key == "profile" && figures(measurement).plan()["fits"] == true;
+    let remedy = if is_fitted {
+        "give both the same --profile: without one each run fits it to the host"
+    } else {
+        "measure both alike"
+    };
     let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
     Some(format!(
-        "{} differs ({} and {}): {why}; if that is what you compare, use --force; otherwise measure both alike",
+        "{} differs ({} and {}): {why}; if that is what you compare, use --force; otherwise {remedy}",
         difference.what,
         shortened(&difference.a, LONGEST),
         shortened(&difference.b, LONGEST)

@@ -158,6 +158,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     let of_received = receives.then(|| (head, received(&result.account)));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
+    result.programs.iter().for_each(|programs| page.note(&own(programs)));
     if columns.len() > 1 {
         // The tables of two directions leave no room for it.
         page.rest();
@@ -169,7 +170,6 @@ fn account(page: &mut Page, result: &WatchResult) {
     if receives {
         read(page, &result.account);
     }
-    result.programs.iter().for_each(|programs| page.note(&own(programs)));
 }
 
 /// What its own programs took.

@@ -108,7 +108,7 @@ fn use_of_them(busy: Option<f64>) -> HostRow {
         return works(NAME, detail);
     }
     let reason = "other programs have the CPUs: waits for them are in the results, which may be VOID";
-    limited(NAME, &detail, reason, "stop them, or go before them: chrt -f 50 netfathom stack")
+    limited(NAME, &detail, reason, "stop other programs, or go before them: chrt -f 50 netfathom stack")
 }
 
 fn sharing(found: Hypervisor) -> HostRow {

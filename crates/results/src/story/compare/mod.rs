@@ -164,7 +164,7 @@ fn table(those: &[&Compared]) -> Table {
         ("A", Right),
         ("B", Right),
         ("change", Right),
-        ("interval", Right),
+        ("99 % interval", Right),
         ("MDE", Right),
         ("", Left),
     ];

@@ -59,7 +59,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         return vec![calls];
     }
     let all = compared(result);
-    let part = all.first().and_then(|(benchmark, comparison)| slowed_part(benchmark, comparison));
+    let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let pcost = all
         .first()
@@ -105,6 +105,12 @@ fn compared_as(
     match comparison.outcome {
         Outcome::NoCost => {
             // The interval is the answer: what is before it is short enough for it.
+            if let Some((span, change)) = most_taken(benchmark, comparison) {
+                let (span, who) =
+                    (span.split(',').next().unwrap_or_default(), shortened(&who, LONGEST_BEFORE));
+                let name = shortened(&benchmark.name, LONGEST_BEFORE);
+                return format!("only {span} of {name} is slowed by {who}: {}", change.percent());
+            }
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };
             let who = shortened(&who, longest.min(LONGEST_BEFORE));
@@ -123,11 +129,11 @@ fn compared_as(
     }
 }
 
-/// A part that is significantly slower, of a benchmark that is not as a whole.
-fn slowed_part(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
-    let (span, change) =
-        most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
-    Some(format!("one part of it is slower: {span}: {}", change.percent()))
+/// The slowdown of a whole benchmark, where only a part is significantly slower.
+fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
+    let (span, _) = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
+    let whole = slowdown(comparison).percent();
+    Some(format!("slowed most: {span}; as a whole: {whole}, not significant"))
 }
 
 /// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the

@@ -39,8 +39,9 @@ impl Story for StackResult {
             page.main(summary::title(summary.direction));
             waterfall::draw(&mut page, summary, self.plan.transport);
             stages::draw(&mut page, summary);
-            let brief = (i + 1 == self.summaries.len()).then(|| cost::brief(self)).flatten();
-            brief.iter().for_each(|brief| page.note(brief));
+            if i == 0 {
+                cost::brief(self).iter().for_each(|brief| page.note(brief));
+            }
             page.rest();
             if i == 0 {
                 let loads: Vec<_> = of_kind(self, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();

@@ -5,6 +5,8 @@
 //! the shares, `network` those of the way between. The largest is the cause. What is particular to
 //! this host, `host` has, as far as it is known.
 
+use std::net::SocketAddr;
+
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::print;
 use netfathom_model::record::{Cause, Explanation, TransferStream};
@@ -95,6 +97,9 @@ const LARGER_BYTES: u64 = 64 << 10;
 
 /// That this end's processor is the limit.
 fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: Vec<String>) -> Reason {
+    // Over loopback the kernel copies all the same.
+    let peer = stream.peer.as_ref().and_then(|peer| peer.parse::<SocketAddr>().ok());
+    let copies = peer.is_some_and(|peer| peer.ip().is_loopback());
     let (calls, small, otherwise) = match plan.role {
         Role::Transmit => ("writes", Cause::SmallWrites, "--zero-copy"),
         Role::Receive => ("reads", Cause::SmallReads, "--discard"),
@@ -117,7 +122,8 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         let text = "no fault found: the CPU of this end is the limit".to_owned();
         let less = [
             (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),
-            (!plan.zero_copy && !plan.discard).then(|| otherwise.to_owned()),
+            (!plan.zero_copy && !plan.discard && !(copies && plan.role == Role::Transmit))
+                .then(|| otherwise.to_owned()),
         ];
         let less: Vec<String> = less.into_iter().flatten().collect();
         let remedy = match less[..] {
@@ -132,8 +138,8 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
     Reason { cause, share, text, evidence, remedy: format!("{others}{remedy}") }
 }
 
-/// A socket buffer that the user has set comes before CPUs that are the limit with it, unless it takes far less: each of
-/// its waits takes CPU time too.
+/// A socket buffer that the user has set comes before a CPU that is the limit with it, unless it takes far less: each of
+/// its waits takes CPU time too. Small calls have a remedy of their own, which drops a buffer that would be the next limit.
 fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
     // Equals stay in their order: the first of them is reported.
     reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -142,11 +148,7 @@ fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
         matches!(r.cause, Cause::SendBuffer | Cause::ReceiveWindow)
             && r.share >= LEAST_SHARE.max(PART_OF_LARGEST * largest)
     };
-    if set_buffer
-        && reasons.first().is_some_and(|first| {
-            !is_held_up(first) || matches!(first.cause, Cause::SmallWrites | Cause::SmallReads)
-        })
-    {
+    if set_buffer && reasons.first().is_some_and(|first| !is_held_up(first)) {
         let theirs = reasons.iter().position(is_theirs).unwrap_or(0);
         reasons[..=theirs].rotate_right(1);
     }

@@ -199,7 +199,7 @@ fn who_runs_all_the_time_is_not_held_up() {
 }
 
 #[test]
-fn a_set_buffer_comes_before_small_writes_unless_it_takes_far_less() {
+fn a_set_buffer_comes_before_a_busy_cpu_unless_it_takes_far_less() {
     let reason = |cause, share| Reason {
         cause,
         share,
@@ -207,12 +207,14 @@ fn a_set_buffer_comes_before_small_writes_unless_it_takes_far_less() {
         evidence: Vec::new(),
         remedy: String::new(),
     };
-    let chosen = |buffer, is_set| {
-        choose(vec![reason(Cause::SmallWrites, 0.9), reason(Cause::SendBuffer, buffer)], is_set).cause
+    let chosen = |first, buffer, is_set| {
+        choose(vec![reason(first, 0.9), reason(Cause::SendBuffer, buffer)], is_set).cause
     };
-    assert_eq!(chosen(0.4, true), Cause::SendBuffer);
-    assert_eq!(chosen(0.11, true), Cause::SmallWrites);
-    assert_eq!(chosen(0.4, false), Cause::SmallWrites);
+    assert_eq!(chosen(Cause::Processor, 0.4, true), Cause::SendBuffer);
+    assert_eq!(chosen(Cause::Processor, 0.11, true), Cause::Processor);
+    assert_eq!(chosen(Cause::Processor, 0.4, false), Cause::Processor);
+    // What takes most of the time and has a remedy is named first.
+    assert_eq!(chosen(Cause::SmallWrites, 0.4, true), Cause::SmallWrites);
 }
 
 #[test]
