@@ -24,7 +24,7 @@ use netfathom_model::verdict::{Level, Verdict};
 
 use super::accounting::Kept;
 use super::{
-    Body, Story, accounting, contention, number,
+    Body, LONGEST_ANSWER, Story, accounting, contention, number,
     place::{Site, ends as place},
     sender,
 };
@@ -112,7 +112,12 @@ impl Story for StackResult {
                 let of = number::whole_percent(1.0 - share);
                 format!("Undisturbed messages ({of} of all) take {}", times.join(", "))
             }
-            Some(_) => format!("Undisturbed {size}-byte {protocol} messages take {}", times.join(" and ")),
+            Some(_) => {
+                let of = |what: &str| format!("Undisturbed {what} messages take {}", times.join(" and "));
+                let whole = of(&format!("{size}-byte {protocol}"));
+                // The plan has the size.
+                if whole.chars().count() > LONGEST_ANSWER { of(protocol) } else { whole }
+            }
             None => format!("A {size}-byte {protocol} message takes {}", times.join(" and ")),
         }
     }

@@ -99,7 +99,7 @@ const LARGER_BYTES: u64 = 64 << 10;
 fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: Vec<String>) -> Reason {
     // Over loopback the kernel copies all the same.
     let peer = stream.peer.as_ref().and_then(|peer| peer.parse::<SocketAddr>().ok());
-    let copies = peer.is_some_and(|peer| peer.ip().is_loopback());
+    let copies = plan.role == Role::Transmit && peer.is_some_and(|peer| peer.ip().is_loopback());
     let (calls, small, otherwise) = match plan.role {
         Role::Transmit => ("writes", Cause::SmallWrites, "--zero-copy"),
         Role::Receive => ("reads", Cause::SmallReads, "--discard"),
@@ -122,8 +122,7 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         let text = "no fault found: the CPU of this end is the limit".to_owned();
         let less = [
             (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),
-            (!plan.zero_copy && !plan.discard && !(copies && plan.role == Role::Transmit))
-                .then(|| otherwise.to_owned()),
+            (!plan.zero_copy && !plan.discard && !copies).then(|| otherwise.to_owned()),
         ];
         let less: Vec<String> = less.into_iter().flatten().collect();
         let remedy = match less[..] {
