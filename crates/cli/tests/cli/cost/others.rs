@@ -28,7 +28,7 @@ fn a_process_is_stopped_and_goes_on() {
     let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 2);
     assert!(message.contains(&format!("--pid {pid}: there is no such process")), "{message}");
     let ours = std::process::id().to_string();
-    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 1);
+    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 2);
     assert!(message.contains("netfathom was started by it"), "{message}");
 }
 

@@ -34,6 +34,9 @@ pub enum CostError {
          or run netfathom as root"
     )]
     Foreign { what: &'static str, pid: u32 },
+    /// A process that cannot be chosen.
+    #[error("--pid {pid}: {why}")]
+    Unfit { pid: u32, why: &'static str },
     #[error("--pid {pid}: {why}")]
     Process { pid: u32, why: String },
     #[error("`{command}` failed ({status}){detail}; it has to end with status 0")]
@@ -52,7 +55,7 @@ impl Failure for CostError {
     fn mistake(&self) -> Option<Mistake> {
         match self {
             Self::Ground(ground) => ground.mistake(),
-            Self::Process { .. } => Some(Mistake::Named),
+            Self::Unfit { .. } => Some(Mistake::Named),
             _ => None,
         }
     }

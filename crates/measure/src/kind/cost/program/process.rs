@@ -27,7 +27,7 @@ pub struct Stopped {
 impl Stopped {
     /// Stops it.
     pub fn new(pid: u32, settle: Pause) -> Result<Self, CostError> {
-        let refuse = |why: &str| CostError::Process { pid, why: why.into() };
+        let refuse = |why: &'static str| CostError::Unfit { pid, why };
         if process::ancestors(std::process::id()).contains(&pid) {
             return Err(refuse("netfathom was started by it, and would be stopped with it: choose another"));
         }
