@@ -1,6 +1,7 @@
 //! `netfathom compare`: two runs, read or taken interleaved.
 
 mod change;
+mod current;
 mod kernel;
 mod rounds;
 

@@ -11,6 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::thread;
 
+use crate::process::Process;
+
 /// Where the kernel shows the network namespace of the calling thread (since 3.17).
 const OWN: &str = "/proc/thread-self/ns/net";
 
@@ -58,14 +60,17 @@ impl Namespace {
     }
 
     /// The processes in it, but for this one.
-    pub fn processes(&self) -> io::Result<Vec<u32>> {
+    pub fn processes(&self) -> io::Result<Vec<Process>> {
         let own = File::from(self.as_fd().try_clone_to_owned()?).metadata()?.ino();
-        let is_in = |pid: &u32| {
-            let of = fs::metadata(format!("/proc/{pid}/ns/net"));
-            *pid != std::process::id() && of.is_ok_and(|of| of.ino() == own)
+        let in_it = |pid: u32| {
+            let process = Process::open(pid).ok()?;
+            // Looked at once it is held: before, its number could become another's.
+            let of = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?;
+            (pid != std::process::id() && of.ino() == own).then_some(process)
         };
-        let names = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        Ok(names.filter(is_in).collect())
+        let numbers =
+            fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        Ok(numbers.filter_map(in_it).collect())
     }
 
     /// A namespace by an open descriptor of one, such as `/proc/PID/ns/net`.

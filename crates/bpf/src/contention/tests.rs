@@ -282,8 +282,8 @@ fn packets_of_others_are_a_softirq() {
     assert!(packets.0 * 10 > ran_ns, "{packets:?}");
     // What the kernel says that the thread ran includes the softirqs that interrupted it.
     assert!(is_between(own + packets.0, ran_ns, ran_ns), "{own} and {packets:?} of {ran_ns}");
-    // Without CONFIG_IRQ_TIME_ACCOUNTING it counts softirqs by ticks: those slide into them from sections without
-    // interrupts, the programs are in its count, and an emulator on a busy machine misses ticks.
+    // Without CONFIG_IRQ_TIME_ACCOUNTING it counts softirqs by ticks, which slide into them from sections without
+    // interrupts, and the programs are in its count.
     let all = softirqs.0 + softirqs.1;
-    assert!(all * 2 < by_kernel * 5 && all * 5 > by_kernel * 2, "{all} of {by_kernel}");
+    assert!(all < by_kernel + by_kernel / 10 + 50_000_000 && all * 5 > by_kernel * 2, "{all} of {by_kernel}");
 }

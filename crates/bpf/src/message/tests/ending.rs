@@ -258,11 +258,13 @@ fn workers_share(work: impl FnOnce()) -> f64 {
 #[test]
 fn a_bounce_is_worked_on_by_the_kernels_workers() {
     needs_root!();
+    const MESSAGES: u64 = 50_000;
     let bounce = || {
         let [mut client, server] = tcp_pair();
-        let (near, _far) = (attach(&client, ECHO, 8), attach(&server, ECHO, 8));
+        let near = attach(&client, Work::Echo { until: Some(MESSAGES) }, 8);
+        let _far = attach(&server, ECHO, 8);
         client.write_all(&[7; 8]).unwrap();
-        thread::sleep(Duration::from_secs(1));
+        assert!(await_that(|| near.messages() == MESSAGES), "{}", near.messages());
         let report = near.report();
         let q = |q| report.intervals.quantile(q);
         println!("mean {:?} p50 {:?} p99 {:?}", report.mean_interval_ns(), q(0.5), q(0.99));

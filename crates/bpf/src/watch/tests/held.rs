@@ -175,5 +175,5 @@ fn what_comes_while_a_system_call_has_the_socket_is_in_lock_by_how_long() {
         before += lock;
     }
     let (lock, beside) = (median(&watch, WatchStage::Lock), beside(&watch, WatchStage::Lock));
-    assert!(beside * 2 < lock, "{beside} beside {lock}");
+    assert!(beside * 20 < lock, "{beside} beside {lock}");
 }

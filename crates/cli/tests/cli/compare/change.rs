@@ -196,7 +196,7 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
     // It leaves a program with its standard error, which nothing waits for.
     let began = Instant::now();
-    let left = format!("sleep 35.{}", std::process::id());
+    let left = format!("sleep 95.{}", std::process::id());
     let leaves = run(netfathom(&lab).args(["--setup", &format!("{left} &"), "--out"]).arg(&refused));
     assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{}", leaves.err);
     // It ends with the lab.
@@ -217,20 +217,24 @@ fn runs(command: &str) -> bool {
 #[test]
 fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
     let dir = out();
-    let hangs = format!("sleep 36.{}", std::process::id());
+    let hangs = format!("sleep 90.{}", std::process::id());
     let compare = |before: &str, after: &str| {
-        start(netfathom("compare --rounds 2 --out").arg(dir.path()).args([
-            "--before-a",
-            before,
-            "--after",
-            after,
-            "--run",
-            SHORT,
-        ]))
+        // Where a shell runs the tests in the background, SIGINT is ignored.
+        let mut command = std::process::Command::new("env");
+        command.args([
+            "--default-signal=INT",
+            env!("CARGO_BIN_EXE_netfathom"),
+            "compare",
+            "--rounds",
+            "2",
+            "--out",
+        ]);
+        start(command.arg(dir.path()).args(["--before-a", before, "--after", after, "--run", SHORT]))
     };
     let child = compare(&format!("{hangs}; true"), "true");
     until("the command before", || runs(&hangs).then_some(()));
-    signal("TERM", &child);
+    // A shell ends by SIGINT only if what it waits for does.
+    signal("INT", &child);
     let ended = end(child);
     assert!(ended.status == 1 && !runs(&hangs), "{} {}", ended.status, ended.err);
     let child = compare("true", &format!("{hangs}; true"));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use netfathom_model::plan::Family;
 use netfathom_sys::child::{end_with_this_thread, signal_group};
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::process::{Process, SIGKILL};
+use netfathom_sys::process::SIGKILL;
 use netfathom_sys::sysfs;
 
 use super::{Lab, LabError, Role};
@@ -46,13 +46,9 @@ pub(super) fn end_what_is_left(host: &Namespace) {
     if !RAN.load(Relaxed) {
         return;
     }
-    for pid in host.processes().unwrap_or_default() {
-        let process = Process::open(pid);
-        // Its number may be another's since it was found there.
-        let is_still_there = host.processes().is_ok_and(|still| still.contains(&pid));
-        if is_still_there && let Ok(process) = process {
-            let _ = process.signal(SIGKILL);
-        }
+    for process in host.processes().unwrap_or_default() {
+        // It may have ended just now.
+        let _ = process.signal(SIGKILL);
     }
 }
 

@@ -19,12 +19,12 @@ fn for_ms(ms: u64) -> BurnPlan {
 fn takes(share: f64) -> Result<(), String> {
     let burnt = burn(&BurnPlan { cpu_share: Some(share), ..for_ms(600) }, &GO_ON, &SILENT).unwrap();
     let took = burnt.share_ns as f64 / burnt.wall_ns as f64;
-    assert!(took <= share + 0.005, "{share}: {took} {burnt:?}");
     // The kernel's account of the process: that, and starting two threads.
     assert!(burnt.cpu_ns >= burnt.share_ns, "{burnt:?}");
     // At any moment up to a period's share is yet to come.
     let enough = !burnt.first || took >= share - 0.03 && burnt.behind.is_empty();
-    enough.then_some(()).ok_or_else(|| format!("{share}: {took} {burnt:?}"))
+    // Who is interrupted between two looks at its time has taken more.
+    (enough && took <= share + 0.001).then_some(()).ok_or_else(|| format!("{share}: {took} {burnt:?}"))
 }
 
 #[test]
