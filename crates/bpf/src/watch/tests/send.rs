@@ -50,7 +50,7 @@ fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128
     sums
 }
 
-/// At least `times` pauses are in this stage, and in all others together less than a quarter of what it has.
+/// At least `times` pauses (one of twenty may go unseen) are in this stage, and in all others together less than a quarter of what it has.
 fn is_in(sums: &[(WatchStage, u64, i128)], stage: WatchStage, times: u64) {
     let sum = |found: &dyn Fn(WatchStage) -> bool| {
         sums.iter().filter(|sum| found(sum.0)).map(|sum| sum.2).sum::<i128>()
@@ -80,7 +80,7 @@ fn each_call_that_sends_is_a_message_and_its_stages_are_its_time() {
 #[test]
 fn a_closed_window_of_the_receiver_shows_as_rwnd() {
     needs_root!();
-    const ROUNDS: u64 = 10;
+    const ROUNDS: u64 = 20;
     const BYTES: usize = 200_000;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     // Accepted sockets have it too.
@@ -150,7 +150,7 @@ fn what_tcp_holds_back_shows_by_its_reason() {
 #[test]
 fn what_pacing_holds_shows_as_pacing() {
     needs_root!();
-    const ROUNDS: u64 = 5;
+    const ROUNDS: u64 = 20;
     const BYTES: usize = 400_000;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * BYTES as i32);
