@@ -148,7 +148,9 @@ mod tests {
         assert_eq!(expected(&plan), Expected::AtMost(Duration::from_secs(35)));
         let asked = planned("--loopback --precision 2% --time-limit 2m").unwrap().until;
         assert_eq!(asked, Some(Until { precision: 0.02, time_limit_ns: 120_000_000_000 }));
-        for line in ["--trials 3", "--quick", "--listen 127.0.0.1:9"] {
+        let quick = planned("--loopback --quick").unwrap().until;
+        assert_eq!(quick, Some(Until { precision: 0.1, time_limit_ns: 10_000_000_000 }));
+        for line in ["--trials 3", "--quick --trials 3", "--listen 127.0.0.1:9"] {
             assert_eq!(planned(line).unwrap().until, None, "{line}");
             assert!(planned(&format!("{line} --precision 2%")).is_none(), "{line}");
         }
@@ -162,7 +164,7 @@ mod tests {
         };
         assert_eq!(counts("--loopback --trials 10"), (10, 5, 4, 10_000));
         assert_eq!(counts("--loopback --trials 1"), (1, 0, 0, 10_000));
-        assert_eq!(counts("--loopback --quick"), (3, 2, 3, 500));
+        assert_eq!(counts("--loopback --quick --trials 3"), (3, 2, 3, 500));
         assert_eq!(counts("--loopback --trials 10 --tap all"), (10, 5, 5, 10_000));
         assert_eq!(counts("--listen 127.0.0.1:9"), (10, 5, 4, 10_000));
     }

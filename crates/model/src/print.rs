@@ -133,10 +133,12 @@ impl Scale {
             return format!("{} ± ?", self.text(value));
         }
         let (unit, decimals) = self.precision(value, half);
-        let half = half / unit.size;
-        let half = if half > 0.0 && half < LEAST_SHOWN { "<0.001".into() } else { grouped(half, decimals) };
-        let value = grouped(value / unit.size, decimals);
-        format!("{value}{multiple}{} ± {half}{multiple}", unit.name, multiple = unit.multiple)
+        let part = half / unit.size;
+        let beside = match part {
+            part if part > 0.0 && part < LEAST_SHOWN => self.text(half),
+            part => grouped(part, decimals) + unit.multiple,
+        };
+        format!("{}{}{} ± {beside}", grouped(value / unit.size, decimals), unit.multiple, unit.name)
     }
 }
 
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(times(225.7, f64::INFINITY), "226 ns ± ?");
         assert_eq!(Scale::Time.interval(225.7, None), "226 ns");
         assert_eq!(Scale::Rate.interval(452_345.0, Some(6_123.0)), "452k/s ± 6k");
-        assert_eq!(Scale::Rate.interval(210_000.0, Some(0.016)), "210k/s ± <0.001k");
+        assert_eq!(Scale::Rate.interval(210_000.0, Some(0.016)), "210k/s ± 0.016/s");
         assert_eq!(Scale::Share.interval(-0.0001, Some(0.01)), "0.0 % ± 1.0");
         assert_eq!(Scale::Share.interval(0.00524, Some(0.00174)), "0.52 % ± 0.17");
         assert_eq!(Scale::Count.interval(67.2, Some(11.1)), "67 ± 11");

@@ -8,7 +8,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   netfathom compare runs/BEFORE runs/AFTER
       quantity by quantity: better, worse, or not significant
-  netfathom compare --run 'stack tx --quick' -- 'stack tx --quick --workers 2'
+  netfathom compare --run 'stack tx --quick' -- 'stack tx --quick --ipv6'
       interleaved, 8 rounds: drift of both is not taken for a change
   netfathom compare --before-b 'sysctl -w net.ipv4.tcp_sack=0' --in lab \\
       --run 'message oneway'

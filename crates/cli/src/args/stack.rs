@@ -108,14 +108,14 @@ pub struct StackArgs {
     /// the times, not the number: RATE x TIME messages.
     #[arg(long, value_parser = parse_profile)]
     pub profile: Option<String>,
-    /// Trials with the tap [default: as many as it takes for --precision; --quick: 3; --listen: 10]
-    #[arg(long, default_value_if("quick", "true", "3"), value_name = "N", value_parser = parse_whole::<u32>)]
+    /// Trials with the tap [default: as many as it takes for --precision; --listen: 10]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: Option<u32>,
     /// Stop when the 95 % interval of each mean and p99 is within ± this percentage
-    #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", default_value_if("quick", "true", "10%"), conflicts_with_all = ["trials", "listen"], value_parser = parse_percent)]
     pub precision: f64,
     /// Stop by this time, whatever the precision
-    #[arg(long, value_name = "TIME", default_value = "35s", conflicts_with_all = ["trials", "quick", "listen"], value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "35s", default_value_if("quick", "true", "10s"), conflicts_with_all = ["trials", "listen"], value_parser = parse_time)]
     pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
     /// [default: half of the trials; without --trials 2 to 6 of them]
@@ -166,7 +166,7 @@ pub struct StackArgs {
     /// Port of the reader; 0 takes a free one
     #[arg(help_heading = ENDS, long, default_value_t = 0, value_parser = parse_whole::<u16>)]
     pub port: u16,
-    /// About 10 seconds instead of 30: 3 trials of 500ms, where not set otherwise
+    /// At most 10 seconds instead of 35, within ± 10% instead of 5%, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Random seed, to repeat a run [default: random]

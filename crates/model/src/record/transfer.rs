@@ -93,6 +93,19 @@ impl TransferResult {
         self.streams.iter().map(|s| s.began_ns + s.duration_ns).max().unwrap_or(0)
     }
 
+    /// From the beginning of the first stream until the receiver had all of each, as a transmitter learns when it closes;
+    /// `None` where it did not learn it.
+    pub fn received_ns(&self) -> Option<u64> {
+        let closed = self.streams.iter().map(|s| Some(s.began_ns + s.closed_ns?));
+        closed.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    /// Bytes a second over that time; `None` where it is not known, or no time passed.
+    pub fn received_per_s(&self) -> Option<f64> {
+        let ns = self.received_ns()?;
+        (ns > 0).then(|| self.bytes() as f64 / (ns as f64 / 1e9))
+    }
+
     /// Bytes a second of all streams; `None` where no time passed.
     pub fn bytes_per_s(&self) -> Option<f64> {
         let ns = self.duration_ns();

@@ -31,13 +31,13 @@ fn machine(report: &HostReport) -> String {
 /// What does not work, and the remedy: a line each.
 fn shortcomings(page: &mut Page, report: &HostReport, widest: usize) {
     let rows = report.groups.iter().flat_map(|g| &g.rows);
-    let short = rows.filter_map(|row| row.status.shortcoming().map(|(_, remedy)| (row, remedy)));
-    for (i, (row, remedy)) in short.enumerate() {
+    let short = rows.filter_map(|row| row.status.shortcoming().map(|why| (row, why)));
+    for (i, (row, (reason, remedy))) in short.enumerate() {
         if i == 0 {
             page.main("Limited or missing");
         }
         let label = format!("  {:<widest$}  {:<7}", row.name, row.status.name());
-        page.labelled(style(&row.status), &label, remedy);
+        page.labelled(style(&row.status), &label, &format!("{remedy} ({reason})"));
     }
 }
 

@@ -37,6 +37,8 @@ pub enum CostError {
     /// A process that cannot be chosen.
     #[error("--pid {pid}: {why}")]
     Unfit { pid: u32, why: &'static str },
+    #[error("--phases {name}: there is none of that name; choose from {known}")]
+    UnknownPhase { name: String, known: String },
     #[error("--pid {pid}: {why}")]
     Process { pid: u32, why: String },
     #[error("`{command}` failed ({status}){detail}; it has to end with status 0")]
@@ -55,7 +57,7 @@ impl Failure for CostError {
     fn mistake(&self) -> Option<Mistake> {
         match self {
             Self::Ground(ground) => ground.mistake(),
-            Self::Unfit { .. } => Some(Mistake::Named),
+            Self::Unfit { .. } | Self::UnknownPhase { .. } => Some(Mistake::Named),
             _ => None,
         }
     }

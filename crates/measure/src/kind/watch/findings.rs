@@ -127,7 +127,7 @@ fn sockqueue(result: &WatchResult) -> (&'static str, String, String) {
     (
         seen,
         cause,
-        "find out what it computes (perf top -p PID); read in more threads, such as by SO_REUSEPORT".into(),
+        "find out what it computes (perf top -p PID); give it more threads or processes, or run another instance".into(),
     )
 }
 

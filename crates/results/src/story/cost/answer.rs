@@ -4,7 +4,7 @@ use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
 use super::comparison::{condition_name, difference, leading, level_name, most_taken};
-use super::figure::{Figure, pcost as pcost_of, slowdown};
+use super::figure::{Figure, slowdown};
 use crate::page::shortened;
 use crate::story::number::{mean as time, percent};
 
@@ -61,11 +61,6 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let all = compared(result);
     let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
-    let pcost = all
-        .first()
-        .filter(|(_, comparison)| !matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell));
-    let pcost =
-        pcost.map(|(_, comparison)| format!("PCost (Qian & Wang 2006) {}", pcost_of(comparison).percent()));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
     let more = (more > 0).then(|| format!("{more} more below"));
@@ -78,7 +73,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
-    part.into_iter().chain(first).chain(others).chain(overall(result)).chain(blocks).chain(pcost).collect()
+    part.into_iter().chain(first).chain(others).chain(overall(result)).chain(blocks).collect()
 }
 
 /// What answers the question, the largest cost first.

@@ -1,7 +1,7 @@
 //! Why the run ended, and how narrow its intervals are.
 
 use netfathom_model::print::percent;
-use netfathom_model::record::{Ended, Precision, StackResult, TrialKind, Width};
+use netfathom_model::record::{Ended, StackResult, TrialKind, Width};
 use netfathom_model::units::format_duration;
 
 use super::of_kind;
@@ -13,27 +13,18 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
     let asked = percent(until.precision);
     let trials = counted(of_kind(result, TrialKind::Measured).count() as u32, "trial");
     let (after, limit) = (number::seconds(precision.after_ns), format_duration(until.time_limit_ns));
-    let text = match precision.ended {
-        Some(Ended::Narrow) => {
+    let wide: Vec<_> =
+        precision.widths.iter().filter(|width| !width.is_within(until.precision)).map(written).collect();
+    Some(match precision.ended? {
+        Ended::TimeLimit if !wide.is_empty() => {
+            format!("hit the time limit ({limit}) after {trials}: {}, target ± {asked}", wide.join(", "))
+        }
+        _ => {
             let widest = precision.widest().map(|width| format!(" ({})", written(width)));
             let widest = widest.unwrap_or_default();
             format!("ended after {trials} and {after}: each mean and p99 is known to ± {asked}{widest}")
         }
-        Some(Ended::TimeLimit) => {
-            format!(
-                "hit the time limit ({limit}) after {trials}: {}, target ± {asked}",
-                wide(precision, until.precision)
-            )
-        }
-        None => return None,
-    };
-    Some(text)
-}
-
-/// Those that are wider than asked.
-fn wide(precision: &Precision, asked: f64) -> String {
-    let wide: Vec<_> = precision.widths.iter().filter(|width| !width.is_within(asked)).map(written).collect();
-    if wide.is_empty() { "too few trials".into() } else { wide.join(", ") }
+    })
 }
 
 fn written(width: &Width) -> String {

@@ -17,9 +17,30 @@ pub(super) fn finished(result: &TransferResult) -> String {
     }
 }
 
+/// A rate into the socket is another one if it is more than this of what arrived.
+const BUFFERED: f64 = 1.05;
+
 /// Bits a second of all of it: `94.5 Mb/s`.
 pub(super) fn rate(result: &TransferResult) -> String {
-    result.bytes_per_s().map_or_else(|| "n/a".into(), bit_rate)
+    let arrived = into_buffers(result).map(|(arrived, _)| arrived);
+    arrived.or_else(|| result.bytes_per_s()).map_or_else(|| "n/a".into(), bit_rate)
+}
+
+/// Bytes a second that arrived and that went into the socket, where much was still in buffers after the last write.
+fn into_buffers(result: &TransferResult) -> Option<(f64, f64)> {
+    let (arrived, written) = (result.received_per_s()?, result.bytes_per_s()?);
+    (written > BUFFERED * arrived).then_some((arrived, written))
+}
+
+/// Why the rate is lower than what the writes make it.
+pub(super) fn buffered_words(result: &TransferResult) -> Option<String> {
+    let (_, written) = into_buffers(result)?;
+    let rest_ns = result.received_ns()?.saturating_sub(result.duration_ns());
+    Some(format!(
+        "{} into the socket; emptying the buffers took another {}",
+        bit_rate(written),
+        time(rest_ns as f64)
+    ))
 }
 
 /// Processor time of a kibibyte at this end.

@@ -3,6 +3,8 @@
 mod counts;
 mod over_time;
 
+use std::iter;
+
 use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
 use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
@@ -96,12 +98,16 @@ pub(super) fn limited(cause: Cause, share: f64) -> String {
 
 /// What to do; without an explanation how much went, and how long it took.
 fn remarks(result: &TransferResult) -> Vec<String> {
+    let buffered = counts::buffered_words(result);
     if let Some(explanation) = &result.explanation {
-        return vec![format!("what to do: {}", explanation.remedy)];
+        return iter::once(format!("what to do: {}", explanation.remedy)).chain(buffered).collect();
     }
     let what = if result.plan.role == Role::Transmit { "sent" } else { "received" };
     let (bytes, time) = (number::count(result.bytes()), number::seconds(result.duration_ns()));
-    if result.served.is_some() { Vec::new() } else { vec![format!("{bytes} bytes {what} in {time}")] }
+    if result.served.is_some() {
+        return Vec::new();
+    }
+    iter::once(format!("{bytes} bytes {what} in {time}")).chain(buffered).collect()
 }
 
 /// The one thing that matters most, with what makes us think so.

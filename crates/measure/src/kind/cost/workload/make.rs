@@ -94,12 +94,8 @@ impl Maker<'_> {
     fn light(&self, names: &[String], phase_ns: u64) -> Result<Started, CostError> {
         let phase = |name: &String| {
             let known: Vec<&str> = light::PHASES.iter().map(|phase| phase.name).collect();
-            light::phase(name).ok_or_else(|| {
-                CostError::Benchmark(format!(
-                    "--phases {name}: there is none of that name; choose from {}",
-                    known.join(", ")
-                ))
-            })
+            light::phase(name)
+                .ok_or_else(|| CostError::UnknownPhase { name: name.clone(), known: known.join(", ") })
         };
         let phases: Vec<&'static Phase> = if names.is_empty() {
             light::PHASES.iter().collect()

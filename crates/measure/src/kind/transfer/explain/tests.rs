@@ -218,6 +218,15 @@ fn a_set_buffer_comes_before_a_busy_cpu_unless_it_takes_far_less() {
 }
 
 #[test]
+fn a_small_buffer_that_was_set_is_the_first_advice_of_a_busy_end() {
+    let small = TransferPlan { socket_buffer_bytes: Some(8192), ..plan(Role::Receive) };
+    let found =
+        explain(&small, &stream(|_, s| (s.window_bytes, s.queued_bytes) = (8192, 5000)), &Host::default());
+    assert_eq!(found.cause, Cause::Processor);
+    assert!(found.remedy.contains("without -b"), "{}", found.remedy);
+}
+
+#[test]
 fn a_receiver_tells_its_own_program_and_window_from_the_rest() {
     let receiver = |s: &TransferStream| explain(&plan(Role::Receive), s, &Host::default()).cause;
     let of =

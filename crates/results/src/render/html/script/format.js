@@ -82,8 +82,8 @@ function withHalf(scale, value, half) {
   const [size, multiple, name] = unitOf(scale, larger);
   const part = half / size;
   const digits = digitsOfHalf(larger === 0 ? 0 : digitsFor(larger / size), part);
-  const beside = part > 0 && part < 0.0005 ? '<0.001' : grouped(part, digits);
-  return grouped(value / size, digits) + multiple + name + '\u00a0±\u00a0' + beside + multiple;
+  const beside = part > 0 && part < 0.0005 ? inUnits(scale, half) : grouped(part, digits) + multiple;
+  return grouped(value / size, digits) + multiple + name + '\u00a0±\u00a0' + beside;
 }
 
 // A round value, as it stands beside a tick.
