@@ -7,6 +7,7 @@ pub mod contention;
 pub mod delay;
 mod function;
 pub mod generator;
+mod holders;
 #[cfg(test)]
 mod lab;
 mod libbpf_log;

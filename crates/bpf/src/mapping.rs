@@ -30,6 +30,12 @@ pub(crate) fn from_bytes<T: Plain>(bytes: &[u8]) -> Option<T> {
     (bytes.len() == size_of::<T>()).then(|| unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
+/// As the kernel writes it: it ends at a zero.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
+}
+
 /// A struct as a program reads it.
 pub(crate) fn as_bytes<T: Plain>(value: &T) -> &[u8] {
     // SAFETY: the bytes of one value, all initialised, as it has no padding.
@@ -41,7 +47,7 @@ macro_rules! abi {
     ($set:literal) => {
         // Fields that only the programs use are there for their place.
         #[allow(dead_code)]
-        mod abi {
+        pub(crate) mod abi {
             include!(concat!(env!("OUT_DIR"), "/", $set, "_abi.rs"));
         }
     };

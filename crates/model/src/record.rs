@@ -26,10 +26,10 @@ mod watch;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement};
-pub use contention::{Contention, Held, Holder, LoadThread};
+pub use contention::{Contention, CpuWaits, Held, Holder, LoadThread};
 pub use cost::{
-    Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, Effect, Outcome, Overall,
-    OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
+    Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, Effect,
+    Outcome, Overall, OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
 };
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
@@ -63,7 +63,7 @@ pub use transfer::{
 };
 pub use watch::{
     CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSendAccount,
-    WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchWaits, WatchedProcess, WatchedStage, WatchedSum,
+    WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

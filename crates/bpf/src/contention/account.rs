@@ -7,7 +7,7 @@ use libbpf_rs::{MapCore, MapFlags};
 
 use super::abi::copied::{self, HolderKey, IrqKey};
 use super::{ContentionError, Followed, step};
-use crate::mapping::{Plain, from_bytes};
+use crate::mapping::{Plain, from_bytes, text};
 
 /// By their vector, as the kernel calls them (include/linux/interrupt.h); then that of the local timer.
 const SOFTIRQS: [&str; 10] =
@@ -145,9 +145,4 @@ impl Followed<'_> {
         }
         Ok(entries)
     }
-}
-
-fn text(bytes: &[u8]) -> String {
-    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(text).into_owned()
 }

@@ -3,6 +3,8 @@
 #ifndef NETFATHOM_TREE_ABI_H
 #define NETFATHOM_TREE_ABI_H
 
+#include "../include/stay.h"
+
 /* Linux 6.18 has system calls up to 469; the last one also takes what is beyond. */
 #define NUMBERS 512
 /* Threads of the tree, until what they spent is summed. */
@@ -72,6 +74,8 @@ struct member {
 	/* The call that is timed, 0 if there is none. */
 	__u64 call_since_ns;
 	__u64 call_number;
+	/* What it had waited for processors when it last left one; where waits are followed. */
+	__u64 run_delay;
 };
 
 struct tree {
@@ -92,6 +96,8 @@ struct tree {
 	__u64 peak_pages;
 	/* System calls that came; the first ORDER are in the map. */
 	__u64 recorded;
+	/* What its threads waited for processors while waits were followed. */
+	__u64 waited_ns;
 	struct spent spent;
 };
 

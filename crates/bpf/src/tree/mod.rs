@@ -6,7 +6,7 @@
 //!
 //! What it costs: forks, programs and ends of all processes of the machine pass a program that makes a look-up
 //! or two. Marks at system calls put such a look-up into every system call of the machine, and are attached
-//! only while they are armed. There is nothing in the scheduler.
+//! only while they are armed. There is nothing in the scheduler but while waits are followed.
 //!
 //! What it does not see: the calls of 32-bit programs are taken for those of the 64-bit numbers. Threads that
 //! the kernel makes for io_uring are followed.
@@ -17,6 +17,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
+use netfathom_model::record::CpuWaits;
 use netfathom_sys::cpu::thread_id;
 use netfathom_sys::memory::page_bytes;
 
@@ -38,11 +39,14 @@ pub use watching::Watching;
 use self::abi::copied::Member;
 use self::abi::shared::{Shared, Tree as TreeState};
 use self::shared::ORDER;
+use self::watching::SWITCH;
+use crate::holders;
 use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, from_bytes};
 use crate::pid_namespace::{self, OWN};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
+const HOLDERS: &str = "holders";
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 
 /// Why a tree cannot be followed.
@@ -71,6 +75,8 @@ pub struct Tree {
     at_calls: Vec<&'static str>,
     armed: Vec<Link>,
     _following: Vec<Link>,
+    /// At every switch of the machine.
+    at_switches: Vec<Link>,
 }
 
 impl Tree {
@@ -81,7 +87,9 @@ impl Tree {
     pub fn attach(watching: &Watching) -> Result<Self, TreeError> {
         watching.check()?;
         let at_calls = watching.programs();
-        let is_wanted = |name: &str| FOLLOWING.contains(&name) || at_calls.contains(&name);
+        let is_wanted = |name: &str| {
+            FOLLOWING.contains(&name) || at_calls.contains(&name) || watching.waits && name == SWITCH
+        };
         let mut open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
         if watching.record_calls {
             make_room_for_order(&mut open)?;
@@ -94,7 +102,14 @@ impl Tree {
         shared.namespace.inode.store(namespace.inode, Relaxed);
         watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
-        Ok(Self { object, mapping, at_calls, armed: Vec::new(), _following: following })
+        Ok(Self {
+            object,
+            mapping,
+            at_calls,
+            armed: Vec::new(),
+            _following: following,
+            at_switches: Vec::new(),
+        })
     }
 
     /// Attaches the programs at system calls, or takes them away again: then nothing of this is in the way of
@@ -106,6 +121,33 @@ impl Tree {
             (true, false) => {}
         }
         Ok(())
+    }
+
+    /// Begins anew to sum who has the processors that threads of the tree wait for, or ends it. Until then every switch of
+    /// the machine takes a little longer.
+    ///
+    /// # Errors
+    /// What the kernel refused; [`TreeError::Abi`] if [`Watching::waits`] was not set.
+    pub fn follow_waits(&mut self, follow: bool) -> Result<(), TreeError> {
+        self.at_switches.clear();
+        if follow {
+            let holders = map(&self.object, HOLDERS)?;
+            holders.keys().try_for_each(|key| holders.delete(&key)).map_err(step("clear"))?;
+            self.seen().waited_ns.store(0, Relaxed);
+            self.at_switches = link(&self.object, &[SWITCH])?;
+        }
+        Ok(())
+    }
+
+    /// What threads of the tree waited for processors while waits were followed, and who had them.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn waits(&self) -> Result<CpuWaits, TreeError> {
+        let waited_ns = self.seen().waited_ns.load(Relaxed);
+        holders::read(&map(&self.object, HOLDERS)?, waited_ns)
+            .map_err(step("ask"))?
+            .ok_or(TreeError::Abi("who has a processor"))
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.

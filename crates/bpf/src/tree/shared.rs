@@ -53,9 +53,12 @@ impl Tree {
             early,
             peak_pages,
             recorded,
+            waited_ns,
             spent,
         } = self;
-        let own = [awaited_of, root, executed, ended, begun, exited, settled, early, peak_pages, recorded];
+        let own = [
+            awaited_of, root, executed, ended, begun, exited, settled, early, peak_pages, recorded, waited_ns,
+        ];
         own.into_iter().chain(spent.fields()).for_each(|cell| cell.store(0, Relaxed));
     }
 

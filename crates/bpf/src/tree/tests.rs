@@ -14,6 +14,7 @@ use super::*;
 
 mod marks;
 mod spent;
+mod waits;
 
 const LONG: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Follows a tree of processes: who belongs to it, at which marks it comes by, and what its threads spent.
- * The scheduler has no hooks here, so a tree that runs costs nothing but its forks,
- * programs and ends; the programs at system calls are loaded if they are needed.
+ * A tree that runs costs nothing but its forks, programs and ends. The programs at system calls and at switches are
+ * loaded if they are needed.
  */
 #include "../include/kernel.h"
 #include "../include/order.h"
@@ -10,6 +10,7 @@
 #include "../include/who.h"
 #include "abi.h"
 #include "member.h"
+#include "../include/holders.h"
 #include "marks.h"
 #include "record.h"
 
@@ -132,6 +133,23 @@ int on_free(struct bpf_raw_tracepoint_args *args)
 		return 0;
 	read_spent((struct task_struct *)task, &now);
 	add(&now);
+	return 0;
+}
+
+/* Who had the processor that one of the tree waited for. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
+{
+	struct member *member = member_of((__u64)prev);
+	__u64 waited;
+
+	if (member) {
+		waited = prev->sched_info.run_delay - member->run_delay;
+		member->run_delay = prev->sched_info.run_delay;
+		__sync_fetch_and_add(&shared.tree.waited_ns, waited);
+		blame(prev->sched_info.last_arrival, waited);
+	}
+	note_stay(prev);
 	return 0;
 }
 

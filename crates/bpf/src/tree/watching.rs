@@ -16,6 +16,7 @@ use crate::mapping::as_bytes;
 
 const ENTER: &str = "mark_enter";
 const RETURN: &str = "mark_return";
+pub(super) const SWITCH: &str = "on_switch";
 pub(super) const RECORD: &str = "record_enter";
 const RECORD_RETURN: &str = "record_return";
 
@@ -36,6 +37,9 @@ pub struct Watching {
     pub opens: Vec<OsString>,
     /// Numbers of system calls below 511, and for how manieth time; at most 64, each pair once.
     pub calls: Vec<(u32, u64)>,
+    /// Whether it can be asked who had the processors that its threads waited for ([`super::Tree::follow_waits`]). Needs
+    /// CONFIG_SCHED_INFO and CONFIG_FAIR_GROUP_SCHED.
+    pub waits: bool,
     /// Whether all calls are counted and timed, and their order is kept.
     pub record_calls: bool,
 }

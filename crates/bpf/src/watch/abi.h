@@ -3,13 +3,11 @@
 #ifndef NETFATHOM_WATCH_ABI_H
 #define NETFATHOM_WATCH_ABI_H
 
-/* TASK_COMM_LEN of include/linux/sched.h */
-#define NAME 16
+#include "../include/stay.h"
+
 
 /* Most processes that are watched. */
 #define PROCESSES 4096
-/* Processes that had a processor which a followed thread waited for; what is beyond has no name. */
-#define HOLDERS 1024
 
 /* The spans of a message, from the link layer to the end of its copy to the application. */
 enum span {
@@ -75,8 +73,6 @@ enum count {
 #define SLOW_BYTES (512 * 1024)
 /* Of the direction with more. */
 #define MOST_STAGES 10
-/* The last who had a processor; a power of two. */
-#define STAYS 16
 
 /* 2^3 buckets an octave: each at most 12.5 % wide. */
 #define SOCKET_GRAIN 3
@@ -119,13 +115,6 @@ struct counts {
 	__u64 n[COUNTS];
 };
 
-/* A process that had the processor which a followed thread waited for. */
-struct holder {
-	__u64 ns;
-	__u64 kernel; /* not 0: it is a thread of the kernel */
-	char name[NAME];
-};
-
 /* Of one span and one processor. */
 struct sums {
 	struct moments moments;
@@ -149,15 +138,6 @@ struct socket_name {
 	__u32 protocol;
 	__u32 process; /* that took the place of its sums, or reads */
 	__u32 unused;
-	char name[NAME];
-};
-
-/* A time in which a process had a processor. */
-struct stay {
-	__u64 from;
-	__u64 until;
-	__u32 process;
-	__u32 kernel; /* not 0: it is a thread of the kernel */
 	char name[NAME];
 };
 

@@ -29,7 +29,7 @@ use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
 use crate::load::{self, Refusal};
-use crate::mapping::{Mapping, as_bytes};
+use crate::mapping::{Mapping, as_bytes, text};
 use crate::pid_namespace::{self, OWN};
 use crate::run_time::{self, RunTime};
 use crate::tracepoint;
@@ -286,12 +286,6 @@ impl Watch {
     fn map(&self, name: &'static str) -> Result<Map<'_>, WatchError> {
         self.object.maps().find(|map| map.name() == name).ok_or(WatchError::Abi(name))
     }
-}
-
-/// As the kernel writes it: it ends at a zero.
-fn text(name: &[u8]) -> String {
-    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-    String::from_utf8_lossy(name).into_owned()
 }
 
 /// Writes what does not change to the programs' constants.

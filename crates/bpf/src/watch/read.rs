@@ -1,11 +1,12 @@
 //! What the programs counted and summed.
 
 use libbpf_rs::{MapCore, MapFlags};
-use netfathom_model::record::{Held, Holder, WatchAccount, WatchSendAccount, WatchStage, WatchWaits};
+use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchStage};
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
-use super::{Watch, WatchError, step, text};
+use super::{Watch, WatchError, step};
+use crate::holders;
 use crate::mapping::{Plain, from_bytes};
 use crate::sums::{GRAIN, add_buckets};
 
@@ -65,12 +66,6 @@ pub(super) fn span(stage: WatchStage) -> usize {
     if place < TOTAL { place } else { place + BESIDE_RX }
 }
 
-/// Who had a processor.
-pub(super) fn named(name: &[u8], pid: u32, is_kernel: bool) -> Holder {
-    let name = text(name);
-    if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
-}
-
 impl Watch {
     /// What became of what came in.
     pub fn account(&self) -> Result<WatchAccount, WatchError> {
@@ -83,25 +78,10 @@ impl Watch {
     }
 
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
-    pub fn waits(&self) -> Result<WatchWaits, WatchError> {
+    pub fn waits(&self) -> Result<CpuWaits, WatchError> {
         const HOLDERS: &str = "holders";
         let [.., waited_ns, _, _, _, _, _, _, _, _, _] = self.counts()?;
-        let map = self.map(HOLDERS)?;
-        let mut holders = Vec::new();
-        for key in map.keys() {
-            let pid =
-                key.as_slice().try_into().map(u32::from_ne_bytes).map_err(|_| WatchError::Abi(HOLDERS))?;
-            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
-            let holder: copied::Holder = from_bytes(&value).ok_or(WatchError::Abi(HOLDERS))?;
-            holders.push(Held { by: named(&holder.name, pid, holder.kernel > 0), ns: holder.ns });
-        }
-        holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
-        let known: u64 = holders.iter().map(|held| held.ns).sum();
-        let unknown_ns = waited_ns.saturating_sub(known);
-        if unknown_ns > 0 {
-            holders.push(Held { by: Holder::Unknown, ns: unknown_ns });
-        }
-        Ok(WatchWaits { waited_ns, holders })
+        holders::read(&self.map(HOLDERS)?, waited_ns).map_err(step("ask"))?.ok_or(WatchError::Abi(HOLDERS))
     }
 
     fn counts(&self) -> Result<[u64; Counts::N], WatchError> {

@@ -7,8 +7,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuStay, SlowMessage, WatchStage, WatchedSum};
 
 use super::abi::copied;
-use super::read::named;
 use super::{Watch, WatchError, step};
+use crate::holders::named;
 use crate::mapping::from_bytes;
 
 /// No message takes so long; as a signed number it is that, too.

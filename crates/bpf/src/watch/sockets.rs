@@ -11,8 +11,8 @@ use netfathom_stats::Histogram;
 
 use super::abi::copied::{self, SocketName, SocketSums};
 use super::read::span;
-use super::{Watch, WatchError, step, text};
-use crate::mapping::from_bytes;
+use super::{Watch, WatchError, step};
+use crate::mapping::{from_bytes, text};
 
 /// `log2` of the buckets an octave.
 pub const SOCKET_GRAIN: u32 = 3;

@@ -171,8 +171,10 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	struct account account;
 
 	load_account(task, &account);
-	if (departures)
+	if (departures) {
+		count(COUNT_WAITED_NS, account.waited - reader->run_delay);
 		blame(account.arrival, account.waited - reader->run_delay);
+	}
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
 		reader->ahead = reader->seen - account.arrival;
 		reader->ahead_at = reader->seen;

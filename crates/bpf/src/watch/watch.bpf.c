@@ -65,7 +65,7 @@ __noinline int add(__u32 span, __s64 value)
 }
 
 #include "target.h"
-#include "holders.h"
+#include "../include/holders.h"
 #include "sockets.h"
 #include "thread.h"
 #include "slow.h"

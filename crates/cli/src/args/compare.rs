@@ -75,7 +75,7 @@ pub struct CompareArgs {
     pub against: Vec<String>,
     /// Exit status 4 if this change is significant: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
     /// percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us, lost>0.1pp); may be given
-    /// again
+    /// again. `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Also exit with 4 if a --fail-if change cannot be ruled out

@@ -99,6 +99,11 @@ fn cost(record: &Record) -> CostResult {
     (**result).clone()
 }
 
+/// The runs that are no trials: where kernel programs see who has the CPUs, one.
+fn one_more(result: &CostResult) -> usize {
+    result.benchmarks.iter().filter(|benchmark| benchmark.waits.is_some()).count()
+}
+
 /// The only benchmark's trials in a condition; all of them were made, and count.
 fn trials(result: &CostResult, condition: usize) -> Vec<CostTrial> {
     let [benchmark] = result.benchmarks.as_slice() else { panic!("{:?}", result.benchmarks) };

@@ -66,6 +66,23 @@ pub struct Held {
     pub ns: u64,
 }
 
+/// What threads waited for a CPU, and who had it meanwhile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuWaits {
+    /// All together, by the kernel's account of each thread.
+    pub waited_ns: u64,
+    /// Who had the CPU meanwhile, the longest first.
+    pub holders: Vec<Held>,
+}
+
+impl CpuWaits {
+    /// Each holder with its part of the wait, 0 to 1.
+    pub fn parts(&self) -> impl Iterator<Item = (&Holder, f64)> {
+        let waited_ns = self.waited_ns.max(1) as f64;
+        self.holders.iter().map(move |held| (&held.by, held.ns as f64 / waited_ns))
+    }
+}
+
 /// What can have a processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

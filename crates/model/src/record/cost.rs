@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Estimate;
+use super::{CpuWaits, Estimate};
 use crate::plan::{CostLevel, CostPlan, Interception};
 
 mod comparison;
@@ -65,8 +65,21 @@ pub struct CostBenchmark {
     pub comparisons: Vec<Comparison>,
     /// Its own system calls, those that take most time first; only where they were asked for.
     pub calls: Vec<OwnCall>,
+    /// Who had the CPUs that its threads waited for, in one more run, which counts for nothing else; `None` without a
+    /// program under test, or where kernel programs do not see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<CostWaits>,
     /// What could not be measured, and why.
     pub absent: Vec<String>,
+}
+
+/// Waits of a benchmark for CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostWaits {
+    /// In which condition.
+    pub condition: usize,
+    /// Of all its threads.
+    pub waits: CpuWaits,
 }
 
 /// One run of a benchmark.

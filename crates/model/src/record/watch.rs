@@ -9,7 +9,7 @@ mod socket;
 pub use slow::{CpuStay, SlowMessage, WatchSlow};
 pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
 
-use super::{Distribution, Held, Holder};
+use super::{CpuWaits, Distribution};
 use crate::path::Direction;
 use crate::plan::WatchPlan;
 
@@ -35,7 +35,7 @@ pub struct WatchResult {
     pub answer: Option<Distribution>,
     /// What its threads waited for a CPU.
     #[serde(default)]
-    pub waits: WatchWaits,
+    pub waits: CpuWaits,
     /// What became of every message that came in.
     pub account: WatchAccount,
     /// What was sent; `None` if that was not asked for.
@@ -85,23 +85,6 @@ pub struct WatchPrograms {
     pub runs: u64,
     /// The time in them, on all CPUs together: without what it takes to call them.
     pub ns: u64,
-}
-
-/// What the threads that read waited for a CPU, also while no message waited for them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WatchWaits {
-    /// All together, by the kernel's account of each thread.
-    pub waited_ns: u64,
-    /// Who had the CPU meanwhile, the longest first.
-    pub holders: Vec<Held>,
-}
-
-impl WatchWaits {
-    /// Each holder with its part of the wait, 0 to 1.
-    pub fn parts(&self) -> impl Iterator<Item = (&Holder, f64)> {
-        let waited_ns = self.waited_ns.max(1) as f64;
-        self.holders.iter().map(move |held| (&held.by, held.ns as f64 / waited_ns))
-    }
 }
 
 /// The messages that were sent.

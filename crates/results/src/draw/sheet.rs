@@ -152,8 +152,10 @@ impl Sheet {
         let lines = self.wrap(&inset, &inset, text);
         for (i, line) in lines.iter().enumerate() {
             if i == 0 {
-                let painted = self.paint(style, &label);
-                self.put(&format!("{painted}  {}", line.trim_start()));
+                // A background ends with its words.
+                let (words, from) = (label.trim(), label.len() - label.trim_start().len());
+                let (before, after) = (&label[..from], &label[from + words.len()..]);
+                self.put(&format!("{before}{}{after}  {}", self.paint(style, words), line.trim_start()));
             } else {
                 self.line(Style::Plain, line);
             }

@@ -1,6 +1,6 @@
 //! Who had the processors that the threads of a load needed.
 
-use netfathom_model::record::{Contention, Held, Holder, LoadThread};
+use netfathom_model::record::{Contention, CpuWaits, Held, Holder, LoadThread};
 
 use super::number;
 use crate::page::{Align, Page, Table};
@@ -13,6 +13,8 @@ const LEAST_OF_STACK_TIME: f64 = 0.1;
 const LEAST_OF_STAGE: f64 = 0.1;
 /// A holder with less of a wait is left to the table.
 const LEAST_HELD: f64 = 0.05;
+/// The same of all threads of another program, which wait for each other too.
+const LEAST_HELD_OF_ALL: f64 = 0.2;
 
 /// What interrupts the load, or stops it, below this part of a thread's time is left to the table.
 const LEAST_TAKEN: f64 = 0.05;
@@ -34,6 +36,26 @@ pub(super) fn remarks<'a>(
     let threads = Contention::pooled(threads);
     let remarks = threads.iter().flat_map(|thread| [remark(thread, of_receiving), taken(thread)]);
     remarks.flatten().collect()
+}
+
+/// Who had the CPU that threads of another program waited for; `also` ends the note on how long they waited.
+pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: &str) {
+    if waits.holders.is_empty() {
+        return;
+    }
+    page.heading(heading);
+    let mut table = Table::new(&[("", Align::Left), ("of the wait", Align::Right), ("time", Align::Right)]);
+    for (held, (by, part)) in waits.holders.iter().zip(waits.parts()) {
+        table.row([by.to_string(), number::percent(part), number::seconds(held.ns)]);
+    }
+    page.table(table);
+    let waited = number::seconds(waits.waited_ns);
+    page.note(&format!("they waited {waited}, by the kernel's account of each thread{also}"));
+}
+
+/// The process that had the CPU for most of the wait, and its part of it.
+pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(&Holder, f64)> {
+    waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD_OF_ALL)
 }
 
 /// What kept the thread from its work other than by having its processor: `softirq NET_RX took 31 % of the reader's time on CPU 1`.

@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSendAccount, WatchWaits};
+use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSendAccount};
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -23,7 +23,13 @@ impl Story for WatchResult {
         slow::slow(&mut page, self);
         sockets::sockets(&mut page, self);
         account(&mut page, self);
-        waits(&mut page, &self.waits);
+        let waited = ", also while no message waited";
+        super::contention::cpu_waits(
+            &mut page,
+            "Who had the CPU while its threads waited for one",
+            &self.waits,
+            waited,
+        );
         ways.iter().for_each(|way| way.percentiles(&mut page));
         let plan = plan(self);
         super::asked_for(&mut page, &plan);
@@ -192,23 +198,6 @@ fn read(page: &mut Page, account: &WatchAccount) {
     let (read, threads) =
         (number::count(account.bytes_read), super::counted(account.threads as u32, "thread"));
     page.note(&format!("timed messages have {timed} of the {read} bytes read; {threads} followed"));
-}
-
-/// Who had the CPU that the reading threads waited for.
-fn waits(page: &mut Page, waits: &WatchWaits) {
-    if waits.holders.is_empty() {
-        return;
-    }
-    page.heading("Who had the CPU while its threads waited for one");
-    let mut table = Table::new(&[("", Align::Left), ("of the wait", Align::Right), ("time", Align::Right)]);
-    for (held, (by, part)) in waits.holders.iter().zip(waits.parts()) {
-        table.row([by.to_string(), number::percent(part), number::seconds(held.ns)]);
-    }
-    page.table(table);
-    let waited = number::seconds(waits.waited_ns);
-    page.note(&format!(
-        "they waited {waited}, by the kernel's account of each thread, also while no message waited"
-    ));
 }
 
 type Row = (&'static str, u64, &'static str);

@@ -2,8 +2,8 @@
 
 use crate::contract::render;
 use netfathom_model::record::{
-    CostBenchmark, CostResult, Effect, Estimate, Measurement, Outcome, OwnCall, Record, Resource, State,
-    Taken,
+    CostBenchmark, CostResult, CostWaits, CpuWaits, Effect, Estimate, Held, Holder, Measurement, Outcome,
+    OwnCall, Record, Resource, State, Taken,
 };
 use netfathom_results::story;
 
@@ -90,6 +90,32 @@ fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
     };
     assert!(waited(0.9).contains("it waits for a CPU: run-queue delay"), "{}", waited(0.9));
     assert!(!waited(0.4).contains("it waits for a CPU"), "{}", waited(0.4));
+}
+
+#[test]
+fn who_had_the_cpu_is_named_with_its_part_of_the_wait() {
+    let held = |name: &str, ns| Held { by: Holder::Process { name: name.into(), pid: 7, cgroup: None }, ns };
+    let waits = |of_first| {
+        let holders = vec![held("tcpdump", of_first), held("cron", 100 - of_first)];
+        flat(&with("cost", |cost| {
+            let benchmark = &mut cost.benchmarks[0];
+            let waits = CpuWaits { waited_ns: 100, holders: holders.clone() };
+            benchmark.waits = Some(CostWaits { condition: 1, waits });
+            let comparison =
+                benchmark.comparisons.iter_mut().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+            let comparison = comparison.unwrap();
+            comparison.effect = Effect::Program;
+            let added: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
+            let difference = Estimate { value: added, half_width: 0.01 * added };
+            comparison.taken =
+                vec![Taken { resource: Resource::RunQueue, before: 0.0, after: added, difference }];
+        }))
+    };
+    let text = waits(83);
+    assert!(text.contains("; tcpdump (pid 7) had it for 83.0 % of the wait"), "{text}");
+    assert!(text.contains("Who had the CPU while tar waited for one: "), "{text}");
+    // What has a small part of it is left to the table.
+    assert!(!waits(15).contains("had it for"), "{}", waits(15));
 }
 
 #[test]

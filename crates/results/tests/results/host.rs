@@ -62,5 +62,5 @@ fn host_has_escapes_with_color_only() {
         !draw::terminal(&story::host::of(&hostile), 80, false)
             .contains(|c: char| c.is_control() && c != '\n')
     );
-    assert!(draw::terminal(&story::host::of(&report()), 80, true).contains("\x1b[1;31m  fentry"));
+    assert!(draw::terminal(&story::host::of(&report()), 80, true).contains("  \x1b[1;31mfentry"));
 }

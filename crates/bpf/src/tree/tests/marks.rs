@@ -85,8 +85,12 @@ fn a_path_that_is_not_in_memory_is_read_late_and_one_that_is_nowhere_is_counted(
 #[test]
 fn nothing_is_at_system_calls_before_it_is_armed() {
     needs_root!();
-    let watching =
-        Watching { opens: vec!["a".into()], calls: vec![(libc::SYS_write as u32, 1)], record_calls: true };
+    let watching = Watching {
+        opens: vec!["a".into()],
+        calls: vec![(libc::SYS_write as u32, 1)],
+        record_calls: true,
+        waits: false,
+    };
     let mut tree = Tree::attach(&watching).unwrap();
     assert_eq!(links_at_calls(&tree), 0);
     for (armed, links) in [(true, 4), (true, 4), (false, 0), (false, 0)] {

@@ -1,5 +1,8 @@
 //! COMMAND, in all the ways in which programs come, go and misbehave.
 
+use netfathom_model::record::Holder;
+use netfathom_testkit::needs_root;
+
 use super::{CHEAP, Short, cost, lives, measured, trials};
 use crate::child::{record, run, runs};
 
@@ -61,7 +64,7 @@ fn a_daemon_is_measured_and_ended() {
     }
     let pids = short.lines("pids");
     // Once more than there are trials: to see whether it comes. On a busy machine the time ends before all are made.
-    assert_eq!(pids.len(), measured.len() + 1);
+    assert_eq!(pids.len(), measured.len() + 1 + super::one_more(&result));
     assert!(!pids.iter().any(|pid| lives(pid)), "{pids:?}");
 }
 
@@ -130,4 +133,21 @@ fn a_job_may_end_and_again_starts_it_anew() {
     let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"]));
     assert_eq!(ended.status, 3, "{}", ended.err);
     assert_eq!(runs(&short.runs()).len(), 3);
+}
+
+#[test]
+fn one_that_takes_the_cpu_is_named() {
+    needs_root!();
+    let short = Short::new();
+    let cpu = netfathom_sys::cpu::allowed().unwrap()[0].to_string();
+    let work = "b=i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let alone = ["--cpu", &cpu, "--program-cpu", &cpu];
+    let (_, result) =
+        measured(short.quickly(work).args(alone).args(["--", "sh", "-c", "while :; do :; done"]));
+    let found = result.benchmarks[0].waits.as_ref().unwrap();
+    assert!(result.conditions[found.condition].program && found.waits.waited_ns > 0);
+    let most = found.waits.holders.iter().max_by_key(|held| held.ns).unwrap();
+    assert!(matches!(&most.by, Holder::Process { name, .. } if name == "sh"), "{found:?}");
+    // The run that it took is no trial.
+    assert_eq!(result.benchmarks[0].trials.len(), trials(&result, 0).len() + trials(&result, 1).len());
 }

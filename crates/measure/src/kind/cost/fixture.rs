@@ -56,6 +56,7 @@ pub fn benchmark(trials: Vec<CostTrial>) -> CostBenchmark {
         trials,
         comparisons: Vec::new(),
         calls: Vec::new(),
+        waits: None,
         absent: Vec::new(),
     }
 }

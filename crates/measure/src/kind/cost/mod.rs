@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::CostPlan;
 use netfathom_model::random::SplitMix64;
-use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, Effect};
+use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, CostWaits, Effect};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
@@ -184,7 +184,29 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
                 self.block(workload.as_mut(), at, block, &mut random)?;
             }
         }
+        for (at, workload) in workloads.iter_mut().enumerate() {
+            self.follow_waits(workload.as_mut(), at)?;
+        }
         Ok(())
+    }
+
+    /// One more run beside the program: to see who has the CPUs takes a program at every switch, which no run that counts
+    /// has.
+    fn follow_waits(&mut self, workload: &mut dyn Workload, at: usize) -> Result<(), RunError> {
+        let conditions = &self.progressed.result.conditions;
+        let Some(condition) = conditions.iter().rposition(|condition| condition.program) else {
+            return Ok(());
+        };
+        if self.stops() || !workload.follow_waits(true)? {
+            return Ok(());
+        }
+        self.begins(format!("one more run of {}: who has the CPUs", workload.name()));
+        let place = Coordinates { index: self.trials, block: 0, condition };
+        let trial = self.stage.trial(workload, &self.progressed.result.conditions[condition], place)?;
+        workload.follow_waits(false)?;
+        let waits = workload.waits()?.filter(|_| trial.is_some_and(|trial| trial.failed.is_none()));
+        self.progressed.result.benchmarks[at].waits = waits.map(|waits| CostWaits { condition, waits });
+        self.keep()
     }
 
     /// A program that does not come is to be known before anything is measured.
@@ -296,6 +318,7 @@ fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
         trials: Vec::new(),
         comparisons: Vec::new(),
         calls: Vec::new(),
+        waits: None,
         absent: absent(workload, unknown),
     }
 }

@@ -93,6 +93,7 @@ fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
         trials,
         comparisons: Vec::new(),
         calls: Vec::new(),
+        waits: None,
         absent: Vec::new(),
     });
     Ok(())

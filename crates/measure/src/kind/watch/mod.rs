@@ -14,7 +14,7 @@ use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    Distribution, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchWaits, WatchedStage,
+    CpuWaits, Distribution, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchedStage,
 };
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
@@ -129,7 +129,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         stages: Vec::new(),
         application: None,
         answer: None,
-        waits: WatchWaits::default(),
+        waits: CpuWaits::default(),
         account: WatchAccount::default(),
         send: None,
         datagrams: false,

@@ -6,6 +6,7 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Out
 use super::comparison::{condition_name, difference, leading, level_name, most_taken};
 use super::figure::{Figure, slowdown};
 use crate::page::shortened;
+use crate::story::contention;
 use crate::story::number::{mean as time, percent};
 
 /// Comparisons beyond these stand in the tables only.
@@ -136,7 +137,7 @@ fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<Stri
 fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     match comparison.outcome {
         Outcome::CannotTell | Outcome::Faster => None,
-        Outcome::Cost => waited_for_a_cpu(comparison).or_else(|| {
+        Outcome::Cost => waited_for_a_cpu(benchmark, comparison).or_else(|| {
             let most = most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty());
             most.map(|(span, change)| format!("slowed most: {span}: {}", change.percent()))
         }),
@@ -150,7 +151,7 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
 }
 
 /// Of a benchmark that mostly waits for a CPU longer no part is slower than another.
-fn waited_for_a_cpu(comparison: &Comparison) -> Option<String> {
+fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     let of = |resource| comparison.taken.iter().find(|taken| taken.resource == resource);
     let waited = of(Resource::RunQueue)?;
     let added_ns: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
@@ -163,7 +164,10 @@ fn waited_for_a_cpu(comparison: &Comparison) -> Option<String> {
     let own = own.map(|own| difference(comparison, own).amount(Resource::Cpu));
     let own = own.map_or_else(String::new, |own| format!(", own CPU time {own} more"));
     let delay = figure.amount(Resource::RunQueue);
-    Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}"))
+    let held = benchmark.waits.as_ref().and_then(|waits| contention::most_of_wait(&waits.waits));
+    let held = held
+        .map_or_else(String::new, |(by, part)| format!("; {by} had it for {} of the wait", percent(part)));
+    Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}{held}"))
 }
 
 /// Whether a program was asked for its own calls, and nothing is beside it.

@@ -15,9 +15,9 @@ mod spans;
 mod trials;
 
 use netfathom_model::plan::{CostLoad, Place};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostWaits};
 
-use super::{Body, MOST_ROWS, Story, place::Site};
+use super::{Body, MOST_ROWS, Story, contention, place::Site};
 use crate::page::{Block, Page, shortened};
 
 /// Letters of a benchmark's name in a heading.
@@ -36,6 +36,17 @@ impl Story for CostResult {
                 spans::draw(&mut page, self, benchmark, comparison);
                 resources::draw(&mut page, self, benchmark, comparison);
                 others(&mut page, self, benchmark, comparison);
+            }
+            if let Some(CostWaits { condition, waits }) = &benchmark.waits {
+                let name = shortened(&benchmark.name, LONGEST_NAME);
+                let beside = comparison::condition_name(self, *condition);
+                let heading = format!("Who had the CPU while {name} waited for one: {beside}");
+                contention::cpu_waits(
+                    &mut page,
+                    &heading,
+                    waits,
+                    ", in one more run, which counts for nothing else",
+                );
             }
             if !own {
                 calls::draw(&mut page, self, benchmark);

@@ -1,11 +1,11 @@
 //! One direction: its stages, one after the other.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Distribution, SlowMessage, WatchStage, WatchWaits, WatchedStage, WatchedSum};
+use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
 
 use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
-use crate::story::{curves, distributions, number};
+use crate::story::{contention, curves, distributions, number};
 
 pub(super) struct Way<'a> {
     pub direction: Direction,
@@ -15,9 +15,6 @@ pub(super) struct Way<'a> {
     /// What is no part of the total: name, note and times.
     pub beside: Vec<(&'static str, &'static str, Option<&'a Distribution>)>,
 }
-
-/// A holder of the CPU with less of the waits is left to the table.
-const LEAST_HELD: f64 = 0.2;
 
 /// Which way messages are watched.
 pub(super) fn named(directions: &[Direction]) -> &'static str {
@@ -44,7 +41,7 @@ impl Way<'_> {
     }
 
     /// The stage that takes most; of waits for a CPU, who had it.
-    pub fn most(&self, beside: bool, waits: &WatchWaits) -> Option<String> {
+    pub fn most(&self, beside: bool, waits: &CpuWaits) -> Option<String> {
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
         let share = number::percent(self.share(most));
         let it = match (beside, self.direction) {
@@ -52,7 +49,7 @@ impl Way<'_> {
             (true, Direction::Rx) => "receive time",
             (true, Direction::Tx) => "send time",
         };
-        let held = waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD);
+        let held = contention::most_of_wait(waits);
         let meaning = match held.filter(|_| most.stage == WatchStage::Runqueue) {
             Some((by, part)) => format!("{by} had the CPU for {} of those waits", number::percent(part)),
             None => most.stage.meaning().to_owned(),

@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::tree::{CallTimes, TreeError};
+use netfathom_model::record::CpuWaits;
 use netfathom_sys::child::ExecTime;
 use netfathom_sys::clock;
 use netfathom_sys::notify;
@@ -239,6 +240,22 @@ impl BenchmarkWatch {
             observed.lost = report.lost;
         }
         Ok(observed)
+    }
+
+    /// From now on follows who has the CPUs that the benchmark waits for, or ends it; `false` where nothing sees it.
+    pub fn follow_waits(&mut self, follow: bool) -> io::Result<bool> {
+        match &mut self.with {
+            With::Tracepoints(traced) => traced.follow_waits(follow),
+            With::Notification | With::Ends => Ok(false),
+        }
+    }
+
+    /// What it waited while waits were followed; `None` where nothing sees it.
+    pub fn waits(&self) -> io::Result<Option<CpuWaits>> {
+        match &self.with {
+            With::Tracepoints(traced) => traced.waits().map(Some),
+            With::Notification | With::Ends => Ok(None),
+        }
     }
 
     /// The system calls of the run that ended last, where they are recorded; to be asked before the next start.

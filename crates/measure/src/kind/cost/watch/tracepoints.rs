@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use netfathom_bpf::tree::{CallTimes, Tree, TreeError, Watching, What};
 
+use netfathom_model::record::CpuWaits;
+
 use super::points::Points;
 use super::{Reached, Spent};
 
@@ -16,6 +18,8 @@ pub(super) struct Traced {
     tree: Tree,
     calls: Vec<(u32, u64)>,
     seen: ProcessMarks,
+    /// Whether it can follow waits for CPUs.
+    sees_waits: bool,
 }
 
 #[derive(Default)]
@@ -33,9 +37,13 @@ pub(super) struct Trace {
 
 impl Traced {
     pub fn attach(points: &Points, record_calls: bool) -> Result<Self, TreeError> {
-        let watching = Watching { opens: points.names(), calls: points.calls(), record_calls };
-        let tree = Tree::attach(&watching)?;
-        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default() })
+        let watching = Watching { opens: points.names(), calls: points.calls(), record_calls, waits: true };
+        // Not every kernel keeps the account of threads that waits are known by.
+        let (tree, sees_waits) = match Tree::attach(&watching) {
+            Ok(tree) => (tree, true),
+            Err(_) => (Tree::attach(&Watching { waits: false, ..watching.clone() })?, false),
+        };
+        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default(), sees_waits })
     }
 
     /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
@@ -92,6 +100,18 @@ impl Traced {
         spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
         let lost = lost.events + lost.threads + lost.unread_paths;
         Ok(Trace { exec_ns, marks, spent, lost })
+    }
+
+    /// Follows who has the CPUs that the benchmark waits for, or ends it; `false` where the kernel does not show it.
+    pub fn follow_waits(&mut self, follow: bool) -> io::Result<bool> {
+        if self.sees_waits {
+            self.tree.follow_waits(follow).map_err(io::Error::other)?;
+        }
+        Ok(self.sees_waits)
+    }
+
+    pub fn waits(&self) -> io::Result<CpuWaits> {
+        self.tree.waits().map_err(io::Error::other)
     }
 
     /// The benchmark's system calls, where they are recorded.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netfathom_bpf::tree::CallTimes;
 use netfathom_model::plan::Interception;
-use netfathom_model::record::{Amount, Condition};
+use netfathom_model::record::{Amount, Condition, CpuWaits};
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::ChildCounters;
@@ -315,6 +315,14 @@ impl Workload for Started {
 
     fn prepare(&mut self) -> Result<(), CostError> {
         self.state.prepare()
+    }
+
+    fn follow_waits(&mut self, follow: bool) -> Result<bool, CostError> {
+        self.watches[0].1.follow_waits(follow).map_err(step("follow who has the CPUs"))
+    }
+
+    fn waits(&self) -> Result<Option<CpuWaits>, CostError> {
+        self.watches[0].1.waits().map_err(step("read who had the CPUs"))
     }
 
     fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError> {

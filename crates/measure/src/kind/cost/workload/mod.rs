@@ -11,7 +11,7 @@ mod state;
 
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::record::{Amount, CallTotal, Condition};
+use netfathom_model::record::{Amount, CallTotal, Condition, CpuWaits};
 
 pub use intercept::is_installed;
 pub use make::make;
@@ -43,6 +43,14 @@ pub trait Workload {
     /// Puts everything as it is to be found, before each run.
     fn prepare(&mut self) -> Result<(), CostError> {
         Ok(())
+    }
+    /// Follows who has the CPUs that its threads wait for, or ends it; `false` where nothing sees it.
+    fn follow_waits(&mut self, _follow: bool) -> Result<bool, CostError> {
+        Ok(false)
+    }
+    /// What they waited meanwhile.
+    fn waits(&self) -> Result<Option<CpuWaits>, CostError> {
+        Ok(None)
     }
     /// Runs once.
     fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError>;

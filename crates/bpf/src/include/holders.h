@@ -7,8 +7,10 @@
  * of the run queue's clock. What the processor's switches do not explain stays without a name: some are seen by no
  * program, and a thread may have waited for another processor first.
  */
-#ifndef NETFATHOM_WATCH_HOLDERS_H
-#define NETFATHOM_WATCH_HOLDERS_H
+#ifndef NETFATHOM_HOLDERS_H
+#define NETFATHOM_HOLDERS_H
+
+#include "stay.h"
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
@@ -94,7 +96,6 @@ static __always_inline void blame(__u64 arrival, __u64 waited)
 	struct blaming b = { .from = arrival - waited, .until = arrival };
 
 	b.of_cpu = bpf_map_lookup_elem(&stays, &zero);
-	count(COUNT_WAITED_NS, waited);
 	if (b.of_cpu && waited)
 		bpf_loop(STAYS, blame_one, &b, 0);
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Who had a processor, as user space reads it. */
+#ifndef NETFATHOM_STAY_H
+#define NETFATHOM_STAY_H
+
+/* TASK_COMM_LEN of include/linux/sched.h */
+#define NAME 16
+/* Processes that had a processor which a followed thread waited for; what is beyond has no name. */
+#define HOLDERS 1024
+/* The last who had a processor; a power of two. */
+#define STAYS 16
+
+/* A process that had the processor which a followed thread waited for. */
+struct holder {
+	__u64 ns;
+	__u64 kernel; /* not 0: it is a thread of the kernel */
+	char name[NAME];
+};
+
+/* A time in which a process had a processor. */
+struct stay {
+	__u64 from;
+	__u64 until;
+	__u32 process;
+	__u32 kernel; /* not 0: it is a thread of the kernel */
+	char name[NAME];
+};
+
+#endif

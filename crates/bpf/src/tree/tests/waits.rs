@@ -1,0 +1,44 @@
+//! Who had the processors that a tree waited for.
+
+use netfathom_model::record::Holder;
+use netfathom_sys::cpu;
+
+use super::*;
+
+/// A shell that computes for ever, or so long, on the first processor that this process may use.
+fn burner(script: &str) -> Command {
+    let first = cpu::allowed().unwrap()[0];
+    let mut command = Command::new("taskset");
+    command.args(["-c", &first.to_string(), "sh", "-c", script]).stdout(Stdio::null());
+    command
+}
+
+#[test]
+fn who_had_the_processor_that_a_tree_waited_for_is_named() {
+    needs_root!();
+    let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
+    let mut other = burner("while :; do :; done").spawn().unwrap();
+    tree.follow_waits(true).unwrap();
+    let (ended, spent) = run(&tree, &mut burner("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
+    tree.follow_waits(false).unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(ended.status.success());
+    let (waits, waited_ns) = (tree.waits().unwrap(), spent.waited_ns.unwrap());
+    println!("{waits:?} {waited_ns}");
+    // Its last wait ended with its last time on the processor, which it left for good.
+    assert!(waits.waited_ns <= waited_ns && waits.waited_ns * 10 > waited_ns * 9, "{waits:?} {waited_ns}");
+    let held = |is: &dyn Fn(&Holder) -> bool| {
+        waits.holders.iter().filter(|held| is(&held.by)).map(|held| held.ns).sum::<u64>()
+    };
+    let by_other = held(&|by| matches!(by, Holder::Process { pid, .. } if *pid == other.id()));
+    let by_foreign = held(&|by| !matches!(by, Holder::Process { pid, .. } if *pid == other.id()));
+    assert_eq!(by_other + by_foreign, waits.waited_ns);
+    // Tests of the machine beside this one have their part of it; the one that never sleeps has the largest.
+    assert_eq!(waits.holders.iter().map(|held| held.ns).max(), Some(by_other), "{waits:?}");
+    assert!(by_other * 3 > waits.waited_ns, "{waits:?}");
+    // A run that is not followed adds nothing.
+    tree.reset().unwrap();
+    run(&tree, &mut burner(":"));
+    assert_eq!(tree.waits().unwrap().waited_ns, 0);
+}
