@@ -3,6 +3,7 @@
 mod hostile;
 mod lost;
 mod manifest;
+mod many;
 mod ways;
 
 use std::collections::BTreeMap;
