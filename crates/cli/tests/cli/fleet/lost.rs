@@ -5,10 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::Duration;
 
+use netfathom_model::random::SplitMix64;
 use netfathom_testkit::{alone, needs_root};
 
 use super::{Fleet, has_nats, name, result, serve, until_measured};
-use crate::child::{end, only_run, until};
+use crate::child::{end, end_within, only_run, until};
 
 /// Processes in the network namespace of a host.
 fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
@@ -37,51 +38,55 @@ fn places() -> BTreeSet<std::path::PathBuf> {
 
 #[test]
 fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
-    const HOSTS: u8 = 12;
     needs_root!();
-    if !has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
-        return;
+    if has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
+        killed(12, 3, Duration::from_secs(60));
     }
+}
+
+/// Kills some of the agents in the middle of a mesh, and looks for them in the result and on their hosts.
+pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let _alone = alone();
     let seed = std::fs::read("/proc/sys/kernel/random/uuid").unwrap();
-    let mut order: Vec<u8> = (0..HOSTS).collect();
-    order.sort_by_key(|place| (u32::from(seed[usize::from(*place)]), *place));
-    let mut chosen = order[..usize::from(HOSTS / 4)].to_vec();
+    let mut random = SplitMix64::new(seed.iter().fold(0_u64, |all, &byte| all.rotate_left(7) ^ u64::from(byte)));
+    let mut order: Vec<u8> = (0..hosts).collect();
+    random.shuffle(&mut order);
+    let mut chosen = order[..usize::from(number)].to_vec();
     chosen.sort_unstable();
     eprintln!("seed {}: {chosen:?} are killed", String::from_utf8_lossy(&seed).trim());
 
     let before = places();
-    let mut fleet = Fleet::start(HOSTS);
+    let mut fleet = Fleet::start(hosts);
     // One of the list has no agent at all.
-    let (names, into) = (fleet.names(HOSTS + 1), fleet.dir.path().join("killed"));
+    let (names, into) = (fleet.names(hosts + 1), fleet.dir.path().join("killed"));
     let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
     let running = fleet.start_command(&args);
-    until_measured(&into, 2 * usize::from(HOSTS / 2));
+    until_measured(&into, 2 * usize::from(hosts / 2));
     for &place in &chosen {
         fleet.agents[usize::from(place)].kill().unwrap();
         fleet.agents[usize::from(place)].wait().unwrap();
     }
-    let ended = end(running);
+    let ended = end_within(running, within);
     let result = result(&into);
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    let there = HOSTS - HOSTS / 4;
-    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", HOSTS + 1)), "{}", ended.out);
+    let there = hosts - number;
+    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", hosts + 1)), "{}", ended.out);
     let report = std::fs::read_to_string(only_run(&into).join("report.html")).unwrap();
-    assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", HOSTS + 1)));
+    assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", hosts + 1)));
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
-    assert_eq!(missing, [killed.clone(), vec![name(HOSTS)]].concat(), "{}", ended.out);
+    assert_eq!(missing, [killed.clone(), vec![name(hosts)]].concat(), "{}", ended.out);
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for name in &killed {
         assert!(text.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
     }
-    assert!(text.contains(&format!("{} (no agent", name(HOSTS))), "{}", ended.out);
+    assert!(text.contains(&format!("{} (no agent", name(hosts))), "{}", ended.out);
     // Whoever is there has all its pairs with the others.
     let is_there = |name: &String| !killed.contains(name);
     let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
     assert_eq!(among, usize::from(there) * usize::from(there - 1), "{:#?}", result.pairs);
 
-    for place in 0..usize::from(HOSTS) {
+    for place in 0..usize::from(hosts) {
         let agent = fleet.agents[place].id();
         let expected = if chosen.contains(&(place as u8)) { vec![] } else { vec![agent] };
         assert_eq!(processes(&fleet, place), expected, "{}", name(place as u8));
