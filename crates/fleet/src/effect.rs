@@ -17,6 +17,11 @@ const WORSE_LOSS: f64 = 1.0 / 3.0;
 const STRONG: f64 = 5.0;
 /// Of few pairs the effect must be stronger: by this divided by their number.
 const FEW: f64 = 4.0;
+/// Of hosts that measured by themselves each has one value, and few of them often scatter little by chance: with four hosts that
+/// differ by a quarter, 5 alone names one in two of three runs.
+const FEW_HOSTS: f64 = 20.0;
+/// Hosts that are alike scatter by this much, whatever a few of them show.
+const LEAST_SCATTER: f64 = 0.03;
 /// The share of its pairs that must be worse than the others' median.
 const MOST_PAIRS: f64 = 0.8;
 /// Fewer pairs with a host, or without it, name no host: of two, either could be the slow one, and the scatter of a few is
@@ -187,12 +192,12 @@ fn of_figure(figure: &FleetFigure) -> Vec<HostEffect> {
     let effect = |&(host, own): &(&String, f64)| {
         let others: Vec<f64> = logs.iter().filter(|(name, _)| *name != host).map(|(_, v)| *v).collect();
         let center = middle_of(others.iter().copied())?;
-        // Few hosts scatter little by chance: five of a hundred of their value are always granted.
         let scatter = 1.4826 * middle_of(others.iter().map(|v| (v - center).abs()))?;
         let difference = own - center;
         let worse = if figure.less { difference } else { -difference };
-        let strength = -worse / scatter.max(0.05);
-        let named = others.len() >= 3 && worse > -WORSE.ln() && strength < -STRONG;
+        let strength = -worse / scatter.max(LEAST_SCATTER);
+        let limit = STRONG * (1.0 + FEW_HOSTS / others.len() as f64);
+        let named = others.len() >= 3 && worse > -WORSE.ln() && strength < -limit;
         let ratio = difference.exp();
         let (host, figure) = (host.clone(), Some(figure.name.clone()));
         Some(HostEffect {

@@ -3,7 +3,9 @@
 mod hostile;
 mod lost;
 mod manifest;
+mod explore;
 mod many;
+mod single;
 mod ways;
 
 use std::collections::BTreeMap;

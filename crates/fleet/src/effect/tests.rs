@@ -135,3 +135,27 @@ fn a_host_that_measures_worse_by_itself_is_named() {
     // Faster is no fault, and a little slower is chance.
     assert!([500.0, 1100.0].iter().all(|&v| judge_figures(&[figure(v)]).iter().all(|e| !e.named)));
 }
+
+#[test]
+fn hosts_that_scatter_by_themselves_are_not_named() {
+    let mut named = Vec::new();
+    for seed in 0..400 {
+        let mut random = SplitMix64::new(seed);
+        let hosts = 4 + seed as usize % 20;
+        let figures: Vec<FleetFigure> = (0..4)
+            .map(|number| FleetFigure {
+                name: format!("figure.{number}"),
+                title: String::new(),
+                unit: "ns".into(),
+                less: true,
+                main: true,
+                // Nearly normal, by a quarter.
+                hosts: (0..hosts)
+                    .map(|i| (name(i), (0.433 * (0..4).map(|_| random.next_unit() - 0.5).sum::<f64>()).exp()))
+                    .collect(),
+            })
+            .collect();
+        named.extend(judge_figures(&figures).iter().any(|e| e.named).then_some((seed, hosts)));
+    }
+    assert!(named.len() <= 2, "{named:?}");
+}

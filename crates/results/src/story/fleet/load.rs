@@ -8,27 +8,46 @@ use crate::page::{Align, Page, Table};
 pub fn answer(result: &FleetResult) -> String {
     let to = result.plan.to.as_deref().unwrap_or("the first host");
     let best = result.steps.iter().rfind(|step| step.sustained);
-    let broken = result.steps.iter().find(|step| !step.sustained);
+    // A step without one of its senders shows no limit.
+    let broken = result.steps.iter().find(|step| !step.sustained && step.failed.is_empty());
     match (best, broken) {
         (Some(best), None) => {
-            format!(
-                "{to} takes at least {} of {} senders without loss",
-                rate(best.delivered_per_s),
-                best.senders
-            )
+            format!("{to} takes at least {} of {} without loss", rate(best.delivered_per_s), senders(best))
         }
-        (Some(best), Some(next)) => format!(
-            "{to} takes {} of {} senders; of {} it takes {}",
+        (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
+            "{to} takes at least {} of {}; of {} they send {}",
             rate(best.delivered_per_s),
-            best.senders,
+            senders(best),
+            rate(next.rate_per_s),
+            rate(next.sent_per_s)
+        ),
+        (Some(best), Some(next)) => format!(
+            "{to} takes {} of {}; of {} it takes {}",
+            rate(best.delivered_per_s),
+            senders(best),
             rate(next.rate_per_s),
             rate(next.delivered_per_s)
+        ),
+        (None, Some(first)) if !is_whole(first, first.sent) => format!(
+            "{to} was not loaded enough: of {} {} sent {}",
+            rate(first.rate_per_s),
+            senders(first),
+            rate(first.sent_per_s)
         ),
         (None, Some(first)) => {
             format!("{to} does not take {}: {} arrived", rate(first.rate_per_s), rate(first.delivered_per_s))
         }
-        (None, None) => "no step was measured".into(),
+        (None, None) if result.steps.is_empty() => "no step was measured".into(),
+        (None, None) => "no step had all its senders".into(),
     }
+}
+
+fn senders(step: &FleetStep) -> String {
+    super::super::counted(step.senders, "sender")
+}
+
+fn is_whole(step: &FleetStep, part: u64) -> bool {
+    part as f64 >= 0.999 * step.planned as f64
 }
 
 pub fn draw(page: &mut Page, result: &FleetResult) {
@@ -60,11 +79,12 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
 }
 
 fn word(step: &FleetStep) -> String {
-    let whole = |part: u64| part as f64 >= 0.999 * step.planned as f64;
     match () {
         () if step.sustained => "sustained".into(),
-        () if !step.failed.is_empty() => format!("{} senders failed", step.failed.len()),
-        () if !whole(step.sent) => "the senders did not send it".into(),
-        () => "the receiver did not take it".into(),
+        () if !step.failed.is_empty() => {
+            format!("{} failed", super::super::counted(step.failed.len() as u32, "sender"))
+        }
+        () if !is_whole(step, step.sent) => "not all sent".into(),
+        () => "not all received".into(),
     }
 }

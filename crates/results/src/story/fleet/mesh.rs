@@ -23,8 +23,11 @@ pub fn answer(result: &FleetResult) -> String {
     let Some(median) = middle_of(values.iter().copied()) else { return "no pair was measured".into() };
     let Some(worst) = by_value(result).into_iter().next() else { return "no pair was measured".into() };
     let word = if result.plan.test == FleetTest::Throughput { "slowest" } else { "worst" };
+    // Of a few of the pairs no host would be named, whatever it is like.
+    let few = 2 * values.len() < result.planned_pairs as usize;
+    let hosts = if few { "too few pairs to judge hosts" } else { "no host is different" };
     format!(
-        "no host is different: median {}, {word} pair {} ({} to {})",
+        "{hosts}: median {}, {word} pair {} ({} to {})",
         value(result.plan.test, median),
         value(result.plan.test, worst.value(result.plan.test).unwrap_or_default()),
         worst.from,
