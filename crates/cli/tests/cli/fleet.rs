@@ -3,7 +3,6 @@
 mod hostile;
 mod lost;
 mod manifest;
-mod explore;
 mod many;
 mod single;
 mod ways;

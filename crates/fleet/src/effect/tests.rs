@@ -83,7 +83,15 @@ fn slow_rate(i: usize, j: usize) -> f64 {
 
 #[test]
 fn the_worst_host_comes_first_and_not_the_best() {
-    let odd = |i, j| if i == 3 || j == 3 { 0.01 } else if i == 7 || j == 7 { 1.5 } else { 1.0 };
+    let odd = |i, j| {
+        if i == 3 || j == 3 {
+            0.01
+        } else if i == 7 || j == 7 {
+            1.5
+        } else {
+            1.0
+        }
+    };
     let (names, mut pairs) = in_rounds(1, odd);
     let effects = judge(&names, &mut pairs, FleetTest::Latency);
     assert_eq!((effects[0].host.as_str(), effects[23].host.as_str()), ("c07", "c03"));

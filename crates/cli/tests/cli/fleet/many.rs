@@ -144,7 +144,10 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
 
 fn chance() -> Vec<u8> {
     let text = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
-    text.as_bytes().chunks(2).filter_map(|two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok()).collect()
+    text.as_bytes()
+        .chunks(2)
+        .filter_map(|two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok())
+        .collect()
 }
 
 #[test]
@@ -184,7 +187,12 @@ fn a_hundred_hosts_take_part() {
         let mut agents: Vec<String> = fleet.agents.iter().map(|agent| memory(agent.id())).collect();
         agents.sort();
         println!("agents: {} in the median, {} at most", agents[agents.len() / 2], agents[agents.len() - 1]);
-        assert_eq!((result.hosts.len(), result.measured().count()), (usize::from(hosts), pairs), "{}", ended.err);
+        assert_eq!(
+            (result.hosts.len(), result.measured().count()),
+            (usize::from(hosts), pairs),
+            "{}",
+            ended.err
+        );
     }
 }
 

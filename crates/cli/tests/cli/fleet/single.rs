@@ -12,7 +12,8 @@ const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 const CAPACITY: &str = "fleet capacity --time 50ms --parallel 1";
 
 fn hosts_with_figures(result: &FleetResult) -> Vec<String> {
-    let mut hosts: Vec<String> = result.figures.iter().flat_map(|figure| figure.hosts.keys().cloned()).collect();
+    let mut hosts: Vec<String> =
+        result.figures.iter().flat_map(|figure| figure.hosts.keys().cloned()).collect();
     hosts.sort();
     hosts.dedup();
     hosts
@@ -21,7 +22,8 @@ fn hosts_with_figures(result: &FleetResult) -> Vec<String> {
 /// Waits until some hosts have figures in the record of a run that goes on.
 fn until_figures(into: &Path, hosts: usize) {
     std::fs::create_dir_all(into).unwrap();
-    let so_far = || record(into).and_then(|r| Some(hosts_with_figures(FleetResult::of(&r.measurement)?).len()));
+    let so_far =
+        || record(into).and_then(|r| Some(hosts_with_figures(FleetResult::of(&r.measurement)?).len()));
     until("figures", || so_far().filter(|&so_far| so_far >= hosts));
 }
 
@@ -72,7 +74,8 @@ fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
 #[ignore = "takes half a minute: a stack does the same"]
 fn a_capacity_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     needs_root!();
-    if has_nats("cli::fleet::single::a_capacity_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept") {
+    if has_nats("cli::fleet::single::a_capacity_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept")
+    {
         without_controller(CAPACITY);
     }
 }

@@ -61,7 +61,9 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
             page.table(map(result, &names[..names.len().min(MOST_MAPPED)], short));
             page.note(match result.plan.test {
                 FleetTest::Loss => "% of messages lost",
-                FleetTest::Latency => "100: the median of all pairs; 50: twice its time; red: below 50, brown: below 80",
+                FleetTest::Latency => {
+                    "100: the median of all pairs; 50: twice its time; red: below 50, brown: below 80"
+                }
                 _ => "% of the median of all pairs; red: below 50, brown: below 80",
             });
         });
