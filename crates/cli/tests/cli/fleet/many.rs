@@ -12,7 +12,7 @@ use super::{Fleet, has_nats, lost, name, result, tc};
 use crate::child::end_within;
 
 const RUNS: usize = 20;
-/// Hosts of which one is slow.
+/// Hosts; one is slow.
 const HOSTS: u8 = 24;
 /// Far beyond what one run takes on a busy machine.
 const HANGS: Duration = Duration::from_secs(240);

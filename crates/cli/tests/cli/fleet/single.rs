@@ -44,7 +44,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let listed = fleet.names(3);
     let running = fleet.start_command(&format!("{STACK} --hosts {listed} --out {}", died.display()));
     until_figures(&died, 1);
-    // The last one, whose turn has not come.
+    // The last one: its turn has not come.
     fleet.agents[2].kill().unwrap();
     fleet.agents[2].wait().unwrap();
     let ended = crate::child::end(running);
