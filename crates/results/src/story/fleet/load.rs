@@ -88,3 +88,69 @@ fn word(step: &FleetStep) -> String {
         () => "not all received".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netfathom_model::plan::{FleetPlan, FleetTest};
+
+    fn result(steps: &[(u64, u64, &[&str])]) -> FleetResult {
+        let step = |&(sent, delivered, failed): &(u64, u64, &[&str])| FleetStep {
+            rate_per_s: 1000.0,
+            senders: 2 - failed.len() as u32,
+            planned: 1000,
+            sent,
+            delivered,
+            sent_per_s: sent as f64,
+            delivered_per_s: delivered as f64,
+            lag_p99_ns: 0,
+            sustained: failed.is_empty() && delivered >= 999,
+            failed: failed.iter().map(|host| ((*host).into(), "gone".into())).collect(),
+        };
+        let plan = FleetPlan {
+            fleet: "default".into(),
+            test: FleetTest::Load,
+            hosts: Vec::new(),
+            time_ns: 1_000_000_000,
+            streams: 1,
+            rates_per_s: vec![1000.0],
+            size_bytes: 64,
+            peers: None,
+            parallel: None,
+            to: Some("c00".into()),
+            explain: false,
+            seed: 1,
+        };
+        FleetResult {
+            plan,
+            hosts: Vec::new(),
+            planned_pairs: 0,
+            pairs: Vec::new(),
+            effects: Vec::new(),
+            steps: steps.iter().map(step).collect(),
+            figures: Vec::new(),
+            merged: None,
+            start: None,
+            cut: None,
+            resumed_from: None,
+        }
+    }
+
+    #[test]
+    fn only_a_step_that_all_senders_sent_shows_a_limit_of_the_receiver() {
+        let whole = (1000, 1000, &[][..]);
+        let cases: [(&[_], &str); 5] = [
+            (&[whole, (1000, 500, &[])], "c00 takes 1.00k/s of 2 senders; of 1.00k/s it takes 500/s"),
+            (
+                &[whole, (500, 500, &[])],
+                "c00 takes at least 1.00k/s of 2 senders; of 1.00k/s they send 500/s",
+            ),
+            (&[whole, (500, 500, &["c01"])], "c00 takes at least 1.00k/s of 2 senders without loss"),
+            (&[(500, 500, &["c01"])], "no step had all its senders"),
+            (&[(500, 500, &[])], "c00 was not loaded enough: of 1.00k/s 2 senders sent 500/s"),
+        ];
+        for (steps, expected) in cases {
+            assert_eq!(answer(&result(steps)), expected);
+        }
+    }
+}
