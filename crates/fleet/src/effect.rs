@@ -1,7 +1,9 @@
 //! Which host is different: the effect of a host on all its pairs, separated from the effect of a single pair.
 //!
-//! A median polish splits the logarithms of the values: sender, receiver, and a residual for each pair. A host is
-//! named if nearly all its pairs are worse, by much, and by far more than the scatter of single pairs explains.
+//! A median polish splits the logarithms of the values: sender, receiver, and a residual for each pair. What all pairs of a
+//! round have in common is taken away first: something else went on meanwhile. A host is named if nearly all its pairs are worse, by much, and by far more than the scatter of single pairs explains.
+
+use std::collections::BTreeMap;
 
 use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{Cause, FleetFigure, FleetPair, HostEffect, Side};
@@ -15,6 +17,11 @@ const WORSE_LOSS: f64 = 1.0 / 3.0;
 const STRONG: f64 = 5.0;
 /// Of few pairs the effect must be stronger: by this divided by their number.
 const FEW: f64 = 4.0;
+/// Of hosts that measured by themselves each has one value, and few of them often scatter little by chance: with four hosts that
+/// differ by a quarter, 5 alone names one in two of three runs.
+const FEW_HOSTS: f64 = 20.0;
+/// Hosts that are alike scatter by this much, whatever a few of them show.
+const LEAST_SCATTER: f64 = 0.03;
 /// The share of its pairs that must be worse than the others' median.
 const MOST_PAIRS: f64 = 0.8;
 /// Fewer pairs with a host, or without it, name no host: of two, either could be the slow one, and the scatter of a few is
@@ -34,9 +41,21 @@ fn worth(pair: &FleetPair, test: FleetTest) -> Option<f64> {
     }
 }
 
+/// What the pairs of each round have in common, as the difference from all; nothing of a round with few pairs.
+fn of_rounds(pairs: &[FleetPair], test: FleetTest) -> BTreeMap<u32, f64> {
+    let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        rounds.entry(pair.round).or_default().extend(worth(pair, test));
+    }
+    rounds.retain(|_, worths| worths.len() >= LEAST_OTHERS);
+    let all = middle_of(rounds.values().flatten().copied()).unwrap_or_default();
+    rounds.into_iter().filter_map(|(round, worths)| Some((round, middle_of(worths)? - all))).collect()
+}
+
 /// Judges the hosts, the worst first, and gives each pair its residual.
 pub fn judge(names: &[String], pairs: &mut [FleetPair], test: FleetTest) -> Vec<HostEffect> {
     let place = |name: &str| names.iter().position(|n| n == name);
+    let common = of_rounds(pairs, test);
     let directed = test == FleetTest::Throughput;
     let mut table = vec![vec![None; names.len()]; names.len()];
     for pair in pairs.iter() {
@@ -44,6 +63,7 @@ pub fn judge(names: &[String], pairs: &mut [FleetPair], test: FleetTest) -> Vec<
         else {
             continue;
         };
+        let worth = worth - common.get(&pair.round).unwrap_or(&0.0);
         table[from][to] = Some(worth);
         if !directed {
             table[to][from] = Some(worth);
@@ -69,7 +89,8 @@ pub fn judge(names: &[String], pairs: &mut [FleetPair], test: FleetTest) -> Vec<
 }
 
 fn order(effects: &mut [HostEffect]) {
-    let badness = |e: &HostEffect| e.ratio.max(1e-12).ln().abs();
+    // A negative strength is worse, whichever way the ratio points.
+    let badness = |e: &HostEffect| -e.strength.signum() * e.ratio.max(1e-12).ln().abs();
     effects.sort_by(|a, b| b.named.cmp(&a.named).then(badness(b).total_cmp(&badness(a))));
 }
 
@@ -171,12 +192,12 @@ fn of_figure(figure: &FleetFigure) -> Vec<HostEffect> {
     let effect = |&(host, own): &(&String, f64)| {
         let others: Vec<f64> = logs.iter().filter(|(name, _)| *name != host).map(|(_, v)| *v).collect();
         let center = middle_of(others.iter().copied())?;
-        // Few hosts scatter little by chance: five of a hundred of their value are always granted.
         let scatter = 1.4826 * middle_of(others.iter().map(|v| (v - center).abs()))?;
         let difference = own - center;
         let worse = if figure.less { difference } else { -difference };
-        let strength = -worse / scatter.max(0.05);
-        let named = others.len() >= 3 && worse > -WORSE.ln() && strength < -STRONG;
+        let strength = -worse / scatter.max(LEAST_SCATTER);
+        let limit = STRONG * (1.0 + FEW_HOSTS / others.len() as f64);
+        let named = others.len() >= 3 && worse > -WORSE.ln() && strength < -limit;
         let ratio = difference.exp();
         let (host, figure) = (host.clone(), Some(figure.name.clone()));
         Some(HostEffect {

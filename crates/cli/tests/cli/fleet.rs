@@ -3,6 +3,8 @@
 mod hostile;
 mod lost;
 mod manifest;
+mod many;
+mod single;
 mod ways;
 
 use std::collections::BTreeMap;

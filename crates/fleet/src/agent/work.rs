@@ -168,6 +168,9 @@ impl Work {
         let ahead_ns = realtime_ahead_ns();
         let start_ns = start_utc_ns.saturating_add_signed(-ahead_ns);
         let (trial, first_ns) = load::part(plan, start_ns, stop).map_err(|e| e.to_string())?;
+        if first_ns == 0 {
+            return Err("it sent nothing within its time: its CPUs were busy".into());
+        }
         let accounting = &trial.accounting;
         Ok(Outcome::Loaded(Box::new(Loaded {
             started_utc_ns: first_ns.saturating_add_signed(ahead_ns),

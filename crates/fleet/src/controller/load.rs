@@ -40,10 +40,11 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             let ended = crew.round(&pairs, Service::Load, plan.time_ns, task).await;
             self.p.result.pairs.extend(ended.iter().map(|ended| late(number as u32, ended)));
             let step = step(rate_per_s, plan.time_ns, &ended);
-            let sustained = step.sustained;
+            // Without one of its senders a step shows no limit of the receiver.
+            let is_limit = !step.sustained && (step.failed.is_empty() || step.senders == 0);
             self.p.result.steps.push(step);
             self.keep(crew)?;
-            if !sustained {
+            if is_limit {
                 break;
             }
         }

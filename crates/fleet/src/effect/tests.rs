@@ -24,8 +24,7 @@ fn mesh(n: usize, seed: u64, change: impl Fn(usize, usize) -> f64) -> (Vec<Strin
 #[test]
 fn a_slow_host_is_named_first_and_alone() {
     for seed in 0..20 {
-        let slow = |i, j| if i == 7 || j == 7 { 0.4 } else { 1.0 };
-        let (names, mut pairs) = mesh(24, seed, slow);
+        let (names, mut pairs) = mesh(24, seed, slow_rate);
         let effects = judge(&names, &mut pairs, FleetTest::Throughput);
         let named: Vec<&str> = effects.iter().filter(|e| e.named).map(|e| e.host.as_str()).collect();
         assert_eq!(named, ["c07"], "seed {seed}");
@@ -40,6 +39,62 @@ fn no_host_is_named_if_all_are_alike() {
         let effects = judge(&names, &mut pairs, FleetTest::Throughput);
         assert!(effects.iter().all(|e| !e.named), "{n} hosts, seed {seed}: {:?}", effects[0]);
     }
+}
+
+/// Round trips of a mesh in which each host has four others; each round has a factor of its own, each pair the one of `change`.
+fn in_rounds(seed: u64, change: impl Fn(usize, usize) -> f64) -> (Vec<String>, Vec<FleetPair>) {
+    let mut random = SplitMix64::new(seed);
+    let mut pairs = Vec::new();
+    for (round, meetings) in crate::schedule::rounds(24, Some(4), None, false, seed).into_iter().enumerate() {
+        let of_round = 4.0 * random.next_unit() - 2.0;
+        for (i, j) in meetings {
+            let ns = 1e5 * change(i, j) * (of_round + 0.3 * random.next_unit()).exp();
+            let mut times = netfathom_stats::Distribution::new(7);
+            times.add(ns as i64);
+            let round_trip = Some((&times).into());
+            pairs.push(FleetPair { round: round as u32, sent: Some(1), round_trip, ..pair(i, j) });
+        }
+    }
+    ((0..24).map(name).collect(), pairs)
+}
+
+#[test]
+fn what_all_pairs_of_a_round_have_in_common_hides_no_host_and_is_no_host() {
+    let slow = |i, j| if i == 7 || j == 7 { 3.0 } else { 1.0 };
+    for seed in 0..20 {
+        let (names, mut pairs) = in_rounds(seed, slow);
+        let effects = judge(&names, &mut pairs, FleetTest::Latency);
+        let named: Vec<&str> = effects.iter().filter(|e| e.named).map(|e| e.host.as_str()).collect();
+        assert_eq!(named, ["c07"], "seed {seed}: {:?}", &effects[..2]);
+        let (names, mut pairs) = in_rounds(seed, |_, _| 1.0);
+        assert!(judge(&names, &mut pairs, FleetTest::Latency).iter().all(|e| !e.named), "seed {seed}");
+    }
+    // Rounds of a resumed run, in which there is the slow host alone.
+    let (names, mut pairs) = mesh(24, 1, slow_rate);
+    for (round, pair) in (1..).zip(pairs.iter_mut().filter(|p| p.from == name(7) || p.to == name(7))) {
+        pair.round = round;
+    }
+    assert!(judge(&names, &mut pairs, FleetTest::Throughput)[0].named);
+}
+
+fn slow_rate(i: usize, j: usize) -> f64 {
+    if i == 7 || j == 7 { 0.4 } else { 1.0 }
+}
+
+#[test]
+fn the_worst_host_comes_first_and_not_the_best() {
+    let odd = |i, j| {
+        if i == 3 || j == 3 {
+            0.01
+        } else if i == 7 || j == 7 {
+            1.5
+        } else {
+            1.0
+        }
+    };
+    let (names, mut pairs) = in_rounds(1, odd);
+    let effects = judge(&names, &mut pairs, FleetTest::Latency);
+    assert_eq!((effects[0].host.as_str(), effects[23].host.as_str()), ("c07", "c03"));
 }
 
 #[test]
@@ -87,4 +142,28 @@ fn a_host_that_measures_worse_by_itself_is_named() {
     assert!(effects[0].named && effects[0].host == "c02" && effects[0].figure.as_deref() == Some("rx.mean"));
     // Faster is no fault, and a little slower is chance.
     assert!([500.0, 1100.0].iter().all(|&v| judge_figures(&[figure(v)]).iter().all(|e| !e.named)));
+}
+
+#[test]
+fn hosts_that_scatter_by_themselves_are_not_named() {
+    let mut named = Vec::new();
+    for seed in 0..400 {
+        let mut random = SplitMix64::new(seed);
+        let hosts = 4 + seed as usize % 20;
+        let figures: Vec<FleetFigure> = (0..4)
+            .map(|number| FleetFigure {
+                name: format!("figure.{number}"),
+                title: String::new(),
+                unit: "ns".into(),
+                less: true,
+                main: true,
+                // Nearly normal, by a quarter.
+                hosts: (0..hosts)
+                    .map(|i| (name(i), (0.433 * (0..4).map(|_| random.next_unit() - 0.5).sum::<f64>()).exp()))
+                    .collect(),
+            })
+            .collect();
+        named.extend(judge_figures(&figures).iter().any(|e| e.named).then_some((seed, hosts)));
+    }
+    assert!(named.len() <= 2, "{named:?}");
 }

@@ -5,10 +5,12 @@ use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::Duration;
 
+use netfathom_model::random::SplitMix64;
+use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, has_nats, name, result, serve, until_measured};
-use crate::child::{end, only_run, until};
+use super::{Fleet, agent, has_nats, name, result, serve, until_measured};
+use crate::child::{end, end_within, only_run, until};
 
 /// Processes in the network namespace of a host.
 fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
@@ -26,69 +28,78 @@ fn waiting(fleet: &Fleet, place: usize) -> usize {
     tcp.lines().filter(listens).count() + udp.lines().skip(1).count()
 }
 
-/// Named network namespaces, and what netfathom has in the directory for temporary files.
-fn places() -> BTreeSet<std::path::PathBuf> {
+/// Network namespaces, and what netfathom has in the directory for temporary files, with one of these processes in the name:
+/// others measure on this machine too.
+fn left_by(pids: &[u32]) -> BTreeSet<std::path::PathBuf> {
     let named = std::fs::read_dir("/run/netns").into_iter().flatten();
     let temporary = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten();
-    let own = |path: &std::path::PathBuf| path.to_string_lossy().contains("netfathom");
-    let temporary = temporary.map(|e| e.unwrap().path()).filter(own);
-    named.map(|e| e.unwrap().path()).chain(temporary).collect()
+    let owned = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.contains("netfathom")
+            && name.split('-').any(|part| part.parse().is_ok_and(|pid| pids.contains(&pid)))
+    };
+    named.chain(temporary).map(|e| e.unwrap().path()).filter(owned).collect()
 }
 
 #[test]
 fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
-    const HOSTS: u8 = 12;
     needs_root!();
-    if !has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
-        return;
+    if has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
+        killed(12, 3, Duration::from_secs(60));
     }
+}
+
+/// Kills some of the agents in the middle of a mesh, and looks for them in the result and on their hosts.
+pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let _alone = alone();
     let seed = std::fs::read("/proc/sys/kernel/random/uuid").unwrap();
-    let mut order: Vec<u8> = (0..HOSTS).collect();
-    order.sort_by_key(|place| (u32::from(seed[usize::from(*place)]), *place));
-    let mut chosen = order[..usize::from(HOSTS / 4)].to_vec();
+    let mut random =
+        SplitMix64::new(seed.iter().fold(0_u64, |all, &byte| all.rotate_left(7) ^ u64::from(byte)));
+    let mut order: Vec<u8> = (0..hosts).collect();
+    random.shuffle(&mut order);
+    let mut chosen = order[..usize::from(number)].to_vec();
     chosen.sort_unstable();
     eprintln!("seed {}: {chosen:?} are killed", String::from_utf8_lossy(&seed).trim());
 
-    let before = places();
-    let mut fleet = Fleet::start(HOSTS);
+    let mut fleet = Fleet::start(hosts);
+    let agents: Vec<u32> = fleet.agents.iter().map(std::process::Child::id).collect();
     // One of the list has no agent at all.
-    let (names, into) = (fleet.names(HOSTS + 1), fleet.dir.path().join("killed"));
+    let (names, into) = (fleet.names(hosts + 1), fleet.dir.path().join("killed"));
     let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
     let running = fleet.start_command(&args);
-    until_measured(&into, 2 * usize::from(HOSTS / 2));
+    until_measured(&into, 2 * usize::from(hosts / 2));
     for &place in &chosen {
         fleet.agents[usize::from(place)].kill().unwrap();
         fleet.agents[usize::from(place)].wait().unwrap();
     }
-    let ended = end(running);
+    let ended = end_within(running, within);
     let result = result(&into);
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    let there = HOSTS - HOSTS / 4;
-    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", HOSTS + 1)), "{}", ended.out);
+    let there = hosts - number;
+    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", hosts + 1)), "{}", ended.out);
     let report = std::fs::read_to_string(only_run(&into).join("report.html")).unwrap();
-    assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", HOSTS + 1)));
+    assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", hosts + 1)));
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
-    assert_eq!(missing, [killed.clone(), vec![name(HOSTS)]].concat(), "{}", ended.out);
+    assert_eq!(missing, [killed.clone(), vec![name(hosts)]].concat(), "{}", ended.out);
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for name in &killed {
         assert!(text.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
     }
-    assert!(text.contains(&format!("{} (no agent", name(HOSTS))), "{}", ended.out);
+    assert!(text.contains(&format!("{} (no agent", name(hosts))), "{}", ended.out);
     // Whoever is there has all its pairs with the others.
     let is_there = |name: &String| !killed.contains(name);
     let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
     assert_eq!(among, usize::from(there) * usize::from(there - 1), "{:#?}", result.pairs);
 
-    for place in 0..usize::from(HOSTS) {
+    for place in 0..usize::from(hosts) {
         let agent = fleet.agents[place].id();
         let expected = if chosen.contains(&(place as u8)) { vec![] } else { vec![agent] };
         assert_eq!(processes(&fleet, place), expected, "{}", name(place as u8));
         until("an agent without tasks", || (waiting(&fleet, place) == 0).then_some(()));
     }
     drop(fleet);
-    assert_eq!(places(), before);
+    assert_eq!(left_by(&agents), BTreeSet::new());
 }
 
 #[test]
@@ -123,4 +134,37 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     let run = only_run(&into);
     let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), whole.display()));
     assert_eq!((ended.status, super::result(&whole).measured().count()), (0, 12), "{}", ended.out);
+}
+
+#[test]
+fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
+    needs_root!();
+    if !has_nats("cli::fleet::lost::a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(3);
+    let (into, whole) = (fleet.dir.path().join("lost"), fleet.dir.path().join("whole"));
+    let running = fleet
+        .start_command(&format!("fleet load --to c00 --rate 200,400,600 --time 1s --out {}", into.display()));
+    until_measured(&into, 2);
+    fleet.agents[2].kill().unwrap();
+    fleet.agents[2].wait().unwrap();
+    let ended = end(running);
+    let lost = result(&into);
+    let senders = |result: &FleetResult| result.steps.iter().map(|step| step.senders).collect::<Vec<_>>();
+    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 takes at least"), "{}", ended.out);
+    assert_eq!(senders(&lost), [2, 1, 1], "{}", ended.out);
+    assert_eq!(lost.steps.iter().map(|step| step.failed.len()).collect::<Vec<_>>(), [0, 1, 0]);
+
+    let back = agent(&fleet.star, 2, "");
+    fleet.agents.push(back);
+    let names = fleet.names(3);
+    until("three hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    let ended = fleet.run(&format!("fleet resume {} --out {}", only_run(&into).display(), whole.display()));
+    let resumed = result(&whole);
+    assert_eq!((ended.status, senders(&resumed)), (0, vec![2, 2, 2]), "{}\n{}", ended.out, ended.err);
+    let first = |result: &FleetResult| (result.steps[0].sent, result.steps[0].lag_p99_ns);
+    assert_eq!(first(&resumed), first(&lost));
 }

@@ -202,7 +202,8 @@ impl LoadRun<'_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         self.flights += 1;
-        let contention = departures.observed();
+        // A part of a fleet reports no account of CPUs: loading kernel programs would only take its lead to the start.
+        let contention = self.start_ns.is_none().then(|| departures.observed()).flatten();
         let shot = Shot {
             rig: self.rig,
             engine,

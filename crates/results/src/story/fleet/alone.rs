@@ -16,12 +16,12 @@ pub fn answer(result: &FleetResult) -> String {
     };
     let values = || figure.hosts.values().copied();
     format!(
-        "no host is different: {} is {} in the median of {} hosts, {} to {}",
+        "no host is different: {} {} ({} to {} on {} hosts)",
         figure.title,
         value(figure, middle_of(values()).unwrap_or_default()),
-        figure.hosts.len(),
         value(figure, values().fold(f64::INFINITY, f64::min)),
         value(figure, values().fold(0.0, f64::max)),
+        figure.hosts.len(),
     )
 }
 

@@ -8,27 +8,46 @@ use crate::page::{Align, Page, Table};
 pub fn answer(result: &FleetResult) -> String {
     let to = result.plan.to.as_deref().unwrap_or("the first host");
     let best = result.steps.iter().rfind(|step| step.sustained);
-    let broken = result.steps.iter().find(|step| !step.sustained);
+    // A step without one of its senders shows no limit.
+    let broken = result.steps.iter().find(|step| !step.sustained && step.failed.is_empty());
     match (best, broken) {
         (Some(best), None) => {
-            format!(
-                "{to} takes at least {} of {} senders without loss",
-                rate(best.delivered_per_s),
-                best.senders
-            )
+            format!("{to} takes at least {} of {} without loss", rate(best.delivered_per_s), senders(best))
         }
-        (Some(best), Some(next)) => format!(
-            "{to} takes {} of {} senders; of {} it takes {}",
+        (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
+            "{to} takes at least {} of {}; of {} they send {}",
             rate(best.delivered_per_s),
-            best.senders,
+            senders(best),
+            rate(next.rate_per_s),
+            rate(next.sent_per_s)
+        ),
+        (Some(best), Some(next)) => format!(
+            "{to} takes {} of {}; of {} it takes {}",
+            rate(best.delivered_per_s),
+            senders(best),
             rate(next.rate_per_s),
             rate(next.delivered_per_s)
+        ),
+        (None, Some(first)) if !is_whole(first, first.sent) => format!(
+            "{to} was not loaded enough: of {} {} sent {}",
+            rate(first.rate_per_s),
+            senders(first),
+            rate(first.sent_per_s)
         ),
         (None, Some(first)) => {
             format!("{to} does not take {}: {} arrived", rate(first.rate_per_s), rate(first.delivered_per_s))
         }
-        (None, None) => "no step was measured".into(),
+        (None, None) if result.steps.is_empty() => "no step was measured".into(),
+        (None, None) => "no step had all its senders".into(),
     }
+}
+
+fn senders(step: &FleetStep) -> String {
+    super::super::counted(step.senders, "sender")
+}
+
+fn is_whole(step: &FleetStep, part: u64) -> bool {
+    part as f64 >= 0.999 * step.planned as f64
 }
 
 pub fn draw(page: &mut Page, result: &FleetResult) {
@@ -60,11 +79,78 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
 }
 
 fn word(step: &FleetStep) -> String {
-    let whole = |part: u64| part as f64 >= 0.999 * step.planned as f64;
     match () {
         () if step.sustained => "sustained".into(),
-        () if !step.failed.is_empty() => format!("{} senders failed", step.failed.len()),
-        () if !whole(step.sent) => "the senders did not send it".into(),
-        () => "the receiver did not take it".into(),
+        () if !step.failed.is_empty() => {
+            format!("{} failed", super::super::counted(step.failed.len() as u32, "sender"))
+        }
+        () if !is_whole(step, step.sent) => "not all sent".into(),
+        () => "not all received".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netfathom_model::plan::{FleetPlan, FleetTest};
+
+    fn result(steps: &[(u64, u64, &[&str])]) -> FleetResult {
+        let step = |&(sent, delivered, failed): &(u64, u64, &[&str])| FleetStep {
+            rate_per_s: 1000.0,
+            senders: 2 - failed.len() as u32,
+            planned: 1000,
+            sent,
+            delivered,
+            sent_per_s: sent as f64,
+            delivered_per_s: delivered as f64,
+            lag_p99_ns: 0,
+            sustained: failed.is_empty() && delivered >= 999,
+            failed: failed.iter().map(|host| ((*host).into(), "gone".into())).collect(),
+        };
+        let plan = FleetPlan {
+            fleet: "default".into(),
+            test: FleetTest::Load,
+            hosts: Vec::new(),
+            time_ns: 1_000_000_000,
+            streams: 1,
+            rates_per_s: vec![1000.0],
+            size_bytes: 64,
+            peers: None,
+            parallel: None,
+            to: Some("c00".into()),
+            explain: false,
+            seed: 1,
+        };
+        FleetResult {
+            plan,
+            hosts: Vec::new(),
+            planned_pairs: 0,
+            pairs: Vec::new(),
+            effects: Vec::new(),
+            steps: steps.iter().map(step).collect(),
+            figures: Vec::new(),
+            merged: None,
+            start: None,
+            cut: None,
+            resumed_from: None,
+        }
+    }
+
+    #[test]
+    fn only_a_step_that_all_senders_sent_shows_a_limit_of_the_receiver() {
+        let whole = (1000, 1000, &[][..]);
+        let cases: [(&[_], &str); 5] = [
+            (&[whole, (1000, 500, &[])], "c00 takes 1.00k/s of 2 senders; of 1.00k/s it takes 500/s"),
+            (
+                &[whole, (500, 500, &[])],
+                "c00 takes at least 1.00k/s of 2 senders; of 1.00k/s they send 500/s",
+            ),
+            (&[whole, (500, 500, &["c01"])], "c00 takes at least 1.00k/s of 2 senders without loss"),
+            (&[(500, 500, &["c01"])], "no step had all its senders"),
+            (&[(500, 500, &[])], "c00 was not loaded enough: of 1.00k/s 2 senders sent 500/s"),
+        ];
+        for (steps, expected) in cases {
+            assert_eq!(answer(&result(steps)), expected);
+        }
     }
 }

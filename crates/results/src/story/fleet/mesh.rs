@@ -23,8 +23,11 @@ pub fn answer(result: &FleetResult) -> String {
     let Some(median) = middle_of(values.iter().copied()) else { return "no pair was measured".into() };
     let Some(worst) = by_value(result).into_iter().next() else { return "no pair was measured".into() };
     let word = if result.plan.test == FleetTest::Throughput { "slowest" } else { "worst" };
+    // Of a few of the pairs no host would be named, whatever it is like.
+    let few = 2 * values.len() < result.planned_pairs as usize;
+    let hosts = if few { "too few pairs to judge hosts" } else { "no host is different" };
     format!(
-        "no host is different: median {}, {word} pair {} ({} to {})",
+        "{hosts}: median {}, {word} pair {} ({} to {})",
         value(result.plan.test, median),
         value(result.plan.test, worst.value(result.plan.test).unwrap_or_default()),
         worst.from,
@@ -51,12 +54,18 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
     let names = worst_first(result);
     if (2..=MOST_MAPPED_SHORT).contains(&names.len()) {
         page.main("Map: sender by row, receiver by column");
-        page.table(map(result, &names));
+        page.table(map(result, &names, whole));
         page.rest();
     } else if names.len() > MOST_MAPPED_SHORT {
         page.details("Map: sender by row, receiver by column; the worst hosts first", |page| {
-            page.table(map(result, &names[..names.len().min(MOST_MAPPED)]));
-            page.note("dark: below half of the median of all pairs; light: below 80 %");
+            page.table(map(result, &names[..names.len().min(MOST_MAPPED)], short));
+            page.note(match result.plan.test {
+                FleetTest::Loss => "% of messages lost",
+                FleetTest::Latency => {
+                    "100: the median of all pairs; 50: twice its time; red: below 50, brown: below 80"
+                }
+                _ => "% of the median of all pairs; red: below 50, brown: below 80",
+            });
         });
     }
     page.main("Pairs, the worst first");
@@ -160,7 +169,22 @@ fn worst_first(result: &FleetResult) -> Vec<&str> {
     names
 }
 
-fn map(result: &FleetResult, names: &[&str]) -> Table {
+/// What a map shows of a pair: by its value, and by how well it does beside the median.
+type Text = fn(FleetTest, f64, f64) -> String;
+
+fn whole(test: FleetTest, own: f64, _: f64) -> String {
+    value(test, own)
+}
+
+/// Narrow, so that two dozen columns stand beside each other.
+fn short(test: FleetTest, own: f64, of_median: f64) -> String {
+    match test {
+        FleetTest::Loss => format!("{:.1}", 100.0 * own),
+        _ => format!("{:.0}", 100.0 * of_median),
+    }
+}
+
+fn map(result: &FleetResult, names: &[&str], text: Text) -> Table {
     let test = result.plan.test;
     let median = middle_of(result.measured().filter_map(|pair| pair.value(test))).unwrap_or(0.0);
     let mut heads = vec![(String::new(), Align::Left)];
@@ -176,7 +200,7 @@ fn map(result: &FleetResult, names: &[&str]) -> Table {
             cells.push(match result.pairs.iter().find(of) {
                 _ if from == to => Cell::from("·"),
                 None => Cell::from(""),
-                Some(pair) => shade(test, pair, median),
+                Some(pair) => shade(test, pair, median, text),
             });
         }
         table.row(cells);
@@ -184,7 +208,7 @@ fn map(result: &FleetResult, names: &[&str]) -> Table {
     table
 }
 
-fn shade(test: FleetTest, pair: &FleetPair, median: f64) -> Cell {
+fn shade(test: FleetTest, pair: &FleetPair, median: f64, text: Text) -> Cell {
     let Some(own) = pair.value(test).filter(|_| pair.failed.is_none()) else {
         let why = pair.failed.clone().unwrap_or_default();
         return Cell::Marked { text: "failed".into(), style: Style::Bad, why };
@@ -195,7 +219,8 @@ fn shade(test: FleetTest, pair: &FleetPair, median: f64) -> Cell {
         r if r < 0.8 => Style::Warning,
         _ => Style::Plain,
     };
-    Cell::Marked { text: value(test, own), style, why: format!("{} to {}", pair.from, pair.to) }
+    let why = format!("{} to {}: {}", pair.from, pair.to, value(test, own));
+    Cell::Marked { text: text(test, own, of_median), style, why }
 }
 
 fn failed(page: &mut Page, result: &FleetResult) {
