@@ -166,7 +166,8 @@ fn mesh(args: &MeshArgs) -> Result<ExitCode> {
 fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
     let plan = plan(FleetTest::Load, &args.who, args.time).and_then(|plan| {
         let (rates_per_s, to) = (args.rate.clone(), Some(args.to.clone()));
-        Ok(FleetPlan { rates_per_s, to, size_bytes: args.size, ..plan }.validated()?)
+        let streams = args.instances;
+        Ok(FleetPlan { rates_per_s, to, streams, size_bytes: args.size, ..plan }.validated()?)
     });
     measure(plan, None, &args.who.access, &args.output, &list::Lists::default())
 }

@@ -86,9 +86,9 @@ impl TrialCounts {
     fn of(args: &StackArgs) -> Self {
         match args.trials.or_else(|| args.listen.map(|_| Self::OF_SENDER)) {
             Some(trials) => Self::fixed(trials, args.tap),
-            // Most of the time goes to what ends the run.
+            // Most of the time goes to what ends the run. A quick one has time for a round of each kind.
             None => Self {
-                trials: 2 * Until::LEAST_TRIALS,
+                trials: if args.quick { Until::LEAST_TRIALS } else { 2 * Until::LEAST_TRIALS },
                 controls: 2,
                 witnesses: 2,
                 until: Some(Until { precision: args.precision, time_limit_ns: args.time_limit }),
@@ -98,8 +98,13 @@ impl TrialCounts {
 
     fn usual_profile(&self, quick: bool) -> &'static str {
         // What differs from trial to trial decides how wide the interval is: many short ones say more than few long ones.
-        let are_short = quick || self.until.is_some();
-        if are_short { "ramp:1k..200k/500ms" } else { "ramp:1k..200k/10s" }
+        // The highest rate on schedule differs from run to run, and the time to receive with it: a quick look has one that
+        // most hosts send.
+        match (quick, self.until) {
+            (true, _) => "ramp:1k..20k/500ms",
+            (false, Some(_)) => "ramp:1k..200k/500ms",
+            (false, None) => "ramp:1k..200k/10s",
+        }
     }
 
     /// Of taps that are compared each has half as many trials as the run's own.

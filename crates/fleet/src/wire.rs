@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use netfathom_model::record::{Cause, Distribution};
+use netfathom_model::record::{Cause, Distribution, FleetReceived};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Rises when a message changes its meaning. An agent of another version is named and left out.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// An order is a few hundred bytes; a longer one is not read.
 pub const MOST_ORDER_BYTES: usize = 32 << 10;
 /// What a NATS server carries unless it is set up otherwise, with some room.
@@ -83,8 +83,14 @@ pub enum Task {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Service {
     Clock,
-    Transfer { streams: u16, explain: bool },
-    Load,
+    Transfer {
+        streams: u16,
+        explain: bool,
+    },
+    /// `stages`: where the messages spend their time is seen too, if this host can.
+    Load {
+        stages: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +137,8 @@ pub enum Outcome {
     },
     Transferred(Transferred),
     Loaded(Box<Loaded>),
+    /// Where the messages spent their time, or why that was not seen.
+    Received(Result<Box<FleetReceived>, String>),
     Figures(Vec<Figure>),
 }
 

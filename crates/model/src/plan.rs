@@ -112,12 +112,6 @@ pub enum Transport {
 named! { Transport: Udp = "udp", Tcp = "tcp" }
 
 impl Transport {
-    /// In records the usual one goes without saying.
-    #[must_use]
-    pub fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// As people write it.
     #[must_use]
     pub fn title(self) -> &'static str {

@@ -34,7 +34,8 @@ pub use cost::{
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};
 pub use fleet::{
-    FleetClock, FleetFigure, FleetHost, FleetPair, FleetResult, FleetStart, FleetStep, HostEffect, Side,
+    FleetClock, FleetFigure, FleetHost, FleetPair, FleetReceived, FleetResult, FleetStart, FleetStep,
+    HostEffect, Side,
 };
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};

@@ -280,6 +280,9 @@ pub struct FleetLoadArgs {
     /// How long each step takes
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = parse_time)]
     pub time: u64,
+    /// Senders on each host, which share its part of the rate
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_whole::<u16>)]
+    pub instances: u16,
     /// UDP payload in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
     pub size: usize,

@@ -102,7 +102,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
-    /// [default: ramp:1k..200k/500ms, with --trials /10s; its peak is capped at what this host sends on schedule]
+    /// [default: ramp:1k..200k/500ms, with --trials /10s, with --quick ramp:1k..20k/500ms; its peak is capped at what this host sends on schedule]
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
     /// the times, not the number: RATE x TIME messages.

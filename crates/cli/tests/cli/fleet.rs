@@ -198,6 +198,38 @@ fn tc(fleet: &Fleet, place: usize, args: &str) {
 }
 
 #[test]
+fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
+    needs_root!();
+    if !has_nats("cli::fleet::a_load_shows_where_its_messages_spend_their_time_at_the_receiver") {
+        return;
+    }
+    let _alone = alone();
+    let mut fleet = Fleet::start(2);
+    let load = "fleet load --to c00 --time 1s --instances 2";
+    let (ended, result) = fleet.measure(&format!("{load} --rate 1k,2k"), "stages");
+    for step in &result.steps {
+        assert_eq!((step.senders, &step.unseen), (2, &None), "{}\n{}", ended.out, ended.err);
+        let received = step.received.as_ref().unwrap();
+        // Of one of two senders, with what it sends before its load; without what no program sees.
+        let part = received.timed as f64 / (step.delivered / 2) as f64;
+        assert!((0.95..1.05).contains(&part), "{} of {}", received.timed, step.delivered);
+        let sum: i64 = received.stages.iter().map(|stage| stage.times.sum_ns).sum();
+        assert_eq!(sum, received.total.sum_ns);
+    }
+    assert!(ended.out.contains("Time to receive: link layer"), "{}", ended.out);
+    // Its limit is of all that it sends.
+    fleet.agents[1].kill().unwrap();
+    fleet.agents[1].wait().unwrap();
+    let limited = agent(&fleet.star, 1, "--max-rate 1k");
+    fleet.agents.push(limited);
+    let names = fleet.names(2);
+    until("two hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    let (refused, _) = fleet.measure(&format!("{load} --rate 1500"), "limited");
+    let why = "beside the 750/s that it sends is not within its --max-rate 1.00k/s";
+    assert!(refused.out.contains(why), "{}\n{}", refused.out, refused.err);
+}
+
+#[test]
 fn load_ends_with_its_controller_and_a_run_with_its_server() {
     needs_root!();
     if !has_nats("cli::fleet::load_ends_with_its_controller_and_a_run_with_its_server") {

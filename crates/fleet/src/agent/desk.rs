@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use super::limits::Sends;
 use crate::wire::{self, Order};
 
 /// A controller that was not heard of for so long is gone. It is heard of six times within it.
@@ -26,7 +27,13 @@ struct Session {
     id: String,
     last_number: u64,
     heard: Instant,
-    running: BTreeMap<u64, (Arc<AtomicBool>, Instant)>,
+    running: BTreeMap<u64, Running>,
+}
+
+struct Running {
+    stop: Arc<AtomicBool>,
+    until: Instant,
+    sends: Sends,
 }
 
 impl Desk {
@@ -100,10 +107,16 @@ impl Desk {
         }
     }
 
-    pub fn runs(&mut self, number: u64, stop: Arc<AtomicBool>, until: Instant) {
+    pub fn runs(&mut self, number: u64, stop: Arc<AtomicBool>, until: Instant, sends: Sends) {
         if let Some(session) = &mut self.session {
-            session.running.insert(number, (stop, until));
+            session.running.insert(number, Running { stop, until, sends });
         }
+    }
+
+    /// What its tasks send at this time.
+    pub fn sends(&self) -> Sends {
+        let running = self.session.iter().flat_map(|session| session.running.values());
+        running.fold(Sends::default(), |sum, running| sum + running.sends)
     }
 
     pub fn ended(&mut self, number: u64) {
@@ -116,8 +129,8 @@ impl Desk {
     pub fn look(&mut self, now: Instant) -> usize {
         let Some(session) = &self.session else { return 0 };
         if session.is_heard(now) {
-            let over = session.running.values().filter(|(_, until)| *until < now);
-            over.for_each(|(stop, _)| stop.store(true, Relaxed));
+            let over = session.running.values().filter(|running| running.until < now);
+            over.for_each(|running| running.stop.store(true, Relaxed));
             return 0;
         }
         let abandoned = session.running.len();
@@ -141,7 +154,7 @@ impl Session {
     }
 
     fn stop(&self) {
-        self.running.values().for_each(|(stop, _)| stop.store(true, Relaxed));
+        self.running.values().for_each(|running| running.stop.store(true, Relaxed));
     }
 }
 
@@ -188,7 +201,7 @@ mod tests {
         assert!(desk.admit(&order("s", 1), NOW, now).is_ok() && desk.is_busy(now));
         assert!(refusal(&mut desk, &order("t", 1), now).contains("another controller"));
         let stop = Arc::new(AtomicBool::new(false));
-        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60));
+        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
         desk.beat("s", false, now + LEASE / 2);
         assert_eq!((desk.look(now + LEASE), stop.load(Relaxed)), (0, false));
         // The beat of another session does not keep this one.
@@ -196,7 +209,7 @@ mod tests {
         assert_eq!((desk.look(now + 2 * LEASE), stop.load(Relaxed)), (1, true));
         assert!(refusal(&mut desk, &order("s", 2), now).contains("over"));
         assert!(desk.admit(&order("t.1", 1), NOW, now + 2 * LEASE).is_ok());
-        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60));
+        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
         stop.store(false, Relaxed);
         // The next round of the same controller ends what the last one left, and comes at once.
         assert!(desk.admit(&order("t.2", 2), NOW, now + 2 * LEASE).is_ok() && stop.load(Relaxed));
@@ -204,11 +217,27 @@ mod tests {
     }
 
     #[test]
+    fn what_it_sends_is_that_of_all_its_tasks() {
+        let now = Instant::now();
+        let mut desk = Desk::new("a", "1");
+        desk.admit(&order("s", 1), NOW, now).unwrap();
+        let sends = |rate_per_s, transfers| Sends { rate_per_s, transfers };
+        for (number, sends) in [(1, sends(100.0, 0)), (2, sends(20.0, 0)), (3, sends(0.0, 1))] {
+            desk.runs(number, Arc::default(), now, sends);
+        }
+        assert_eq!(desk.sends(), sends(120.0, 1));
+        desk.ended(1);
+        assert_eq!(desk.sends(), sends(20.0, 1));
+        desk.end();
+        assert_eq!(desk.sends(), Sends::default());
+    }
+
+    #[test]
     fn a_task_has_its_time() {
         let (mut desk, now) = (Desk::new("a", "1"), Instant::now());
         desk.admit(&order("s", 1), NOW, now).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        desk.runs(1, Arc::clone(&stop), now);
+        desk.runs(1, Arc::clone(&stop), now, Sends::default());
         desk.look(now + LEASE / 2);
         assert!(stop.load(Relaxed));
     }

@@ -1,6 +1,7 @@
 //! What an agent does at most, whatever it is asked for.
 
 use std::net::IpAddr;
+use std::ops::Add;
 use std::time::Duration;
 
 use netfathom_measure::load::allow::{Allowed, Prefix};
@@ -31,6 +32,34 @@ pub struct Limits {
     pub takes: Vec<FleetTest>,
 }
 
+/// What an agent sends at a time, by its tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sends {
+    pub rate_per_s: f64,
+    pub transfers: u32,
+}
+
+impl Sends {
+    pub fn of(task: &Task) -> Self {
+        match task {
+            Task::Load { rate_per_s, .. } | Task::Alone { rate_per_s, .. } => {
+                Self { rate_per_s: *rate_per_s, transfers: 0 }
+            }
+            Task::Transfer { .. } => Self { rate_per_s: 0.0, transfers: 1 },
+            Task::Serve { .. } | Task::Compare { .. } | Task::Rest => Self::default(),
+        }
+    }
+}
+
+impl Add for Sends {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let (rate_per_s, transfers) = (self.rate_per_s + other.rate_per_s, self.transfers + other.transfers);
+        Self { rate_per_s, transfers }
+    }
+}
+
 impl Limits {
     /// What it does not take part in, and why.
     pub fn lacks(&self) -> Vec<(String, String)> {
@@ -58,8 +87,8 @@ impl Limits {
         Duration::from_nanos(ns) + AROUND
     }
 
-    /// Whether a task is within them; why not.
-    pub fn admit(&self, task: &Task, now_utc_ns: u64) -> Result<(), String> {
+    /// Whether a task is within them beside what it sends already, messages a second and transfers; why not.
+    pub fn admit(&self, task: &Task, sends: &Sends, now_utc_ns: u64) -> Result<(), String> {
         use FleetTest::{Capacity, Latency, Load, Loss, Stack, Throughput};
         let (kinds, to, start_utc_ns, time_ns): (&[FleetTest], Option<IpAddr>, Option<u64>, u64) = match task
         {
@@ -68,18 +97,21 @@ impl Limits {
                 self.streams(*streams)?;
                 (&[Throughput], None, None, 0)
             }
-            Task::Serve { what: Service::Load, .. } => (&[Latency, Loss, Load], None, None, 0),
+            Task::Serve { what: Service::Load { .. }, .. } => (&[Latency, Loss, Load], None, None, 0),
             Task::Compare { with } => return self.to(with.ip()),
             Task::Transfer { to, start_utc_ns, time_ns, streams, .. } => {
                 self.streams(*streams)?;
+                if sends.transfers > 0 {
+                    return Err("it sends another transfer".into());
+                }
                 (&[Throughput], Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
             Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, .. } => {
-                self.rate(*rate_per_s, *size_bytes)?;
+                self.rate(*rate_per_s, sends.rate_per_s, *size_bytes)?;
                 (&[Latency, Loss, Load], Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
             Task::Alone { what, time_ns, rate_per_s, size_bytes, .. } => {
-                self.rate(*rate_per_s, *size_bytes)?;
+                self.rate(*rate_per_s, sends.rate_per_s, *size_bytes)?;
                 let kind: &[FleetTest] = if *what == Alone::Stack { &[Stack] } else { &[Capacity] };
                 (kind, None, None, *time_ns)
             }
@@ -106,11 +138,16 @@ impl Limits {
         Err(format!("it takes 1 to {MOST_STREAMS} connections, not {streams}"))
     }
 
-    fn rate(&self, rate_per_s: f64, size_bytes: usize) -> Result<(), String> {
+    fn rate(&self, rate_per_s: f64, others_per_s: f64, size_bytes: usize) -> Result<(), String> {
         // A NaN is within nothing.
-        if !(1.0..=self.most_rate_per_s).contains(&rate_per_s) {
+        if !(1.0..=self.most_rate_per_s - others_per_s).contains(&rate_per_s) {
             let (asked, most) = (print::rate(rate_per_s), print::rate(self.most_rate_per_s));
-            return Err(format!("{asked} is not within its --max-rate {most}"));
+            let beside = if others_per_s > 0.0 {
+                format!(" beside the {} that it sends", print::rate(others_per_s))
+            } else {
+                String::new()
+            };
+            return Err(format!("{asked}{beside} is not within its --max-rate {most}"));
         }
         if (HEADER_BYTES..=65_507).contains(&size_bytes) {
             Ok(())
@@ -169,9 +206,30 @@ mod tests {
             ),
         ];
         for (task, reason) in cases {
-            let why = limits().admit(&task, NOW).unwrap_err();
+            let why = limits().admit(&task, &Sends::default(), NOW).unwrap_err();
             assert!(why.contains(reason), "{why}");
         }
-        assert_eq!(limits().admit(&load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000), NOW), Ok(()));
+        assert_eq!(
+            limits().admit(&load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000), &Sends::default(), NOW),
+            Ok(())
+        );
+        // Ten of them are all that it sends at a time.
+        let task = load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000);
+        let beside = |rate_per_s| limits().admit(&task, &Sends { rate_per_s, transfers: 0 }, NOW);
+        assert_eq!(beside(9e3), Ok(()));
+        assert!(
+            beside(9.5e3).unwrap_err().contains("beside the 9.50k/s that it sends"),
+            "{:?}",
+            beside(9.5e3)
+        );
+        let transfer = Task::Transfer {
+            to: "10.0.0.1:9".parse().unwrap(),
+            start_utc_ns: NOW,
+            time_ns: 1_000_000_000,
+            streams: 1,
+            explain: false,
+        };
+        let beside = |transfers| limits().admit(&transfer, &Sends { rate_per_s: 0.0, transfers }, NOW);
+        assert!(beside(0).is_ok() && beside(1).is_err());
     }
 }

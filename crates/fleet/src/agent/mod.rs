@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use async_nats::{Client, Message};
 use futures_util::StreamExt;
+use netfathom_measure::kind::host;
 use netfathom_sys::clock::realtime_ns;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,6 +25,7 @@ use crate::wire::{self, Answer, Beat, Facts, Order, Outcome, Report};
 use desk::Desk;
 pub(crate) use desk::LEASE;
 pub use limits::Limits;
+use limits::Sends;
 
 /// How often it is looked whether the controller is there, and whether a task has had its time.
 const LOOK: Duration = Duration::from_millis(50);
@@ -104,7 +106,7 @@ impl<'a> Agent<'a> {
             cpus: thread::available_parallelism().map_or(1, |n| n.get() as u32),
             address: plan.address.unwrap_or_else(|| own_address(&plan.access)),
             now_utc_ns: 0,
-            lacks: plan.limits.lacks(),
+            lacks: plan.limits.lacks().into_iter().chain(host_lacks()).collect(),
             busy: false,
         };
         Self { plan, client, facts, desk: Desk::new(&plan.name, &incarnation), done: mpsc::channel(64) }
@@ -174,7 +176,7 @@ impl<'a> Agent<'a> {
         let order = wire::read::<Order>(&message.payload, wire::MOST_ORDER_BYTES);
         let admitted = order.and_then(|order| {
             self.desk.admit(&order, realtime_ns(), Instant::now())?;
-            self.plan.limits.admit(&order.task, realtime_ns())?;
+            self.plan.limits.admit(&order.task, &self.desk.sends(), realtime_ns())?;
             Ok(order)
         });
         match admitted {
@@ -200,7 +202,7 @@ impl<'a> Agent<'a> {
         let (ready, port) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let most = self.plan.limits.time_of(&order.task);
-        self.desk.runs(order.number, Arc::clone(&stop), Instant::now() + most);
+        self.desk.runs(order.number, Arc::clone(&stop), Instant::now() + most, Sends::of(&order.task));
         let work = work::Work { address: self.facts.address, limits: self.plan.limits.clone() };
         let done = self.done.0.clone();
         let client = self.client.clone();
@@ -235,6 +237,10 @@ impl<'a> Agent<'a> {
         let subject = self.plan.access.subject(&format!("report.{}", report.session));
         let _ = self.client.publish(subject, bytes.into()).await;
     }
+}
+
+fn host_lacks() -> Vec<(String, String)> {
+    host::lacks().into_iter().map(|(what, why)| (what, wire::plain(&why))).collect()
 }
 
 fn line(path: &str) -> String {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
 use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
+use netfathom_measure::kind::watch::Incoming;
 use netfathom_measure::kind::{capacity, load, stack};
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
@@ -47,7 +48,7 @@ pub fn named(task: &Task) -> String {
     match task {
         Task::Serve { what: Service::Clock, .. } => "answers what time it is".into(),
         Task::Serve { what: Service::Transfer { .. }, .. } => "receives a transfer".into(),
-        Task::Serve { what: Service::Load, .. } => "receives messages".into(),
+        Task::Serve { what: Service::Load { .. }, .. } => "receives messages".into(),
         Task::Compare { with } => format!("compares its clock with {}", with.ip()),
         Task::Transfer { to, .. } => format!("sends a transfer to {}", to.ip()),
         Task::Load { to, .. } => format!("sends messages to {}", to.ip()),
@@ -67,7 +68,9 @@ impl Work {
             Task::Serve { what: Service::Transfer { streams, explain }, .. } => {
                 served(self.receive(streams, explain, stop, ready))
             }
-            Task::Serve { what: Service::Load, most_ns } => served(self.sink(most_ns, stop, ready)),
+            Task::Serve { what: Service::Load { stages }, most_ns } => {
+                served(self.sink(most_ns, stages, stop, ready))
+            }
             _ => {
                 let _ = ready.send(None);
                 served(self.active(task, stop))
@@ -143,7 +146,7 @@ impl Work {
         transferred(plan, stop, &|_| {}).map(|result| moved(&result, started_utc_ns))
     }
 
-    fn sink(&self, most_ns: u64, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
+    fn sink(&self, most_ns: u64, stages: bool, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
         let plan = SinkPlan {
             listen: SocketAddr::new(self.address, 0),
             receive: Receive::Recvmmsg,
@@ -154,14 +157,24 @@ impl Work {
             log: None,
         };
         let (mut ready, mut outcome) = (Some(ready), Err("no sender came".to_owned()));
+        let mut seen = None;
         let mut tell = |event| match event {
-            SinkEvent::Listening(at) => drop(ready.take().map(|ready| ready.send(Some(at.port())))),
+            SinkEvent::Listening(at) => {
+                // Before anything can come.
+                seen = stages.then(|| Incoming::watch(at.port()));
+                let _ = ready.take().map(|ready| ready.send(Some(at.port())));
+            }
             SinkEvent::Ended { .. } => outcome = Ok(Outcome::Served),
             SinkEvent::Lost { why, .. } => outcome = Err(why),
             SinkEvent::Begins { .. } | SinkEvent::Strays { .. } => {}
         };
         sink::serve(&plan, &mut tell, stop).map_err(|e| e.to_string())?;
-        outcome
+        outcome.map(|served| {
+            let received = |seen: Result<Incoming, String>| seen?.received();
+            seen.map_or(served, |seen| {
+                Outcome::Received(received(seen).map(Box::new).map_err(|why| plain(&why)))
+            })
+        })
     }
 
     fn load(&self, plan: &LoadPlan, start_utc_ns: u64, stop: &AtomicBool) -> Result<Outcome, String> {

@@ -1,10 +1,11 @@
 //! What one host takes of all the others: they share a rate, step by step, up to the one that is not sustained.
 
+use std::iter;
 use std::net::SocketAddr;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Observer;
-use netfathom_model::record::{FleetPair, FleetResult, FleetStep};
+use netfathom_model::record::{FleetPair, FleetReceived, FleetResult, FleetStep};
 
 use super::round::{Ended, Pairing};
 use super::{Crew, Run};
@@ -26,8 +27,9 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                 break;
             }
             self.begins("step", number + 1, plan.rates_per_s.len());
+            let instances = senders.iter().flat_map(|from| iter::repeat_n(from, plan.streams.into()));
             let pairs: Vec<Pairing> =
-                senders.iter().map(|from| Pairing { from: from.clone(), to: to.clone() }).collect();
+                instances.map(|from| Pairing { from: from.clone(), to: to.clone() }).collect();
             let share = rate_per_s / pairs.len() as f64;
             let task = |_: &Pairing, to: SocketAddr, start_utc_ns| Task::Load {
                 to,
@@ -37,7 +39,9 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                 size_bytes: plan.size_bytes,
                 echo: false,
             };
-            let ended = crew.round(&pairs, Service::Load, plan.time_ns, task).await;
+            // The programs that see stages take time from the receiver: one sender's messages stand for all.
+            let serves = |place| Service::Load { stages: place == 0 };
+            let ended = crew.round(&pairs, serves, plan.time_ns, task).await;
             self.p.result.pairs.extend(ended.iter().map(|ended| late(number as u32, ended)));
             let step = step(rate_per_s, plan.time_ns, &ended);
             // Without one of its senders a step shows no limit of the receiver.
@@ -65,8 +69,15 @@ fn step(rate_per_s: f64, time_ns: u64, ended: &[Ended]) -> FleetStep {
         lag_p99_ns: 0,
         sustained: false,
         failed: Vec::new(),
+        received: None,
+        unseen: None,
     };
     for one in ended {
+        match &one.received {
+            Ok(Outcome::Received(Ok(received))) => step.received = Some(FleetReceived::clone(received)),
+            Ok(Outcome::Received(Err(why))) => step.unseen = Some(why.clone()),
+            _ => {}
+        }
         match (&one.sent, &one.received) {
             (Ok(Outcome::Loaded(loaded)), _) => {
                 step.senders += 1;

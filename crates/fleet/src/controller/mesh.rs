@@ -47,7 +47,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             let (streams, explain) = (plan.streams, plan.explain);
             let (what, echo) = match plan.test {
                 FleetTest::Throughput => (Service::Transfer { streams, explain }, false),
-                test => (Service::Load, test == FleetTest::Latency),
+                test => (Service::Load { stages: false }, test == FleetTest::Latency),
             };
             let task = |_: &Pairing, to: SocketAddr, start_utc_ns| match what {
                 Service::Transfer { .. } => {
@@ -62,7 +62,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                     echo,
                 },
             };
-            let ended = crew.round(pairs, what, plan.time_ns, task).await;
+            let ended = crew.round(pairs, |_| what, plan.time_ns, task).await;
             let round = first.saturating_add(number as u32);
             self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(round, ended)));
             self.keep(crew)?;

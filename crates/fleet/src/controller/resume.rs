@@ -81,6 +81,8 @@ mod tests {
             lag_p99_ns: 0,
             sustained: failed.is_empty(),
             failed: failed.iter().map(|host| ((*host).to_owned(), "gone".to_owned())).collect(),
+            received: None,
+            unseen: None,
         };
         let mut known = super::super::nothing(&plan(FleetTest::Load));
         known.hosts = ["a", "b", "c"].map(host).into();

@@ -104,18 +104,18 @@ impl Crew {
     pub async fn round(
         &mut self,
         pairs: &[Pairing],
-        what: Service,
+        what: impl Fn(usize) -> Service,
         time_ns: u64,
         task: impl Fn(&Pairing, SocketAddr, u64) -> Task,
     ) -> Vec<Ended> {
         self.link.next_round();
         let most_ns = time_ns + AFTER.as_nanos() as u64;
-        let serving = join_all(pairs.iter().map(|pair| async {
+        let serving = join_all(pairs.iter().enumerate().map(async |(place, pair)| {
             let (Some(from), Some(to)) = (self.members.get(&pair.from), self.members.get(&pair.to)) else {
                 let missing = if self.members.contains_key(&pair.from) { &pair.to } else { &pair.from };
                 return Err(Miss::Failed(format!("{missing} is missing")));
             };
-            let started = self.link.order(to, Task::Serve { what, most_ns }).await?;
+            let started = self.link.order(to, Task::Serve { what: what(place), most_ns }).await?;
             Ok((from, to, started))
         }))
         .await;

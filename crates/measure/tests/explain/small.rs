@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 
 use netfathom_model::record::Cause::{DelayedAcknowledgement, Elsewhere, Nagle, ReceiveWindow, SendBuffer};
 use netfathom_sys::endpoint;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{needs_root, unless_disturbed};
 
 use crate::both::{Between, Situation, TwoPrograms};
 
@@ -40,6 +40,30 @@ fn a_receive_buffer_smaller_than_what_the_path_holds() {
     let small = Situation::after(10).with(|s| s.receives.socket_buffer_bytes = Some(16_384));
     let Some(outcome) = small.shows(ReceiveWindow, ReceiveWindow) else { return };
     small.cured_by(|s| s.receives.socket_buffer_bytes = None, 3.0, &outcome);
+}
+
+#[test]
+fn a_small_receive_buffer_is_not_taken_for_a_busy_cpu() {
+    for bytes in [8192, 32_768] {
+        let small = Situation::over(Between::Loopback).with(|s| {
+            (s.sends.buffer_bytes, s.receives.buffer_bytes) = (65_536, 65_536);
+            s.receives.socket_buffer_bytes = Some(bytes);
+        });
+        let found = unless_disturbed(|| {
+            let outcome = small.run();
+            let explanations =
+                (outcome.explanation_there(), outcome.received.as_ref().unwrap().explanation.clone());
+            // The receiver may run most of the time for its many reads.
+            match explanations {
+                (there, Some(here)) if there.cause == ReceiveWindow && here.remedy.contains("-b") => {
+                    Ok(outcome)
+                }
+                others => Err(format!("{others:#?}")),
+            }
+        });
+        let Some(outcome) = found else { continue };
+        small.cured_by(|s| s.receives.socket_buffer_bytes = None, 1.5, &outcome);
+    }
 }
 
 /// Reads, and has its kernel delay ACKs, as it does for a program that answers.

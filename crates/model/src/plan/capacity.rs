@@ -15,7 +15,7 @@ pub struct CapacityPlan {
     /// IPv4 or IPv6.
     pub family: Family,
     /// UDP or TCP.
-    #[serde(default, skip_serializing_if = "Transport::is_usual")]
+    #[serde(default)]
     pub transport: Transport,
     /// The engines to search with.
     pub engines: Vec<Engine>,

@@ -50,7 +50,7 @@ pub struct FleetPlan {
     pub hosts: Vec<String>,
     /// How long each pair, each step of a load, or each trial takes.
     pub time_ns: u64,
-    /// Connections of a pair at the same time.
+    /// Connections of a pair at the same time; of a load, senders on each host.
     pub streams: u16,
     /// Messages a second of a pair; of a load the rate of all senders together, step by step.
     pub rates_per_s: Vec<f64>,

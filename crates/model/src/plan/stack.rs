@@ -91,7 +91,7 @@ pub struct StackPlan {
     /// IPv4 or IPv6.
     pub family: Family,
     /// UDP or TCP.
-    #[serde(default, skip_serializing_if = "Transport::is_usual")]
+    #[serde(default)]
     pub transport: Transport,
     /// The rate over one trial.
     pub profile: Profile,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Distribution};
+use super::{Cause, Distribution, WatchedStage};
 use crate::plan::{FleetPlan, FleetTest};
 
 /// What a measurement over a fleet produced.
@@ -215,6 +215,25 @@ pub struct FleetStep {
     pub sustained: bool,
     /// Why senders failed.
     pub failed: Vec<(String, String)>,
+    /// Where the messages of one sender spent their time at the receiver, where that was seen.
+    #[serde(default)]
+    pub received: Option<FleetReceived>,
+    /// Why it was not, such as a missing privilege.
+    #[serde(default)]
+    pub unseen: Option<String>,
+}
+
+/// What a receiver saw of the messages of one sender.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FleetReceived {
+    /// From the link layer to the end of the copy to the receiver.
+    pub total: Distribution,
+    /// Every stage, in the order in which a message passes them; they add up to the total.
+    pub stages: Vec<WatchedStage>,
+    /// Messages that came, and those of them that have times.
+    pub seen: u64,
+    /// See `seen`.
+    pub timed: u64,
 }
 
 /// What every host measured by itself.

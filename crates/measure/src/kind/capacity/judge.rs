@@ -22,9 +22,6 @@ const MOST_ADVISED: usize = 8;
 /// A rate that failed so far below one that held is no matter of the bracket.
 const BY_FAR: f64 = 1.1;
 
-/// One of the rates that a search found, if it did.
-type Found = fn(&Search) -> Option<f64>;
-
 /// What was wrong with the flights of a row, added up.
 #[derive(Clone, Debug, Default)]
 pub struct Wrongs {
@@ -112,19 +109,17 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             free(row).unwrap_or_else(|| "repeat the run".into())
         ));
     }
-    let found: [(&str, Found); 2] =
-        [("sustained", |s| s.sustained_per_s), ("on-schedule", |s| s.capacity_per_s)];
-    for (what, of) in found {
-        if let Some(apart) = disagreement(&row.searches.iter().filter_map(of).collect::<Vec<_>>()) {
-            degraded(format!(
-                "{what} rates differ by {} between searches: {}",
-                percent(apart),
-                free(row).unwrap_or_else(|| match 2 * all.max(2) {
-                    more @ ..=MOST_ADVISED => format!("take more, --trials {more}"),
-                    _ => "repeat the run when the host is quiet".into(),
-                })
-            ));
-        }
+    // The answer is of sustained rates; those on schedule have their interval in the table.
+    let sustained: Vec<f64> = row.searches.iter().filter_map(|s| s.sustained_per_s).collect();
+    if let Some(apart) = disagreement(&sustained) {
+        degraded(format!(
+            "sustained rates differ by {} between searches: {}",
+            percent(apart),
+            free(row).unwrap_or_else(|| match 2 * all.max(2) {
+                more @ ..=MOST_ADVISED => format!("take more, --trials {more}"),
+                _ => "repeat the run when the host is quiet".into(),
+            })
+        ));
     }
     if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)
         && sustained.mean_per_s >= ceiling_per_s(flat_out.mean_per_s)

@@ -45,6 +45,13 @@ pub fn probe() -> HostReport {
     report
 }
 
+/// What this host lacks of what measurements over many hosts use, with the reasons: quicker than [`probe`], and nothing is sent.
+pub fn lacks() -> Vec<(String, String)> {
+    let bpf = taps::bpf().status.shortcoming().map(|(reason, _)| ("bpf tap".into(), reason.to_owned()));
+    let lab = Lab::create().err().map(|why| ("lab".into(), why.to_string()));
+    bpf.into_iter().chain(lab).collect()
+}
+
 /// What `netfathom stack` does here by default.
 fn stack_sentence(report: &HostReport) -> String {
     let works = |topic, name| report.row(topic, name).is_some_and(is_usable);

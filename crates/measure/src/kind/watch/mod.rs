@@ -14,7 +14,8 @@ use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    CpuWaits, Distribution, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchedStage,
+    CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage,
+    WatchedStage,
 };
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
@@ -102,6 +103,38 @@ pub fn run(
     progressed.findings = findings::findings(&progressed.result);
     observer.keep(&progressed)?;
     Ok(progressed)
+}
+
+/// What comes to a UDP port of this host, seen as a part of another measurement.
+pub struct Incoming(Watch);
+
+impl Incoming {
+    /// Watches from now on.
+    ///
+    /// # Errors
+    /// Why it cannot be seen, such as a missing privilege or an old kernel.
+    pub fn watch(port: u16) -> Result<Self, String> {
+        let attached = Watch::attach(Selection::Port(port), &[Direction::Rx], Detail::default());
+        let mut watch = attached.map_err(|e| e.to_string())?;
+        if !watch.follow_datagrams().map_err(|e| e.to_string())? {
+            return Err("the kernel does not show messages over UDP: Linux 6.3".into());
+        }
+        watch.set_clock();
+        Ok(Self(watch))
+    }
+
+    /// What came since.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn received(&self) -> Result<FleetReceived, String> {
+        let read = || {
+            let WatchAccount { seen, timed, .. } = self.0.account()?;
+            let total = distribution(&self.0.total()?);
+            Ok(FleetReceived { total, stages: stages(&self.0, Direction::Rx)?, seen, timed })
+        };
+        read().map_err(|e: WatchError| e.to_string())
+    }
 }
 
 fn selection(plan: &WatchPlan) -> Selection {

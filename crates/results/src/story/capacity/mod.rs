@@ -3,7 +3,7 @@
 mod rates;
 mod searches;
 
-use netfathom_model::plan::CapacityPlan;
+use netfathom_model::plan::{CapacityPlan, Transport};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Level, Verdict};
@@ -38,7 +38,7 @@ impl Story for CapacityResult {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
         }
-        let tcp = if self.plan.transport.is_usual() { "" } else { "TCP " };
+        let tcp = if self.plan.transport == Transport::Tcp { "TCP " } else { "" };
         let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
             return "no rate was sustained".into();
         };

@@ -1,6 +1,6 @@
 //! What one host takes of all the others together.
 
-use netfathom_model::print::{percent, rate, time};
+use netfathom_model::print::{count, percent, rate, time};
 use netfathom_model::record::{FleetResult, FleetStep};
 
 use crate::page::{Align, Page, Table};
@@ -69,12 +69,41 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
         ]);
     }
     page.table(table);
+    stages(page, result);
     page.rest();
     page.note("a step is sustained when 99.9 % of the planned messages were sent, and arrived");
     for step in &result.steps {
         for (host, why) in step.failed.iter().take(super::super::MOST_ROWS) {
             page.bullet(&format!("at {}, {host}: {why}", rate(step.rate_per_s)));
         }
+    }
+}
+
+/// Where the messages spent their time at the receiver, step by step.
+fn stages(page: &mut Page, result: &FleetResult) {
+    let seen = || result.steps.iter().filter_map(|step| Some((step, step.received.as_ref()?)));
+    if seen().next().is_some() {
+        page.main("Time to receive: link layer to the receiving program");
+        let heads = ["rate", "n", "mean", "p99"].map(|head| (head, Align::Right));
+        let stages = [("largest stage", Align::Left), ("share", Align::Right)];
+        let mut table = Table::new(&[&heads[..], &stages].concat());
+        for (step, received) in seen() {
+            let all = received.total.sum_ns.max(1) as f64;
+            let largest = received.stages.iter().max_by_key(|stage| stage.times.sum_ns);
+            table.row([
+                rate(step.rate_per_s),
+                count(received.timed),
+                time(received.total.mean_ns),
+                time(received.total.p99_ns as f64),
+                largest.map_or_else(String::new, |stage| stage.stage.name().into()),
+                largest.map_or_else(String::new, |stage| percent(stage.times.sum_ns as f64 / all)),
+            ]);
+        }
+        page.table(table);
+        page.note("of the messages of one sender");
+    }
+    if let Some(why) = result.steps.iter().find_map(|step| step.unseen.as_ref()) {
+        page.note(&format!("where messages spend their time at the receiver was not seen: {why}"));
     }
 }
 
@@ -106,6 +135,8 @@ mod tests {
             lag_p99_ns: 0,
             sustained: failed.is_empty() && delivered >= 999,
             failed: failed.iter().map(|host| ((*host).into(), "gone".into())).collect(),
+            received: None,
+            unseen: None,
         };
         let plan = FleetPlan {
             fleet: "default".into(),

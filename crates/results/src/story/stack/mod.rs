@@ -207,18 +207,18 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "rates up to {}, the highest sent on schedule here (set others with --profile)",
+            "measured at up to {}, which leaves on schedule here beside the tap (--profile sets another rate)",
             number::rate(plan.profile.peak_per_s())
         )
     });
     let most = result.summaries.iter().filter_map(|summary| most_of(summary, result.plan.transport));
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
-    disturbed(result)
+    rates
         .into_iter()
+        .chain(disturbed(result))
         .chain(precision::remark(result))
         .chain(most)
         .chain(waits)
-        .chain(rates)
         .chain((trials > 0).then_some(how))
         .collect()
 }

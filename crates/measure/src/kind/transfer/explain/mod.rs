@@ -60,8 +60,7 @@ fn explain(plan: &TransferPlan, stream: &TransferStream, host: &Host) -> Explana
         Role::Transmit => sender::reasons(plan, stream, host, &facts),
         Role::Receive => receiver::reasons(plan, stream, host, &facts),
     };
-    // The kernel's own windows begin with twice as much.
-    let small_window = plan.role == Role::Transmit && u64::from(facts.window_bytes) < LARGE_BYTES / 2;
+    let small_window = plan.role == Role::Transmit && sender::has_small_window(&facts);
     choose(reasons, plan.socket_buffer_bytes.is_some() || small_window)
 }
 
@@ -122,9 +121,9 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         (small, text.to_owned(), format!("larger {calls}: -l 64k{without}"))
     } else {
         let text = "no fault found: the CPU of this end is the limit".to_owned();
-        let is_set = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
+        let small_buffer = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
         let less = [
-            is_set.then(|| "without -b: a small buffer takes many calls".to_owned()),
+            small_buffer.then(|| "no -b (a small buffer takes many calls)".to_owned()),
             (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),
             (!plan.zero_copy && !plan.discard && !copies).then(|| otherwise.to_owned()),
         ];

@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, Reason, busy, remedy};
+use super::{FAST_BYTES_PER_S, Host, LARGE_BYTES, Reason, busy, remedy};
 
 /// A buffer must grow by this factor before it is examined again.
 const LARGER: u64 = 8;
@@ -17,13 +17,17 @@ pub(super) fn reasons(
     facts: &Facts,
 ) -> Vec<Reason> {
     let fast = facts.bytes_per_s >= FAST_BYTES_PER_S;
-    let small = facts.fills(facts.window_bytes);
+    // A buffer that was set so small is emptied and filled in turns: something is nearly always there to be read, and this
+    // end waits for the next turn all the same.
+    let set_small = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
+    let small = set_small || facts.fills(facts.window_bytes);
     let waits = facts.empty.min(facts.blocked);
+    let turns = if set_small { (1.0 - facts.processor - facts.standard).max(0.0) } else { 0.0 };
     // The first of equals is reported.
     vec![
-        processor(plan, stream, facts, if fast && !small { waits } else { 0.0 }),
+        processor(plan, stream, facts, if fast && !small { waits } else { 0.0 }, turns),
         slow_program(facts),
-        window(plan, host, facts, if small { waits } else { 0.0 }),
+        window(plan, host, facts, if small { waits.max(turns) } else { 0.0 }),
         elsewhere(facts, if small || fast { 0.0 } else { waits }),
     ]
 }
@@ -61,7 +65,7 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
     }
 }
 
-fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits: f64) -> Reason {
+fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits: f64, turns: f64) -> Reason {
     let mut evidence = vec![facts.processor_words(stream)];
     if waits > 0.0 {
         evidence.push(format!(
@@ -71,7 +75,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits:
         ));
     }
     // As long as something is there to be read, nothing but a processor is missing.
-    let behind = (1.0 - facts.empty - facts.standard).max(0.0);
+    let behind = (1.0 - facts.empty - facts.standard - turns).max(0.0);
     let runs = facts.processor.max(behind);
     if runs >= waits {
         return busy(plan, stream, runs + waits, evidence);

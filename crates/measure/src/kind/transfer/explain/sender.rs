@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, busy, network, remedy};
+use super::{FAST_BYTES_PER_S, Host, LARGE_BYTES, LEAST_SHARE, Reason, busy, network, remedy};
 
 /// A buffer must hold this many times what fits into the present one before it is examined again.
 const LARGER: u64 = 8;
@@ -165,7 +165,7 @@ fn receive_window(facts: &Facts) -> Reason {
                 percent(facts.window_full)
             ),
             format!(
-                "a window of {} at most, and a round trip of {}: no more than {}",
+                "a window of {} at most, and a round trip of {}: about {}",
                 bytes(facts.window_bytes),
                 ms(facts.rtt_us),
                 rate(most)
@@ -188,9 +188,15 @@ fn fast(facts: &Facts) -> bool {
     facts.bytes_per_s >= FAST_BYTES_PER_S
 }
 
-/// Its window is full, and holds more than comes in a round trip: a larger one would be as full.
+/// Its window is full, and holds more than comes in a round trip: a larger one would be as full. Of a window that the
+/// kernel never makes so small that cannot be known: it is emptied in pieces, and round trips become shorter with it.
 fn takes_less(facts: &Facts) -> bool {
-    fast(facts) && !facts.fills(facts.window_bytes)
+    fast(facts) && !has_small_window(facts) && !facts.fills(facts.window_bytes)
+}
+
+/// The kernel's own windows begin with twice as much, so somebody set a buffer.
+pub(super) fn has_small_window(facts: &Facts) -> bool {
+    u64::from(facts.window_bytes) < LARGE_BYTES
 }
 
 fn slow_reader(facts: &Facts) -> Reason {
