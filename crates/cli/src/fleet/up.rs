@@ -6,12 +6,12 @@ mod launcher;
 mod remote;
 mod server;
 
-use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 use netfathom_fleet::access::Access;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use self::launcher::Launcher;
 use super::list;
 use crate::args::{DownArgs, UpArgs, Via};
-use crate::{exit, output, plans};
+use crate::{exit, output, plans, stop};
 
 const STATE: &str = "state.json";
 /// Between two looks at who has come.
@@ -88,6 +88,25 @@ fn directory(fleet: &str) -> PathBuf {
 }
 
 pub fn up(args: &UpArgs) -> Result<ExitCode> {
+    if args.measure.is_empty() {
+        return begin(args);
+    }
+    // Ctrl-C ends what is measured, and then the fleet.
+    stop::on_signals()?;
+    let began = begin(args)?;
+    if State::read(&args.fleet)?.is_none() {
+        return Ok(began);
+    }
+    let own = env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(own);
+    command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]);
+    let measured = command.status().context("cannot start the measurement");
+    down(&DownArgs { fleet: args.fleet.clone() })?;
+    // A signal has no status of its own.
+    Ok(u8::try_from(measured?.code().unwrap_or(1)).unwrap_or(1).into())
+}
+
+fn begin(args: &UpArgs) -> Result<ExitCode> {
     if !is_name(&args.fleet) {
         output::complain(&anyhow::anyhow!("--fleet has 1 to 64 letters, digits, `-` and `_`"));
         return Ok(exit::USAGE.into());

@@ -14,6 +14,8 @@ Examples:
   netfathom fleet up --hosts hosts.txt --via ssh --address 10.0.0.1
       a server on this host at that address, and an agent on each host of the
       file, by ssh
+  netfathom fleet up --hosts hosts.txt --address 10.0.0.1 -- mesh throughput
+      from nothing to a mesh, and down again
   netfathom fleet up --hosts nodes.txt --via srun --address 10.0.0.1
       the same by Slurm
   netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
@@ -63,6 +65,9 @@ pub struct UpArgs {
     /// The name of the fleet
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub fleet: String,
+    /// Measure this, as after netfathom fleet, and end the fleet again
+    #[arg(last = true, value_name = "MEASUREMENT")]
+    pub measure: Vec<String>,
 }
 
 /// How agents are started.

@@ -200,6 +200,24 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     assert!(twice.status == 1 && twice.err.contains("is up"), "{}", twice.err);
     site.measured_and_down("whole", 3, 0);
 
+    // By one command, with the status of the mesh.
+    let at_once = |hosts: &str| {
+        let hosts = site.write("hosts.txt", hosts);
+        let mut command =
+            netfathom(&format!("fleet up --hosts {hosts} --address {} --command", Star::hub_address()));
+        let into = site.path("at-once");
+        let mesh = format!("-- mesh latency --time 200ms --hosts {hosts} --out {into}");
+        command.arg(format!("ssh -F {client}")).args(mesh.split(' '));
+        end(site.start(&mut command))
+    };
+    let ended = at_once("c00\nc01\nc02\n");
+    assert_eq!(ended.status, 0, "{}\n{}", ended.out, ended.err);
+    assert!(ended.out.contains("3 of 3 hosts answer") && ended.out.contains("median"), "{}", ended.out);
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+    let ended = at_once("c00\nc01\nc03\n");
+    assert!(ended.status == 5 && ended.out.contains("PARTIAL"), "{}\n{}", ended.out, ended.err);
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let ended = end(up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary));
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
