@@ -39,6 +39,7 @@ Examples:
 
 /// `netfathom fleet up`.
 #[derive(Debug, ClapArgs)]
+#[command(override_usage = "netfathom fleet up [OPTIONS] --hosts <FILE> --address <ADDR> [-- <ARGS>]")]
 pub struct UpArgs {
     /// A file with a host on each line: the name by which it is reached
     #[arg(long, value_name = "FILE")]
@@ -65,8 +66,8 @@ pub struct UpArgs {
     /// The name of the fleet
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub fleet: String,
-    /// Measure this, as after netfathom fleet, and end the fleet again
-    #[arg(last = true, value_name = "MEASUREMENT")]
+    /// Measure this, as after `netfathom fleet`, and end the fleet again
+    #[arg(last = true, value_name = "ARGS")]
     pub measure: Vec<String>,
 }
 
