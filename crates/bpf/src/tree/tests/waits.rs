@@ -5,11 +5,12 @@ use netfathom_sys::cpu;
 
 use super::*;
 
-/// A shell that computes for ever, or so long, on the first processor that this process may use.
-fn burner(script: &str) -> Command {
-    let first = cpu::allowed().unwrap()[0];
+/// A shell that counts so far on the first processor that this process may use.
+fn burner(times: u32) -> Command {
+    let first = cpu::allowed().unwrap()[0].to_string();
+    let count = format!("i=0; while [ $i -lt {times} ]; do i=$((i+1)); done");
     let mut command = Command::new("taskset");
-    command.args(["-c", &first.to_string(), "sh", "-c", script]).stdout(Stdio::null());
+    command.args(["-c", &first, "sh", "-c", &count]).stdout(Stdio::null());
     command
 }
 
@@ -17,9 +18,9 @@ fn burner(script: &str) -> Command {
 fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     needs_root!();
     let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
-    let mut other = burner("while :; do :; done").spawn().unwrap();
+    let mut other = burner(30_000_000).spawn().unwrap();
     tree.follow_waits(true).unwrap();
-    let (ended, spent) = run(&tree, &mut burner("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
+    let (ended, spent) = run(&tree, &mut burner(300_000));
     tree.follow_waits(false).unwrap();
     other.kill().unwrap();
     other.wait().unwrap();
@@ -34,11 +35,11 @@ fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     let by_other = held(&|by| matches!(by, Holder::Process { pid, .. } if *pid == other.id()));
     let by_foreign = held(&|by| !matches!(by, Holder::Process { pid, .. } if *pid == other.id()));
     assert_eq!(by_other + by_foreign, waits.waited_ns);
-    // Tests of the machine beside this one have their part of it; the one that never sleeps has the largest.
+    // Others on the machine have their part of it; the one that never sleeps has the largest.
     assert_eq!(waits.holders.iter().map(|held| held.ns).max(), Some(by_other), "{waits:?}");
     assert!(by_other * 3 > waits.waited_ns, "{waits:?}");
     // A run that is not followed adds nothing.
     tree.reset().unwrap();
-    run(&tree, &mut burner(":"));
+    run(&tree, &mut burner(0));
     assert_eq!(tree.waits().unwrap().waited_ns, 0);
 }
