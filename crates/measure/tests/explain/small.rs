@@ -62,7 +62,10 @@ fn a_small_receive_buffer_is_not_taken_for_a_busy_cpu() {
             }
         });
         let Some(outcome) = found else { continue };
-        small.cured_by(|s| s.receives.socket_buffer_bytes = None, 1.5, &outcome);
+        // The larger one is nearly enough for a busy machine.
+        if bytes < 16_384 {
+            small.cured_by(|s| s.receives.socket_buffer_bytes = None, 2.0, &outcome);
+        }
     }
 }
 
