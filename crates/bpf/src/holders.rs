@@ -8,6 +8,9 @@ use crate::watch::abi::copied;
 
 pub fn named(name: &[u8], pid: u32, is_kernel: bool) -> Holder {
     let name = text(name);
+    if pid == 0 {
+        return Holder::Itself;
+    }
     if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
 }
 

@@ -34,8 +34,8 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
-/* A task leaves this processor. An idle one keeps nobody waiting. */
-static __always_inline void note_stay(struct task_struct *task)
+/* A task leaves this processor, of that process; 0: of those that are followed. An idle one keeps nobody waiting. */
+static __always_inline void note_stay(struct task_struct *task, __u32 process)
 {
 	const __u32 zero = 0;
 	struct stays *of_cpu = bpf_map_lookup_elem(&stays, &zero);
@@ -48,7 +48,7 @@ static __always_inline void note_stay(struct task_struct *task)
 	stay = &of_cpu->last[of_cpu->n & (STAYS - 1)];
 	stay->from = task->sched_info.last_arrival;
 	stay->until = rq->clock;
-	stay->process = task->tgid;
+	stay->process = process;
 	stay->kernel = task->flags & PF_KTHREAD;
 	bpf_core_read(&stay->name, sizeof(stay->name), &task->group_leader->comm);
 	of_cpu->n++;

@@ -149,7 +149,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
 		__sync_fetch_and_add(&shared.tree.waited_ns, waited);
 		blame(prev->sched_info.last_arrival, waited);
 	}
-	note_stay(prev);
+	note_stay(prev, member ? 0 : prev->tgid);
 	return 0;
 }
 

@@ -201,7 +201,7 @@ int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	thread = followed(prev);
 	if (thread)
 		leave(thread, prev, !preempt && !is_runnable(prev));
-	note_stay(prev);
+	note_stay(prev, prev->tgid);
 	return 0;
 }
 

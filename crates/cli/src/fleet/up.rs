@@ -88,22 +88,27 @@ fn directory(fleet: &str) -> PathBuf {
 }
 
 pub fn up(args: &UpArgs) -> Result<ExitCode> {
-    if args.measure.is_empty() {
+    // What was up before is refused, and not ours to end.
+    if args.measure.is_empty() || State::read(&args.fleet)?.is_some() {
         return begin(args);
     }
     // Ctrl-C ends what is measured, and then the fleet.
     stop::on_signals()?;
-    let began = begin(args)?;
+    let began = begin(args);
     if State::read(&args.fleet)?.is_none() {
-        return Ok(began);
+        return began;
     }
-    let own = env::current_exe().context("cannot find this program")?;
-    let mut command = Command::new(own);
-    command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]);
-    let measured = command.status().context("cannot start the measurement");
+    let measured = began.and_then(|_| measure(args));
     down(&DownArgs { fleet: args.fleet.clone() })?;
+    measured
+}
+
+fn measure(args: &UpArgs) -> Result<ExitCode> {
+    let mut command = Command::new(env::current_exe().context("cannot find this program")?);
+    command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]);
+    let status = command.status().context("cannot start the measurement")?;
     // A signal has no status of its own.
-    Ok(u8::try_from(measured?.code().unwrap_or(1)).unwrap_or(1).into())
+    Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1).into())
 }
 
 fn begin(args: &UpArgs) -> Result<ExitCode> {

@@ -9,7 +9,7 @@ mod ways;
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -105,6 +105,8 @@ impl Drop for Fleet {
             let _ = child.kill();
             let _ = child.wait();
         }
+        // Unless something was left in it.
+        let _ = std::fs::remove_dir(temporary());
     }
 }
 
@@ -124,9 +126,16 @@ fn serve(star: &Star) -> Child {
     server
 }
 
+/// Where agents of this process make temporary files: others measure on this machine too.
+fn temporary() -> PathBuf {
+    std::env::temp_dir().join(format!("netfathom-agents-{}", std::process::id()))
+}
+
 fn agent(star: &Star, place: u8, more: &str) -> Child {
     let args = format!("agent --quiet --plaintext --nats {URL} --name {} --label rack=a {more}", name(place));
     let mut command = netfathom(&args);
+    std::fs::create_dir_all(temporary()).unwrap();
+    command.env("TMPDIR", temporary());
     Star::spawn(&star.hosts[usize::from(place)], command.stdout(Stdio::null()).stderr(Stdio::null()))
 }
 

@@ -106,6 +106,8 @@ pub enum Holder {
     Others,
     /// Other threads of this process.
     Netfathom,
+    /// Other threads and processes of the one that waits.
+    Itself,
     /// No task: the processor was idle, and took its time to come back.
     Idle,
     /// Another machine.
@@ -137,7 +139,7 @@ impl Holder {
             Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor | Self::Quota => {
                 true
             }
-            Self::Netfathom | Self::Idle | Self::Unknown => false,
+            Self::Netfathom | Self::Itself | Self::Idle | Self::Unknown => false,
             Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } | Self::Interrupts => false,
         }
     }
@@ -153,6 +155,7 @@ impl fmt::Display for Holder {
             Self::Kernel { name } => write!(f, "the kernel's {name}"),
             Self::Others => f.write_str("other processes"),
             Self::Netfathom => f.write_str("netfathom itself"),
+            Self::Itself => f.write_str("its own processes"),
             Self::Idle => f.write_str("nothing (idle, waking up)"),
             Self::Hypervisor => f.write_str("the hypervisor"),
             Self::Interrupt { name } => write!(f, "interrupt {name}"),

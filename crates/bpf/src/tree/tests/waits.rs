@@ -38,6 +38,16 @@ fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     // Others on the machine have their part of it; the one that never sleeps has the largest.
     assert_eq!(waits.holders.iter().map(|held| held.ns).max(), Some(by_other), "{waits:?}");
     assert!(by_other * 3 > waits.waited_ns, "{waits:?}");
+    // Of two of its own each waits for the other.
+    tree.reset().unwrap();
+    tree.follow_waits(true).unwrap();
+    let both = "taskset -cp CPU $$ >/dev/null; i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done) & \
+                while [ $i -lt 200000 ]; do i=$((i+1)); done; wait";
+    run(&tree, &mut shell(&both.replace("CPU", &cpu::allowed().unwrap()[0].to_string())));
+    tree.follow_waits(false).unwrap();
+    let own = tree.waits().unwrap();
+    let most = own.holders.iter().max_by_key(|held| held.ns).unwrap();
+    assert_eq!(most.by, Holder::Itself, "{own:?}");
     // A run that is not followed adds nothing.
     tree.reset().unwrap();
     run(&tree, &mut burner(0));

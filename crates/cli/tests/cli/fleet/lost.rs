@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, agent, has_nats, name, result, serve, until_measured};
+use super::{Fleet, agent, has_nats, name, result, serve, temporary, until_measured};
 use crate::child::{end, end_within, only_run, until};
 
 /// Processes in the network namespace of a host.
@@ -28,17 +29,10 @@ fn waiting(fleet: &Fleet, place: usize) -> usize {
     tcp.lines().filter(listens).count() + udp.lines().skip(1).count()
 }
 
-/// Network namespaces, and what netfathom has in the directory for temporary files, with one of these processes in the name:
-/// others measure on this machine too.
-fn left_by(pids: &[u32]) -> BTreeSet<std::path::PathBuf> {
-    let named = std::fs::read_dir("/run/netns").into_iter().flatten();
-    let temporary = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten();
-    let owned = |path: &std::path::PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.contains("netfathom")
-            && name.split('-').any(|part| part.parse().is_ok_and(|pid| pids.contains(&pid)))
-    };
-    named.chain(temporary).map(|e| e.unwrap().path()).filter(owned).collect()
+/// Named network namespaces, and what agents have in the directory for temporary files.
+fn places() -> BTreeSet<PathBuf> {
+    let all = [Path::new("/run/netns"), &temporary()].map(std::fs::read_dir);
+    all.into_iter().flatten().flatten().map(|e| e.unwrap().path()).collect()
 }
 
 #[test]
@@ -61,8 +55,8 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     chosen.sort_unstable();
     eprintln!("seed {}: {chosen:?} are killed", String::from_utf8_lossy(&seed).trim());
 
+    let before = places();
     let mut fleet = Fleet::start(hosts);
-    let agents: Vec<u32> = fleet.agents.iter().map(std::process::Child::id).collect();
     // One of the list has no agent at all.
     let (names, into) = (fleet.names(hosts + 1), fleet.dir.path().join("killed"));
     let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
@@ -99,7 +93,7 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
         until("an agent without tasks", || (waiting(&fleet, place) == 0).then_some(()));
     }
     drop(fleet);
-    assert_eq!(left_by(&agents), BTreeSet::new());
+    assert_eq!(places(), before);
 }
 
 #[test]

@@ -37,7 +37,9 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::CostPlan;
 use netfathom_model::random::SplitMix64;
-use netfathom_model::record::{Comparison, Condition, CostBenchmark, CostResult, CostWaits, Effect};
+use netfathom_model::record::{
+    Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, CpuWaits, Effect,
+};
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process;
 
@@ -185,28 +187,44 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             }
         }
         for (at, workload) in workloads.iter_mut().enumerate() {
-            self.follow_waits(workload.as_mut(), at)?;
+            self.one_more(workload.as_mut(), at)?;
         }
         Ok(())
     }
 
-    /// One more run beside the program: to see who has the CPUs takes a program at every switch, which no run that counts
-    /// has.
-    fn follow_waits(&mut self, workload: &mut dyn Workload, at: usize) -> Result<(), RunError> {
+    /// One more run beside the program, which no comparison has: to see who has the CPUs takes a program at every switch.
+    fn one_more(&mut self, workload: &mut dyn Workload, at: usize) -> Result<(), RunError> {
         let conditions = &self.progressed.result.conditions;
-        let Some(condition) = conditions.iter().rposition(|condition| condition.program) else {
-            return Ok(());
-        };
-        if self.stops() || !workload.follow_waits(true)? {
-            return Ok(());
-        }
+        let last = conditions.iter().rposition(|condition| condition.program);
+        let Some(condition) = last.filter(|_| !self.stops()) else { return Ok(()) };
         self.begins(format!("one more run of {}: who has the CPUs", workload.name()));
-        let place = Coordinates { index: self.trials, block: 0, condition };
-        let trial = self.stage.trial(workload, &self.progressed.result.conditions[condition], place)?;
-        workload.follow_waits(false)?;
-        let waits = workload.waits()?.filter(|_| trial.is_some_and(|trial| trial.failed.is_none()));
-        self.progressed.result.benchmarks[at].waits = waits.map(|waits| CostWaits { condition, waits });
+        let waits = self.waits(workload, condition);
+        let benchmark = &mut self.progressed.result.benchmarks[at];
+        match waits {
+            Ok(waits) => benchmark.waits = waits.map(|waits| CostWaits { condition, waits }),
+            // What was measured stands without it.
+            Err(why) => benchmark.absent.push(format!("who had the CPUs that it waited for: {why}")),
+        }
         self.keep()
+    }
+
+    /// `None` where nothing sees it, or the run came to nothing.
+    fn waits(
+        &mut self,
+        workload: &mut dyn Workload,
+        condition: usize,
+    ) -> Result<Option<CpuWaits>, CostError> {
+        if !workload.follow_waits(true)? {
+            return Ok(None);
+        }
+        let place = Coordinates { index: self.trials, block: 0, condition };
+        let trial = self.stage.trial(workload, &self.progressed.result.conditions[condition], place);
+        workload.follow_waits(false)?;
+        match trial? {
+            Some(CostTrial { failed: Some(why), .. }) => Err(CostError::Benchmark(why)),
+            Some(_) => workload.waits(),
+            None => Ok(None),
+        }
     }
 
     /// A program that does not come is to be known before anything is measured.

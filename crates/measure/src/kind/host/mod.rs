@@ -45,11 +45,10 @@ pub fn probe() -> HostReport {
     report
 }
 
-/// What this host lacks of what measurements over many hosts use, with the reasons: quicker than [`probe`], and nothing is sent.
+/// Privileges that this process lacks, with the reasons: nothing is tried for it, unlike [`probe`].
 pub fn lacks() -> Vec<(String, String)> {
-    let bpf = taps::bpf().status.shortcoming().map(|(reason, _)| ("bpf tap".into(), reason.to_owned()));
-    let lab = Lab::create().err().map(|why| ("lab".into(), why.to_string()));
-    bpf.into_iter().chain(lab).collect()
+    let missing = privileges::rows().into_iter().filter(|row| !is_usable(row));
+    missing.filter_map(|row| Some((row.name.clone(), row.status.shortcoming()?.0.to_owned()))).collect()
 }
 
 /// What `netfathom stack` does here by default.

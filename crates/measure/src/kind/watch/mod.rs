@@ -105,6 +105,9 @@ pub fn run(
     Ok(progressed)
 }
 
+/// As far as `stack` allows it.
+const MOST_MOVED_NS: u64 = 1000;
+
 /// What comes to a UDP port of this host, seen as a part of another measurement.
 pub struct Incoming(Watch);
 
@@ -126,8 +129,12 @@ impl Incoming {
     /// What came since.
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// What the kernel refused; that the clocks of packets and programs moved apart meanwhile, and the times with them.
     pub fn received(&self) -> Result<FleetReceived, String> {
+        let moved_ns = self.0.set_clock().unsigned_abs();
+        if moved_ns > MOST_MOVED_NS {
+            return Err(format!("the wall clock moved by {moved_ns} ns meanwhile, and so did the times"));
+        }
         let read = || {
             let WatchAccount { seen, timed, .. } = self.0.account()?;
             let total = distribution(&self.0.total()?);

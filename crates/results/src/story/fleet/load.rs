@@ -1,6 +1,6 @@
 //! What one host takes of all the others together.
 
-use netfathom_model::print::{count, percent, rate, time};
+use netfathom_model::print::{count, percent, percent_down, rate, time};
 use netfathom_model::record::{FleetResult, FleetStep};
 
 use crate::page::{Align, Page, Table};
@@ -100,7 +100,9 @@ fn stages(page: &mut Page, result: &FleetResult) {
             ]);
         }
         page.table(table);
-        page.note("of the messages of one sender");
+        let timed = seen().map(|(_, received)| received.timed as f64 / received.seen.max(1) as f64);
+        let least = percent_down(timed.fold(1.0, f64::min));
+        page.note(&format!("of the messages of one sender; n: those with times, {least} or more of them"));
     }
     if let Some(why) = result.steps.iter().find_map(|step| step.unseen.as_ref()) {
         page.note(&format!("where messages spend their time at the receiver was not seen: {why}"));

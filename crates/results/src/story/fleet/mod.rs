@@ -140,6 +140,9 @@ fn plan(result: &FleetResult) -> Words {
         words.push(("rates", rates.join(", ")));
         words.push(("message", format!("{} bytes", plan.size_bytes)));
     }
+    if plan.test == FleetTest::Load && plan.streams > 1 {
+        words.push(("senders on each host", plan.streams.to_string()));
+    }
     words.extend(plan.peers.map(|n| ("peers of each host", n.to_string())));
     words.extend(plan.parallel.map(|n| ("at the same time", n.to_string())));
     words.extend(plan.to.clone().map(|to| ("receiver", to)));

@@ -245,7 +245,7 @@ impl BenchmarkWatch {
     /// From now on follows who has the CPUs that the benchmark waits for, or ends it; `false` where nothing sees it.
     pub fn follow_waits(&mut self, follow: bool) -> io::Result<bool> {
         match &mut self.with {
-            With::Tracepoints(traced) => traced.follow_waits(follow),
+            With::Tracepoints(traced) => traced.follow_waits(follow).map(|()| true),
             With::Notification | With::Ends => Ok(false),
         }
     }

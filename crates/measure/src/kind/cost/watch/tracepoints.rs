@@ -18,8 +18,8 @@ pub(super) struct Traced {
     tree: Tree,
     calls: Vec<(u32, u64)>,
     seen: ProcessMarks,
-    /// Whether it can follow waits for CPUs.
-    sees_waits: bool,
+    /// Why it cannot follow waits for CPUs, if it cannot.
+    blind: Option<String>,
 }
 
 #[derive(Default)]
@@ -39,11 +39,13 @@ impl Traced {
     pub fn attach(points: &Points, record_calls: bool) -> Result<Self, TreeError> {
         let watching = Watching { opens: points.names(), calls: points.calls(), record_calls, waits: true };
         // Not every kernel keeps the account of threads that waits are known by.
-        let (tree, sees_waits) = match Tree::attach(&watching) {
-            Ok(tree) => (tree, true),
-            Err(_) => (Tree::attach(&Watching { waits: false, ..watching.clone() })?, false),
+        let (tree, blind) = match Tree::attach(&watching) {
+            Ok(tree) => (tree, None),
+            Err(why) => {
+                (Tree::attach(&Watching { waits: false, ..watching.clone() })?, Some(why.to_string()))
+            }
         };
-        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default(), sees_waits })
+        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default(), blind })
     }
 
     /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
@@ -102,12 +104,12 @@ impl Traced {
         Ok(Trace { exec_ns, marks, spent, lost })
     }
 
-    /// Follows who has the CPUs that the benchmark waits for, or ends it; `false` where the kernel does not show it.
-    pub fn follow_waits(&mut self, follow: bool) -> io::Result<bool> {
-        if self.sees_waits {
-            self.tree.follow_waits(follow).map_err(io::Error::other)?;
+    /// Follows who has the CPUs that the benchmark waits for, or ends it.
+    pub fn follow_waits(&mut self, follow: bool) -> io::Result<()> {
+        match &self.blind {
+            Some(why) => Err(io::Error::other(why.clone())),
+            None => self.tree.follow_waits(follow).map_err(io::Error::other),
         }
-        Ok(self.sees_waits)
     }
 
     pub fn waits(&self) -> io::Result<CpuWaits> {

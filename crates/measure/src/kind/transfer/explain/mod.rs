@@ -61,7 +61,12 @@ fn explain(plan: &TransferPlan, stream: &TransferStream, host: &Host) -> Explana
         Role::Receive => receiver::reasons(plan, stream, host, &facts),
     };
     let small_window = plan.role == Role::Transmit && sender::has_small_window(&facts);
-    choose(reasons, plan.socket_buffer_bytes.is_some() || small_window)
+    let is_set = |cause| match cause {
+        Cause::SendBuffer => plan.socket_buffer_bytes.is_some(),
+        Cause::ReceiveWindow => plan.socket_buffer_bytes.is_some() || small_window,
+        _ => false,
+    };
+    choose(reasons, is_set)
 }
 
 /// What held most of the streams up. It is that of the stream of them that it took longest.
@@ -142,15 +147,12 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
 
 /// A socket buffer that the user has set comes before a CPU that is the limit with it, unless it takes far less: each of
 /// its waits takes CPU time too. Small calls have a remedy of their own, which drops a buffer that would be the next limit.
-fn choose(mut reasons: Vec<Reason>, set_buffer: bool) -> Explanation {
+fn choose(mut reasons: Vec<Reason>, is_set: impl Fn(Cause) -> bool) -> Explanation {
     // Equals stay in their order: the first of them is reported.
     reasons.sort_by(|a, b| b.share.total_cmp(&a.share));
     let largest = reasons.first().map_or(0.0, |first| first.share.min(1.0));
-    let is_theirs = |r: &Reason| {
-        matches!(r.cause, Cause::SendBuffer | Cause::ReceiveWindow)
-            && r.share >= LEAST_SHARE.max(PART_OF_LARGEST * largest)
-    };
-    if set_buffer && reasons.first().is_some_and(|first| !is_held_up(first)) {
+    let is_theirs = |r: &Reason| is_set(r.cause) && r.share >= LEAST_SHARE.max(PART_OF_LARGEST * largest);
+    if reasons.first().is_some_and(|first| !is_held_up(first)) {
         let theirs = reasons.iter().position(is_theirs).unwrap_or(0);
         reasons[..=theirs].rotate_right(1);
     }

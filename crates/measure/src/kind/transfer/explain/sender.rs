@@ -5,12 +5,15 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LARGE_BYTES, LEAST_SHARE, Reason, busy, network, remedy};
+use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, busy, network, remedy};
 
 /// A buffer must hold this many times what fits into the present one before it is examined again.
 const LARGER: u64 = 8;
 /// A window that would carry this many times the rate is not what limits it, if it also closes.
 const AMPLE: f64 = 4.0;
+/// Windows that the kernel sizes begin with 44 segments of Ethernet, 64,240 bytes, or more (Linux 6.18). A buffer that was set
+/// to 32 KiB has a window of 49,152 bytes there.
+const LEAST_OWN_WINDOW: u32 = 60_000;
 
 pub(super) fn reasons(
     plan: &TransferPlan,
@@ -194,9 +197,9 @@ fn takes_less(facts: &Facts) -> bool {
     fast(facts) && !has_small_window(facts) && !facts.fills(facts.window_bytes)
 }
 
-/// The kernel's own windows begin with twice as much, so somebody set a buffer.
+/// Whether somebody set the receiver's buffer.
 pub(super) fn has_small_window(facts: &Facts) -> bool {
-    u64::from(facts.window_bytes) < LARGE_BYTES
+    facts.window_bytes < LEAST_OWN_WINDOW
 }
 
 fn slow_reader(facts: &Facts) -> Reason {

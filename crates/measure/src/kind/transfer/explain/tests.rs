@@ -208,7 +208,10 @@ fn a_set_buffer_comes_before_a_busy_cpu_unless_it_takes_far_less() {
         remedy: String::new(),
     };
     let chosen = |first, buffer, is_set| {
-        choose(vec![reason(first, 0.9), reason(Cause::SendBuffer, buffer)], is_set).cause
+        choose(vec![reason(first, 0.9), reason(Cause::SendBuffer, buffer)], |cause| {
+            is_set && cause == Cause::SendBuffer
+        })
+        .cause
     };
     assert_eq!(chosen(Cause::Processor, 0.4, true), Cause::SendBuffer);
     assert_eq!(chosen(Cause::Processor, 0.11, true), Cause::Processor);
