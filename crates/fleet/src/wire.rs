@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Rises when a message changes its meaning. An agent of another version is named and left out.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// An order is a few hundred bytes; a longer one is not read.
 pub const MOST_ORDER_BYTES: usize = 32 << 10;
 /// What a NATS server carries unless it is set up otherwise, with some room.
@@ -135,7 +135,7 @@ pub enum Outcome {
         offset_ns: i64,
         bound_ns: u64,
     },
-    Transferred(Transferred),
+    Transferred(Box<Transferred>),
     Loaded(Box<Loaded>),
     /// Where the messages spent their time, or why that was not seen.
     Received(Result<Box<FleetReceived>, String>),
@@ -147,6 +147,8 @@ pub enum Outcome {
 pub struct Transferred {
     /// When it really started, by the own clock; of a receiver 0.
     pub started_utc_ns: u64,
+    /// For how long it waited for a CPU then.
+    pub start_waited_ns: Option<u64>,
     pub peer: Option<String>,
     pub bytes: u64,
     pub duration_ns: u64,
@@ -161,6 +163,8 @@ pub struct Transferred {
 #[serde(deny_unknown_fields)]
 pub struct Loaded {
     pub started_utc_ns: u64,
+    /// As of [`Transferred`].
+    pub start_waited_ns: Option<u64>,
     pub planned: u64,
     pub sent: u64,
     pub delivered: u64,

@@ -20,6 +20,7 @@ use netfathom_model::record::{Measurement, TransferEnd, TransferResult};
 use netfathom_results::quantity::{self, Better};
 use netfathom_stats::middle_of;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns, realtime_ns, sleep_until_ns, wait_punctually};
+use netfathom_sys::cpu::RunDelay;
 use tokio::sync::oneshot;
 
 use super::limits::Limits;
@@ -126,7 +127,7 @@ impl Work {
                 ready.map(|ready| ready.send(Some(at.port())));
             }
         };
-        transferred(plan, stop, &tell).map(|result| moved(&result, 0))
+        transferred(plan, stop, &tell).map(|result| Outcome::Transferred(Box::new(moved(&result))))
     }
 
     fn send(
@@ -141,9 +142,10 @@ impl Work {
         (plan.time_ns, plan.idle_ns) = (Some(time_ns), IDLE_NS);
         (plan.streams, plan.explain) = (streams, explain);
         plan.pace_bits_per_s = self.limits.most_bits_per_s.map(|bits| bits / u64::from(streams.max(1)));
-        arm(start_utc_ns, stop)?;
+        let start_waited_ns = arm(start_utc_ns, stop)?;
         let started_utc_ns = realtime_ns();
-        transferred(plan, stop, &|_| {}).map(|result| moved(&result, started_utc_ns))
+        let done = transferred(plan, stop, &|_| {}).map(|result| moved(&result))?;
+        Ok(Outcome::Transferred(Box::new(Transferred { started_utc_ns, start_waited_ns, ..done })))
     }
 
     fn sink(&self, most_ns: u64, stages: bool, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
@@ -180,13 +182,15 @@ impl Work {
     fn load(&self, plan: &LoadPlan, start_utc_ns: u64, stop: &AtomicBool) -> Result<Outcome, String> {
         let ahead_ns = realtime_ahead_ns();
         let start_ns = start_utc_ns.saturating_add_signed(-ahead_ns);
-        let (trial, first_ns) = load::part(plan, start_ns, stop).map_err(|e| e.to_string())?;
+        let load::Part { trial, first_ns, start_waited_ns } =
+            load::part(plan, start_ns, stop).map_err(|e| e.to_string())?;
         if first_ns == 0 {
             return Err("it sent nothing within its time: its CPUs were busy".into());
         }
         let accounting = &trial.accounting;
         Ok(Outcome::Loaded(Box::new(Loaded {
             started_utc_ns: first_ns.saturating_add_signed(ahead_ns),
+            start_waited_ns,
             planned: trial.load.planned,
             sent: trial.load.sent,
             delivered: accounting.count(&Fate::Delivered),
@@ -200,20 +204,25 @@ fn family(ip: IpAddr) -> Family {
     if ip.is_ipv6() { Family::Ipv6 } else { Family::Ipv4 }
 }
 
-/// Waits for an instant of CLOCK_REALTIME, on the one clock, so that a clock that is set meanwhile moves nothing.
-fn arm(start_utc_ns: u64, stop: &AtomicBool) -> Result<(), String> {
+/// Waits for an instant of CLOCK_REALTIME, on the one clock, so that a clock that is set meanwhile moves nothing. Returns
+/// for how long of the last wait the thread was ready and had no CPU, if this kernel counts it.
+fn arm(start_utc_ns: u64, stop: &AtomicBool) -> Result<Option<u64>, String> {
     wait_punctually();
+    let delay = RunDelay::of_this_thread().ok();
+    let delay_ns = || delay.as_ref()?.read_ns().ok();
+    let mut before_ns = delay_ns();
     let start_ns = start_utc_ns.saturating_add_signed(-realtime_ahead_ns());
     while monotonic_ns() + SPIN_NS < start_ns {
         if stop.load(Relaxed) {
             return Err("it was ended before its start".into());
         }
+        before_ns = delay_ns();
         sleep_until_ns((start_ns - SPIN_NS).min(monotonic_ns() + 50_000_000));
     }
     while monotonic_ns() < start_ns {
         std::hint::spin_loop();
     }
-    Ok(())
+    Ok(delay_ns().zip(before_ns).map(|(now_ns, before_ns)| now_ns - before_ns))
 }
 
 fn transferred(
@@ -231,15 +240,16 @@ fn transferred(
     done.map(|progressed| progressed.result).map_err(|e| e.to_string())
 }
 
-fn moved(result: &TransferResult, started_utc_ns: u64) -> Outcome {
+fn moved(result: &TransferResult) -> Transferred {
     let tcp = || result.streams.iter().filter_map(|stream| stream.tcp);
     let broken = result.streams.iter().find_map(|stream| match &stream.end {
         TransferEnd::Broken { why } => Some(plain(why)),
         TransferEnd::Interrupted => Some("it was ended before its time".into()),
         _ => None,
     });
-    Outcome::Transferred(Transferred {
-        started_utc_ns,
+    Transferred {
+        started_utc_ns: 0,
+        start_waited_ns: None,
         peer: result.streams.first().and_then(|stream| stream.peer.clone()).or_else(|| result.peer.clone()),
         bytes: result.bytes(),
         duration_ns: result.duration_ns(),
@@ -247,7 +257,7 @@ fn moved(result: &TransferResult, started_utc_ns: u64) -> Outcome {
         rtt_us: tcp().map(|tcp| tcp.rtt_us).max(),
         cause: result.explanation.as_ref().map(|e| (e.cause, plain(&e.text))),
         broken,
-    })
+    }
 }
 
 /// A measurement between two network namespaces, or over loopback, that no other host takes part in.

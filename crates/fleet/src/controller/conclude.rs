@@ -43,7 +43,13 @@ fn start(result: &FleetResult) -> Option<FleetStart> {
     }
     let spread = |late: &Vec<i64>| Some((late.iter().max()? - late.iter().min()?).unsigned_abs());
     let spreads: Vec<u64> = rounds.values().filter(|late| late.len() > 1).filter_map(spread).collect();
-    let late_max_ns = result.pairs.iter().filter_map(|p| p.late_ns).max()?.max(0).unsigned_abs();
+    // A clock that is set meanwhile can make it negative.
+    let late_ns = |pair: &FleetPair| pair.late_ns.map(|ns| ns.max(0) as u64);
+    let mut late: Vec<u64> = result.pairs.iter().filter_map(late_ns).collect();
+    late.sort_unstable();
+    let waited_ns = |pair: &FleetPair| Some(late_ns(pair)?.min(pair.start_waited_ns?));
+    let counted = result.pairs.iter().filter(|pair| pair.late_ns.is_some()).map(waited_ns);
+    let waited = counted.sum::<Option<u64>>().map(|ns| ns as f64 / late.iter().sum::<u64>().max(1) as f64);
     let there = result.hosts.iter().filter(|host| host.address.is_some());
     let bounds: Option<Vec<u64>> = there.map(|host| Some(host.clock?.bound_ns)).collect();
     // Both are compared with the first.
@@ -55,7 +61,9 @@ fn start(result: &FleetResult) -> Option<FleetStart> {
         rounds: spreads.len() as u32,
         spread_p50_ns: middle_of(spreads.iter().map(|&ns| ns as f64))? as u64,
         spread_max_ns: spreads.iter().copied().max()?,
-        late_max_ns,
+        late_p99_ns: late.get((late.len() * 99).div_ceil(100).saturating_sub(1)).copied(),
+        late_max_ns: *late.last()?,
+        waited,
         bound_ns,
     })
 }

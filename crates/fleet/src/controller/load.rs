@@ -109,15 +109,10 @@ fn late(round: u32, ended: &Ended) -> FleetPair {
         to: ended.to.clone(),
         round,
         late_ns: loaded.map(|l| l.started_utc_ns as i64 - ended.start_utc_ns as i64),
-        bytes_per_s: None,
-        retransmits: None,
-        rtt_us: None,
-        send_cause: None,
-        receive_cause: None,
-        round_trip: None,
+        start_waited_ns: loaded.and_then(|l| l.start_waited_ns),
         sent: loaded.map(|l| l.sent),
         lost: loaded.map(|l| l.sent.saturating_sub(l.delivered)),
-        residual: None,
         failed: ended.sent.as_ref().err().map(|miss| miss.why().to_owned()),
+        ..FleetPair::default()
     }
 }

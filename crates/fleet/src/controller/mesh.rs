@@ -78,14 +78,14 @@ fn pair(round: u32, ended: Ended) -> FleetPair {
     let late = |started_utc_ns: u64| Some(started_utc_ns as i64 - ended.start_utc_ns as i64);
     match (ended.sent, ended.received) {
         (Ok(Outcome::Transferred(sent)), Ok(Outcome::Transferred(received))) => {
-            pair.late_ns = late(sent.started_utc_ns);
+            (pair.late_ns, pair.start_waited_ns) = (late(sent.started_utc_ns), sent.start_waited_ns);
             (pair.retransmits, pair.rtt_us) = (sent.retransmits, sent.rtt_us);
             pair.bytes_per_s = rate(&received);
             pair.failed = sent.broken.or(received.broken);
             (pair.send_cause, pair.receive_cause) = (sent.cause, received.cause);
         }
         (Ok(Outcome::Loaded(sent)), Ok(Outcome::Served)) => {
-            pair.late_ns = late(sent.started_utc_ns);
+            (pair.late_ns, pair.start_waited_ns) = (late(sent.started_utc_ns), sent.start_waited_ns);
             (pair.sent, pair.lost) = (Some(sent.sent), Some(sent.sent.saturating_sub(sent.delivered)));
             pair.round_trip = sent.round_trip;
         }

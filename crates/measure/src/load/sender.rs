@@ -11,7 +11,7 @@ use netfathom_model::engine::Engine as Kind;
 use netfathom_model::message::Header;
 use netfathom_model::plan::Spin;
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
-use netfathom_sys::cpu::thread_time_ns;
+use netfathom_sys::cpu::{RunDelay, thread_time_ns};
 
 use super::engine::Engine;
 use super::sent::Sent;
@@ -68,6 +68,10 @@ pub fn send_all<T: SendTap>(
     };
     let cpu_before_ns = thread_time_ns();
     let mut departures = departures.peekable();
+    let delay = RunDelay::of_this_thread().ok();
+    // From here to the first message there is one nap: earlier ones delay nothing.
+    departures.peek().and_then(|due_ns| wait((start_ns + due_ns).saturating_sub(NAP_NS), task));
+    let mut before_start_ns = delay.as_ref().and_then(|delay| delay.read_ns().ok());
     while let Some(due_ns) = departures.next() {
         let first = header(due_ns);
         let Some(now_ns) = wait(first.intended_ns, task) else {
@@ -83,6 +87,9 @@ pub fn send_all<T: SendTap>(
         }
         let next_ns = departures.peek().map(|due_ns| start_ns + due_ns);
         hand_over(task, &mut batch, next_ns, engine, tap, &mut sent);
+        if let (Some(before_ns), Some(delay)) = (before_start_ns.take(), &delay) {
+            sent.start_waited_ns = delay.read_ns().ok().map(|now_ns| now_ns - before_ns);
+        }
         task.live.sent.fetch_add(batch.len() as u64, Relaxed);
         task.live.lag_ns.store(batch.last().map_or(0, lag_ns), Relaxed);
     }

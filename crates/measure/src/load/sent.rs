@@ -29,6 +29,9 @@ pub struct Sent {
     pub first_ns: u64,
     /// See `first_ns`.
     pub last_ns: u64,
+    /// For how long of the last 50 ms before its first departure the thread waited for a processor; of several
+    /// senders the longest. `None` where this kernel does not count it.
+    pub start_waited_ns: Option<u64>,
     /// Actual minus intended departure.
     pub lag: Windowed,
     /// The same, held against the slots of the engine.
@@ -58,6 +61,7 @@ impl Sent {
             unsent: 0,
             first_ns: 0,
             last_ns: 0,
+            start_waited_ns: None,
             lag: Windowed::new(GRAIN, WINDOWS),
             lateness,
             lag_by_second: Vec::new(),
@@ -167,6 +171,7 @@ impl Sent {
                 if self.first_ns == 0 { other.first_ns } else { self.first_ns.min(other.first_ns) };
             self.last_ns = self.last_ns.max(other.last_ns);
         }
+        self.start_waited_ns = self.start_waited_ns.max(other.start_waited_ns);
         self.lag.merge(&other.lag);
         self.lateness.merge(&other.lateness);
         let more = other.lag_by_second.len().max(self.lag_by_second.len());

@@ -103,8 +103,13 @@ pub struct FleetStart {
     pub spread_p50_ns: u64,
     /// The largest.
     pub spread_max_ns: u64,
-    /// The largest of how late one host was by its own clock.
+    /// How late the senders were by their own clocks: 99th percentile of all. `None` in records of earlier versions.
+    pub late_p99_ns: Option<u64>,
+    /// The largest of that.
     pub late_max_ns: u64,
+    /// Share of the time by which they were late that they waited for a CPU, 0 to 1; `None` where a kernel does not
+    /// count it.
+    pub waited: Option<f64>,
     /// How far the clocks of two hosts may be apart all the same; `None` where those of a host are not known.
     pub bound_ns: Option<u64>,
 }
@@ -120,6 +125,8 @@ pub struct FleetPair {
     pub round: u32,
     /// When it started after the planned instant, by the clock of the sender.
     pub late_ns: Option<i64>,
+    /// For how long before its start the sender was ready and had no CPU.
+    pub start_waited_ns: Option<u64>,
     /// Bytes a second that arrived.
     pub bytes_per_s: Option<f64>,
     /// Segments that were sent again.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt as _;
 
 use super::CpuError;
 
@@ -121,6 +122,28 @@ pub fn scheduling(thread: u32) -> Result<Scheduling, CpuError> {
     })
 }
 
+/// How long the calling thread has waited for a processor, read in a microsecond or two: the file stays open.
+#[derive(Debug)]
+pub struct RunDelay(fs::File);
+
+impl RunDelay {
+    /// # Errors
+    /// When the kernel was built without CONFIG_SCHED_INFO, or this process has no more files.
+    pub fn of_this_thread() -> io::Result<Self> {
+        fs::File::open("/proc/thread-self/schedstat").map(Self)
+    }
+
+    /// Nanoseconds since the thread began, ready to run, but waiting for a processor.
+    ///
+    /// # Errors
+    /// When the kernel shows something else than it has done since Linux 2.6.
+    pub fn read_ns(&self) -> io::Result<u64> {
+        let mut text = [0; 128];
+        let length = self.0.read_at(&mut text, 0)?;
+        Ok(parse_scheduling(&String::from_utf8_lossy(&text[..length]))?.run_delay_ns)
+    }
+}
+
 pub(super) fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
     let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
     match numbers[..] {
@@ -215,8 +238,12 @@ mod tests {
         let contender = move || {
             thread::spawn(move || {
                 pin(cpu).unwrap();
+                let own = RunDelay::of_this_thread().unwrap();
                 work(100_000_000);
-                scheduling(thread_id()).unwrap()
+                // Between the two it may have waited once more.
+                let (waited_ns, account) = (own.read_ns().unwrap(), scheduling(thread_id()).unwrap());
+                assert!(waited_ns <= account.run_delay_ns && waited_ns > 0, "{waited_ns} {account:?}");
+                account
             })
         };
         let [a, b] = [contender(), contender()].map(|thread| thread.join().unwrap());

@@ -1,4 +1,5 @@
-//! What only many hosts and many runs show. Each test takes minutes; what they print stands in docs/fleet.md.
+//! What only many hosts and many runs show. Each test takes minutes: `make bench` runs them, and puts the rows of tables
+//! that they print into docs/benchmarks.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,21 +19,21 @@ const HOSTS: u8 = 24;
 const HANGS: Duration = Duration::from_secs(240);
 
 #[test]
-#[ignore = "takes minutes: what it prints stands in docs/fleet.md"]
+#[ignore = "takes minutes: make bench runs it"]
 fn a_host_with_a_limited_rate_is_named_and_no_host_without() {
     needs_root!();
     let plan = "throughput --peers 4 --time 150ms --no-explain";
-    runs("rate", plan, |fleet, host| {
+    runs("limited to 200 Mb/s (tbf)", plan, |fleet, host| {
         tc(fleet, host, "qdisc add dev wire0 root tbf rate 200mbit burst 32k latency 50ms");
         Box::new(move |fleet| tc(fleet, host, "qdisc del dev wire0 root"))
     });
 }
 
 #[test]
-#[ignore = "takes minutes: what it prints stands in docs/fleet.md"]
+#[ignore = "takes minutes: make bench runs it"]
 fn a_host_that_loses_one_percent_is_named_and_no_host_without() {
     needs_root!();
-    runs("loss", "loss --peers 4 --time 300ms --rate 3k", |fleet, host| {
+    runs("that loses 1 % of packets, both ways", "loss --peers 4 --time 300ms --rate 3k", |fleet, host| {
         // Of a random number of 32 bits the lowest hundredth goes to a class in which nothing is sent.
         const CHANCE: &str = "4,32 0 0 4294963256,37 1 0 42949672,6 0 0 4294967295,6 0 0 0";
         let port = format!("port{host}");
@@ -59,13 +60,13 @@ fn a_host_that_loses_one_percent_is_named_and_no_host_without() {
 }
 
 #[test]
-#[ignore = "takes minutes: what it prints stands in docs/fleet.md"]
+#[ignore = "takes minutes: make bench runs it"]
 fn a_host_with_a_cpu_quota_is_named_and_no_host_without() {
     needs_root!();
     let Some(group) = Group::with_quota() else {
         return netfathom_testkit::skipped("cli::fleet::many", "needs cgroups of the first version");
     };
-    runs("quota", "latency --peers 6 --time 300ms --rate 1k", |fleet, host| {
+    runs("with 2.5 % of a CPU (cgroup)", "latency --peers 6 --time 300ms --rate 1k", |fleet, host| {
         group.take(fleet.agents[host].id());
         let group = group.0.clone();
         Box::new(move |fleet| {
@@ -136,8 +137,24 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
         println!("{kind} {number}: {expected} planted, {planted:?} named; without, {without:?}");
     }
     let took = began.elapsed() / (2 * RUNS as u32);
-    println!(
-        "{kind}: named first {first} of {RUNS}, alone {only}; without, none named in {none} of {RUNS}; {took:.1?} a run"
+    println!("{took:.1?} a run");
+    row(
+        "named",
+        &[
+            HOSTS.to_string(),
+            format!("one {kind}; `mesh {plan}`"),
+            RUNS.to_string(),
+            format!("named first in {first}, alone in {only}"),
+        ],
+    );
+    row(
+        "named",
+        &[
+            HOSTS.to_string(),
+            "none, after each of these".into(),
+            RUNS.to_string(),
+            format!("none named in {none}"),
+        ],
     );
     assert!(first + 1 >= RUNS && none == RUNS);
 }
@@ -151,16 +168,19 @@ fn chance() -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "takes minutes: what it prints stands in docs/fleet.md"]
+#[ignore = "takes minutes: make bench runs it"]
 fn ten_of_forty_agents_that_are_killed_are_named_and_leave_nothing() {
     needs_root!();
     if has_nats("cli::fleet::many::ten_of_forty_agents_that_are_killed_are_named_and_leave_nothing") {
         lost::killed(40, 10, HANGS);
+        let what = "`mesh throughput`, ten random agents killed".to_owned();
+        let result = "all ten named, PARTIAL, exit status 5, no process, socket or file left".to_owned();
+        row("named", &["40".into(), what, "1".into(), result]);
     }
 }
 
 #[test]
-#[ignore = "takes minutes: what it prints stands in docs/fleet.md"]
+#[ignore = "takes minutes: make bench runs it"]
 fn a_hundred_hosts_take_part() {
     needs_root!();
     if !has_nats("cli::fleet::many::a_hundred_hosts_take_part") {
@@ -169,6 +189,7 @@ fn a_hundred_hosts_take_part() {
     let _alone = alone();
     for (hosts, plan, pairs) in [
         (100, "latency --peers 4 --time 300ms --rate 500", 200),
+        (100, "latency --peers 4 --time 100ms --rate 500 --parallel 2", 200),
         (16, "latency --time 300ms", 120),
         (16, "throughput --time 300ms", 240),
     ] {
@@ -177,41 +198,59 @@ fn a_hundred_hosts_take_part() {
         let began = Instant::now();
         let args = format!("fleet mesh {plan} --hosts {names} --out {}", into.display());
         let mut running = fleet.start_command(&args);
-        let most = highest(&mut running);
+        let controller = highest(&mut running);
         let ended = end_within(running, HANGS);
         let took = began.elapsed();
         let result = result(&into);
-        println!("{hosts} hosts, {plan}: status {}, {took:.1?}\n{}", ended.status, ended.out);
-        println!("start: {:?}", result.start);
-        println!("controller: {most}");
-        let mut agents: Vec<String> = fleet.agents.iter().map(|agent| memory(agent.id())).collect();
-        agents.sort();
-        println!("agents: {} in the median, {} at most", agents[agents.len() / 2], agents[agents.len() - 1]);
-        assert_eq!(
-            (result.hosts.len(), result.measured().count()),
-            (usize::from(hosts), pairs),
-            "{}",
-            ended.err
-        );
+        println!("{hosts} hosts, {plan}: status {}\n{}", ended.status, ended.out);
+        let measured = result.measured().count();
+        assert_eq!((result.hosts.len(), measured), (usize::from(hosts), pairs), "{}", ended.err);
+        let mut agents: Vec<_> = fleet.agents.iter().map(|agent| memory(agent.id())).collect();
+        agents.sort_unstable();
+        let start = result.start.expect("senders that start together");
+        let time = |ns: u64| netfathom_model::print::time(ns as f64);
+        let late = start.late_p99_ns.map(time).unwrap_or_default();
+        let waited = start.waited.map(netfathom_model::print::percent).unwrap_or_default();
+        let mb = |(most, own): (u64, u64)| format!("{} MB, its own {} MB", tenths(most), tenths(own));
+        let cells = [
+            hosts.to_string(),
+            format!("`mesh {plan}`"),
+            format!("{measured} of {pairs} pairs in {:.1} s", took.as_secs_f64()),
+            format!("{}, {} at most", time(start.spread_p50_ns), time(start.spread_max_ns)),
+            format!("{late}, {waited} of it waiting for a CPU"),
+            start.bound_ns.map_or_else(|| "unknown".into(), |ns| format!("± {}", time(ns))),
+            mb(controller),
+            mb(agents[agents.len() / 2]),
+        ];
+        row("start", &cells);
     }
 }
 
+/// A row of a table of the page, with its name ahead.
+fn row(table: &str, cells: &[String]) {
+    println!("{table} | {} |", cells.join(" | "));
+}
+
+fn tenths(kb: u64) -> f64 {
+    (kb as f64 / 100.0).round() / 10.0
+}
+
 /// The memory of a process, looked at until it ends; its output is short.
-fn highest(running: &mut Child) -> String {
-    let mut most = String::new();
+fn highest(running: &mut Child) -> (u64, u64) {
+    let mut most = (0, 0);
     while running.try_wait().unwrap().is_none() {
-        let now = memory(running.id());
-        if !now.is_empty() {
-            most = now;
-        }
+        most = most.max(memory(running.id()));
         thread::sleep(Duration::from_millis(50));
     }
     most
 }
 
-/// The most that a process had in memory, with the pages of its program, and what is its own now.
-fn memory(pid: u32) -> String {
+/// The most that a process had in memory, with the pages of its program, and what is its own now, in kB.
+fn memory(pid: u32) -> (u64, u64) {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let lines = status.lines().filter(|line| line.starts_with("VmHWM") || line.starts_with("RssAnon"));
-    lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
+    let kb = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    };
+    (kb("VmHWM:"), kb("RssAnon:"))
 }

@@ -75,8 +75,8 @@ pub fn run(
 }
 
 /// One loaded trial as a part of another measurement: to a sink on another host, from `start_ns` of the one clock on.
-/// It ends early once `stop` is set. Also returns when its first message departed.
-pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<(LoadTrial, u64), RunError> {
+/// It ends early once `stop` is set.
+pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<Part, RunError> {
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
     let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0, start_ns: Some(start_ns) };
@@ -87,7 +87,17 @@ pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<(LoadTr
     };
     let outcome = bench.trial(kind, 0, engine, None, &live)?;
     let facts = trial::LoadFacts { index: 0, kind, started_after_ns: 0, cpus: &cpus, outcome: &outcome };
-    Ok((facts.trial(plan), outcome.sent.first_ns))
+    let trial = facts.trial(plan);
+    Ok(Part { trial, first_ns: outcome.sent.first_ns, start_waited_ns: outcome.sent.start_waited_ns })
+}
+
+/// What came of [`part`].
+pub struct Part {
+    pub trial: LoadTrial,
+    /// When the first message departed, CLOCK_MONOTONIC; 0 if none did.
+    pub first_ns: u64,
+    /// For how long of the last 50 ms before it the thread waited for a processor.
+    pub start_waited_ns: Option<u64>,
 }
 
 /// Each loaded trial, with an idle one before it where answers are timed.

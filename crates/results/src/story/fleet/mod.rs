@@ -79,8 +79,12 @@ fn remarks(result: &FleetResult) -> Vec<String> {
     let others = result.outliers().skip(1).map(|e| sentence(result, e));
     let mut remarks: Vec<String> = resumed.into_iter().chain(others).collect();
     if let Some(start) = result.start {
+        let late = start.late_p99_ns.map_or_else(String::new, |ns| {
+            let waited = start.waited.map(|share| format!(" ({} of it waiting for a CPU)", percent(share)));
+            format!("; 99 % of them at most {} late{}", time(ns as f64), waited.unwrap_or_default())
+        });
         remarks.push(format!(
-            "senders started within {} of each other (median of {}; largest {}); {}",
+            "senders started within {} of each other (median of {}; largest {}){late}; {}",
             time(start.spread_p50_ns as f64),
             super::counted(start.rounds, "round"),
             time(start.spread_max_ns as f64),
