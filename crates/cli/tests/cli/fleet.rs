@@ -200,6 +200,12 @@ print(json.dumps({s.labels['quantity']: s.value for f in parse(sys.stdin.read())
     assert_eq!((values.len(), result.effects.len()), (2 + 20 + 5, 5), "{values:?}");
 }
 
+/// A line of /proc/PID/status in kB; `None` of a process that has ended.
+fn status_kb(pid: u32, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
 fn tc(fleet: &Fleet, place: usize, args: &str) {
     let command = || Command::new("tc").args(args.split_whitespace()).output();
     let done = fleet.star.hosts[place].run(command).unwrap().unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::percent;
-use netfathom_model::record::{Distribution, FleetPair, FleetResult, FleetStart};
+use netfathom_model::record::{Distribution, FleetHost, FleetPair, FleetResult, FleetStart};
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
 use netfathom_stats::middle_of;
@@ -22,7 +22,7 @@ pub fn conclude(p: &mut Progressed<FleetResult>) {
         _ => Vec::new(),
     };
     result.merged = merged(result.pairs.iter().filter_map(|pair| pair.round_trip.as_ref()));
-    result.start = start(result);
+    result.start = start(&result.hosts, &result.pairs);
     p.verdict = verdict(&p.result);
     p.findings = findings(&p.result);
 }
@@ -36,21 +36,21 @@ pub fn merged<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<Distrib
     Some((&sum).into())
 }
 
-fn start(result: &FleetResult) -> Option<FleetStart> {
+fn start(hosts: &[FleetHost], pairs: &[FleetPair]) -> Option<FleetStart> {
     let mut rounds: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
-    for pair in &result.pairs {
+    for pair in pairs {
         rounds.entry(pair.round).or_default().extend(pair.late_ns);
     }
     let spread = |late: &Vec<i64>| Some((late.iter().max()? - late.iter().min()?).unsigned_abs());
     let spreads: Vec<u64> = rounds.values().filter(|late| late.len() > 1).filter_map(spread).collect();
     // A clock that is set meanwhile can make it negative.
     let late_ns = |pair: &FleetPair| pair.late_ns.map(|ns| ns.max(0) as u64);
-    let mut late: Vec<u64> = result.pairs.iter().filter_map(late_ns).collect();
+    let mut late: Vec<u64> = pairs.iter().filter_map(late_ns).collect();
     late.sort_unstable();
     let waited_ns = |pair: &FleetPair| Some(late_ns(pair)?.min(pair.start_waited_ns?));
-    let counted = result.pairs.iter().filter(|pair| pair.late_ns.is_some()).map(waited_ns);
+    let counted = pairs.iter().filter(|pair| pair.late_ns.is_some()).map(waited_ns);
     let waited = counted.sum::<Option<u64>>().map(|ns| ns as f64 / late.iter().sum::<u64>().max(1) as f64);
-    let there = result.hosts.iter().filter(|host| host.address.is_some());
+    let there = hosts.iter().filter(|host| host.address.is_some());
     let bounds: Option<Vec<u64>> = there.map(|host| Some(host.clock?.bound_ns)).collect();
     // Both are compared with the first.
     let bound_ns = bounds.map(|mut bounds| {
@@ -125,6 +125,23 @@ fn findings(result: &FleetResult) -> Vec<Finding> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_late_start_waited_for_a_cpu_no_longer_than_it_was_late() {
+        let pair = |(late_ns, start_waited_ns)| FleetPair {
+            late_ns: Some(late_ns),
+            start_waited_ns,
+            ..FleetPair::default()
+        };
+        let starts = |pairs: &[(i64, Option<u64>)]| {
+            start(&[], &pairs.iter().copied().map(pair).collect::<Vec<_>>()).unwrap()
+        };
+        let known = starts(&[(100, Some(900)), (300, Some(0)), (-50, Some(10))]);
+        assert_eq!((known.late_p99_ns, known.late_max_ns, known.waited), (Some(300), 300, Some(0.25)));
+        assert_eq!(starts(&[(100, Some(100)), (300, None)]).waited, None);
+        let hundred: Vec<_> = (1..=100).map(|ns| (ns, None)).collect();
+        assert_eq!(starts(&hundred).late_p99_ns, Some(99));
+    }
 
     proptest! {
         #[test]

@@ -107,8 +107,8 @@ pub struct FleetStart {
     pub late_p99_ns: Option<u64>,
     /// The largest of that.
     pub late_max_ns: u64,
-    /// Share of the time by which they were late that they waited for a CPU, 0 to 1; `None` where a kernel does not
-    /// count it.
+    /// Share of the time by which they were late that they waited for a CPU, 0 to 1; `None` where that is not known of
+    /// each.
     pub waited: Option<f64>,
     /// How far the clocks of two hosts may be apart all the same; `None` where those of a host are not known.
     pub bound_ns: Option<u64>,
@@ -125,7 +125,8 @@ pub struct FleetPair {
     pub round: u32,
     /// When it started after the planned instant, by the clock of the sender.
     pub late_ns: Option<i64>,
-    /// For how long before its start the sender was ready and had no CPU.
+    /// For how long of the last 50 ms before its start the sender was ready and had no CPU; `None` where its kernel does
+    /// not count that, and in records of earlier versions.
     pub start_waited_ns: Option<u64>,
     /// Bytes a second that arrived.
     pub bytes_per_s: Option<f64>,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use netfathom_testkit::{Star, alone, needs_root};
 use serde_json::{Value, json};
 
-use super::{Fleet, PORT, has_nats};
+use super::{Fleet, PORT, has_nats, status_kb};
 use crate::child::{Ended, end, until};
 
 const FAKES: usize = 10_000;
@@ -95,8 +95,7 @@ impl Client {
 
 /// The most memory that a process has had.
 fn most_kb(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find(|line| line.starts_with("VmHWM"))?.split_whitespace().nth(1)?.parse().ok()
+    status_kb(pid, "VmHWM:")
 }
 
 /// What comes of a command, and the most memory that it has had.

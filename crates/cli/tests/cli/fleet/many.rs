@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, has_nats, lost, name, result, tc};
+use super::{Fleet, has_nats, lost, name, result, status_kb, tc};
 use crate::child::end_within;
 
 const RUNS: usize = 20;
@@ -226,9 +226,9 @@ fn a_hundred_hosts_take_part() {
     }
 }
 
-/// A row of a table of the page, with its name ahead.
+/// A row of a table of the page, with its name ahead, on a line of its own.
 fn row(table: &str, cells: &[String]) {
-    println!("{table} | {} |", cells.join(" | "));
+    println!("\n{table} | {} |", cells.join(" | "));
 }
 
 fn tenths(kb: u64) -> f64 {
@@ -247,10 +247,6 @@ fn highest(running: &mut Child) -> (u64, u64) {
 
 /// The most that a process had in memory, with the pages of its program, and what is its own now, in kB.
 fn memory(pid: u32) -> (u64, u64) {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let kb = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-    };
+    let kb = |name| status_kb(pid, name).unwrap_or(0);
     (kb("VmHWM:"), kb("RssAnon:"))
 }
