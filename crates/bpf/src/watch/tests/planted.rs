@@ -1,6 +1,7 @@
 //! Delays of a known size, one kind at a time: the right stage has them, and no other.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use netfathom_model::record::Holder;
 use netfathom_sys::cpu::{self, scheduling, thread_id};
@@ -175,12 +176,17 @@ fn a_quota_that_is_used_up_is_in_runqueue() {
     let Some(group) = Group::new("netfathom-watch-quota") else {
         return skipped(TEST, "needs a cgroup with the CPU controller");
     };
+    // Only while a message waits: the reader is also stopped before the first and after the last.
+    let stopped = [AtomicU64::new(u64::MAX), AtomicU64::new(0)];
     let work = || {
+        stopped[0].fetch_min(group.throttled_ns(), Relaxed);
         let end = thread_time_ns() + MS;
         while thread_time_ns() < end {}
+        stopped[1].store(group.throttled_ns(), Relaxed);
     };
     let (watch, truth) = planted(work, || group.limit().unwrap());
-    let (runqueue, throttled) = (sum(&watch, WatchStage::Runqueue), group.throttled_ns());
+    let [first, last] = stopped.map(AtomicU64::into_inner);
+    let (runqueue, throttled) = (sum(&watch, WatchStage::Runqueue), last - first);
     println!("{runqueue}, throttled {throttled}, {truth:?}");
     assert!(throttled > EACH * MS, "the quota stopped nothing: {throttled}");
     assert!(runqueue * 20 >= truth.waited_ns * 19, "{runqueue} {truth:?}");
