@@ -59,6 +59,26 @@ impl Contrast {
         (self.t(f64::midpoint(1.0, level)) + self.t(power)) * self.error
     }
 
+    /// How many pairs, of `pairs` that this is of, would show with probability `power` that the mean differs from what
+    /// is `distance` away, at `level`, if mean and spread stay as they are. `None` beyond `most`. The known estimate
+    /// of a sample's size, with the degrees of freedom that the size itself gives.
+    pub fn pairs_needed(&self, pairs: usize, distance: f64, level: f64, power: f64, most: usize) -> Option<usize> {
+        let suffices = |n: usize| {
+            let error = self.error * (pairs as f64 / n as f64).sqrt();
+            Self { error, degrees: n as f64 - 1.0, ..*self }.smallest(level, power) <= distance.abs()
+        };
+        // It grows with n, so the first that suffices is found by halves.
+        let (mut too_few, mut enough) = (1, most);
+        if !suffices(most) {
+            return None;
+        }
+        while enough - too_few > 1 {
+            let n = usize::midpoint(too_few, enough);
+            if suffices(n) { enough = n } else { too_few = n }
+        }
+        Some(enough)
+    }
+
     fn student(&self) -> Option<StudentsT> {
         StudentsT::new(0.0, 1.0, self.degrees.min(MOST_DEGREES)).ok()
     }
@@ -129,6 +149,17 @@ mod tests {
         assert!((contrast.chance().unwrap() - 0.05).abs() < 1e-4);
         let (low, high) = contrast.interval(0.95);
         assert!(low.abs() < 1e-3 && (high - 4.524).abs() < 1e-3);
+    }
+
+    #[test]
+    fn pairs_that_are_needed_are_those_of_the_tables() {
+        // Cohen 1988, table 2.4.1, for one sample: an effect of half a standard deviation, two-sided 5 %, power 80 %:
+        // 33 or 34 by the exact distribution; by the sum of two quantiles of t, 34.
+        let contrast = Contrast { value: 0.0, error: 1.0 / 8.0_f64.sqrt(), degrees: 7.0 };
+        let needed = |distance, most| contrast.pairs_needed(8, distance, 0.95, 0.8, most);
+        assert_eq!(needed(0.5, 1000), Some(34));
+        assert_eq!((needed(-0.5, 1000), needed(0.5, 33)), (Some(34), None));
+        assert_eq!(needed(0.0, 1000), None);
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crate::quantity::{Better, Quantity};
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
 pub(super) const LEVEL: f64 = 0.99;
 /// The level of the interval that `--strict` holds against a threshold.
-const STRICT: f64 = 0.95;
+pub(super) const STRICT: f64 = 0.95;
 /// Power at the minimum detectable effect.
-const FOUND: f64 = 0.8;
+pub(super) const FOUND: f64 = 0.8;
 
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
 /// have no part in it.
@@ -96,7 +96,7 @@ fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quant
     let (on_a, on_b) = (scale.put(&a), scale.put(&b));
     let contrast = match design {
         Design::Apart => Contrast::apart(&on_a, &on_b),
-        Design::Pairs => Contrast::paired(&on_a.iter().zip(&on_b).map(|(a, b)| b - a).collect::<Vec<_>>()),
+        Design::Pairs => scale.paired(&a, &b),
     };
     let value = arithmetic(&on_b) - arithmetic(&on_a);
     Weighed { a, b, scale, contrast, value }
@@ -115,6 +115,11 @@ impl Scale {
             Self::Ratio => arithmetic(&self.put(values)).exp(),
             Self::Difference => arithmetic(values),
         }
+    }
+
+    pub(super) fn paired(self, a: &[f64], b: &[f64]) -> Option<Contrast> {
+        let (a, b) = (self.put(a), self.put(b));
+        Contrast::paired(&a.iter().zip(&b).map(|(a, b)| b - a).collect::<Vec<_>>())
     }
 
     /// Back from the logarithm, of ratios.

@@ -20,7 +20,7 @@ use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
 pub use settings::NotCompared;
-pub use threshold::{Gate, Gates, LEAST_PAIRS, Passage, Threshold, ThresholdError, gates};
+pub use threshold::{Gate, Gates, LEAST_PAIRS, MOST_PAIRS, Passage, Threshold, ThresholdError, gates};
 
 /// A run with the name that it was asked for by.
 #[derive(Clone, Debug)]

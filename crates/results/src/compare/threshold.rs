@@ -7,12 +7,15 @@ use netfathom_model::units::parse_number;
 use netfathom_stats as stats;
 use serde::Serialize;
 
-use super::judge::LEVEL;
+use super::judge::{FOUND, LEVEL, STRICT};
 use super::{Compared, Comparison, Design, Outcome, Scale};
 use crate::quantity::Unit;
 
 /// With fewer pairs only enormous changes are significant (Student's t of 99 % is 9.9 with three, 5.8 with four).
 pub const LEAST_PAIRS: usize = 4;
+
+/// As many rounds as the command line takes at most.
+pub const MOST_PAIRS: usize = 1000;
 
 /// A change that must not be.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,6 +146,9 @@ pub struct Gate {
     pub passage: Passage,
     /// How likely so great a change is by chance, corrected for all quantities that have a threshold.
     pub chance: Option<f64>,
+    /// Where it is inconclusive and runs are pairs: how many would decide it four times in five, if change and spread
+    /// stay as they are. `None` beyond [`MOST_PAIRS`].
+    pub pairs_needed: Option<usize>,
     /// Why it is not decided, besides what keeps the runs from being compared at all.
     pub why: Option<String>,
 }
@@ -195,7 +201,11 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
         let passage = threshold.passage(quantity, chance, limit, scale);
         match undecidable(comparison.design, quantity).filter(|_| passage == Passage::CannotTell) {
             Some(why) => Ok(threshold.undecided(Some(why))),
-            None => Ok(Gate { passage, chance, ..threshold.undecided(None) }),
+            None => {
+                let is_open = comparison.design == Design::Pairs && passage == Passage::CannotTell;
+                let pairs_needed = if is_open { threshold.pairs_needed(quantity, limit, scale) } else { None };
+                Ok(Gate { passage, chance, pairs_needed, ..threshold.undecided(None) })
+            }
         }
     });
     Ok(Gates { gates: judged.collect::<Result<_, _>>()? })
@@ -226,7 +236,7 @@ fn corrected<'a>(compared: &[&'a Compared]) -> BTreeMap<&'a str, f64> {
 impl Threshold {
     fn undecided(&self, why: Option<String>) -> Gate {
         let (threshold, quantity) = (self.text.clone(), self.name.clone());
-        Gate { threshold, quantity, passage: Passage::NotDecided, chance: None, why }
+        Gate { threshold, quantity, passage: Passage::NotDecided, chance: None, pairs_needed: None, why }
     }
 
     /// The quantity, or why it is not compared.
@@ -291,6 +301,19 @@ impl Threshold {
             Some((low, high)) if !beyond(on(low)) && !beyond(on(high)) => Passage::Within,
             _ => Passage::CannotTell,
         }
+    }
+
+    /// Beyond the threshold the change must be significant; short of it, its interval must not reach it.
+    fn pairs_needed(&self, quantity: &Compared, limit: f64, scale: Scale) -> Option<usize> {
+        let contrast = quantity.change.scale.paired(&quantity.a, &quantity.b)?;
+        let (change, limit) = match (quantity.change.scale, scale) {
+            (Scale::Ratio, Scale::Difference) => (contrast.value, (1.0 + limit / quantity.a_mean).ln()),
+            (Scale::Ratio, Scale::Ratio) => (contrast.value, limit.ln()),
+            (Scale::Difference, _) => (contrast.value, limit),
+        };
+        let is_beyond = if self.above { change > limit } else { change < limit };
+        let (distance, level) = if is_beyond { (change, LEVEL) } else { (limit - change, STRICT) };
+        contrast.pairs_needed(quantity.a.len(), distance, level, FOUND, MOST_PAIRS)
     }
 
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {

@@ -31,6 +31,43 @@ fn a_change_is_beyond_within_or_untold() {
     assert_eq!(passage(1.3, "rate<-3%"), Passage::Within);
 }
 
+/// As many rounds again, each with the values of one before.
+fn repeated(rounds: &[(Run, Run)], times: usize) -> Vec<(Run, Run)> {
+    let again = |run: &Run, of: usize| {
+        let mut run = run.clone();
+        run.record.id = format!("{}{of:02x}", run.record.id);
+        run.name.clone_from(&run.record.id);
+        run
+    };
+    (0..times).flat_map(|of| rounds.iter().map(move |(a, b)| (again(a, of), again(b, of)))).collect()
+}
+
+#[test]
+fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
+    let mut maker = Maker::new(13);
+    // One trial a run, so that rounds differ by the spread of trials.
+    let rounds: Vec<(Run, Run)> = (0..8).map(|_| (maker.run(1, 1.0), maker.run(1, 1.02))).collect();
+    let gate = |rounds: &[(Run, Run)], threshold: &str| {
+        let comparison = pairs(rounds, &Wishes::default()).unwrap();
+        gates(&comparison, &[threshold.parse().unwrap()]).unwrap().gates.remove(0)
+    };
+    // Of the last the change is beyond, and must be significant.
+    for (threshold, then) in [
+        ("tx.mean>5%", Passage::Within),
+        ("tx.mean>100ns", Passage::Within),
+        ("tx.mean>0.5%", Passage::Beyond),
+    ] {
+        let now = gate(&rounds, threshold);
+        println!("{now:?}");
+        assert_eq!(now.passage, Passage::CannotTell, "{threshold}");
+        let needed = now.pairs_needed.expect(threshold);
+        assert_eq!(gate(&repeated(&rounds, needed.div_ceil(8)), threshold).passage, then, "{threshold}");
+        // Without the margin for the power it is about half as many, and never a quarter.
+        let fewer = gate(&repeated(&rounds, needed / 32), threshold);
+        assert_eq!(fewer.passage, Passage::CannotTell, "{threshold}");
+    }
+}
+
 #[test]
 fn nonsense_is_refused_with_what_would_be_right() {
     let message = |text: &str| text.parse::<Threshold>().unwrap_err().to_string();

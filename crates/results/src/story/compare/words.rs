@@ -3,7 +3,7 @@
 use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
-use crate::compare::{Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale};
+use crate::compare::{MOST_PAIRS, Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale};
 use crate::quantity::Unit;
 
 /// Names in a sentence, and in the answer.
@@ -186,13 +186,31 @@ pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
     let judged = |gate: &Gate| {
         let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
         let by = quantity.filter(|_| gate.passage != Passage::NotDecided).map(by);
-        let unclear = (gate.passage == Passage::CannotTell)
-            .then(|| "more --rounds, or a quieter machine, may decide it".to_owned());
+        let unclear = (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate));
         let words = by.into_iter().chain(gate.why.clone().or(unclear)).collect::<Vec<_>>().join("; ");
         let words = if words.is_empty() { words } else { format!(": {words}") };
         (gate.threshold.clone(), format!("{}{words}", passage(gate.passage)))
     };
     gates.gates.iter().map(judged).collect()
+}
+
+/// What would decide it.
+fn undecided(design: Design, gate: &Gate) -> String {
+    match (design, gate.pairs_needed) {
+        (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
+        (Design::Pairs, Some(needed)) => {
+            format!("about {} --rounds would decide it if change and spread stay the same", rounded_up(needed))
+        }
+        (Design::Pairs, None) => {
+            format!("over {} --rounds would be needed: take a quieter machine, or another threshold", MOST_PAIRS)
+        }
+    }
+}
+
+/// In two digits.
+fn rounded_up(of: usize) -> usize {
+    let unit = 10_usize.pow(of.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    of.div_ceil(unit) * unit
 }
 
 /// Such as `+1.2 % (95 % interval -0.5 to +2.9 %)`.
