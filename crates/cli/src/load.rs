@@ -89,6 +89,7 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
         receive,
         allow: args.allow.clone(),
         most_ns: args.max_time,
+        most_echo_per_s: f64::INFINITY,
         most_senders: args.senders,
         most_loads: args.loads,
         log: args.log.clone(),

@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
 /// The shell's status of a program that ended by SIGINT.
-const BY_SIGNAL: i32 = 130;
+pub const BY_SIGNAL: u8 = 130;
 /// Signals so close together are one wish: timeout(1) signals its child and then the whole
 /// group, so that its child gets two.
 const ONE_WISH: Duration = Duration::from_millis(100);
@@ -31,11 +31,20 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
             if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
                 setup::signal(SIGKILL);
                 crate::watch::live::restore();
-                low_level::exit(BY_SIGNAL);
+                low_level::exit(BY_SIGNAL.into());
             }
         }
     })?;
     Ok(stop)
+}
+
+/// The same for a program that hands them on and ends by itself: none of them ends it at once.
+pub fn noted() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
+        flag::register(signal, Arc::clone(&asked))?;
+    }
+    Ok(asked)
 }
 
 /// A file beyond `ulimit -f` is an error from now on, which can be reported, and no longer the end.

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use netfathom_measure::load::allow::Allowed;
 use netfathom_model::record::FleetClock;
 use netfathom_sys::clock::realtime_ns;
 
@@ -15,14 +16,14 @@ const BYTES: usize = 32;
 const EXCHANGES: usize = 48;
 const WITHIN: Duration = Duration::from_millis(100);
 
-/// Answers until it is stopped.
-pub fn serve(socket: &UdpSocket, stop: &AtomicBool) -> io::Result<()> {
+/// Answers those that are allowed until it is stopped.
+pub fn serve(socket: &UdpSocket, allowed: &Allowed, stop: &AtomicBool) -> io::Result<()> {
     socket.set_read_timeout(Some(WITHIN))?;
     let mut buffer = [0; BYTES + 1];
     while !stop.load(Relaxed) {
         // Whatever a datagram or an ICMP error was: the next one may be good.
         let Ok((BYTES, from)) = socket.recv_from(&mut buffer) else { continue };
-        if buffer[..8] == MAGIC {
+        if buffer[..8] == MAGIC && allowed.check(from.ip().to_canonical()).is_ok() {
             let now = realtime_ns().to_le_bytes();
             buffer[16..24].copy_from_slice(&now);
             buffer[24..32].copy_from_slice(&realtime_ns().to_le_bytes());
@@ -100,7 +101,7 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (at, stop) = (socket.local_addr().unwrap(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| serve(&socket, &stop).unwrap());
+            scope.spawn(|| serve(&socket, &Allowed::new(&[]), &stop).unwrap());
             // Garbage has no effect on it.
             UdpSocket::bind("127.0.0.1:0").unwrap().send_to(&[0xff; 40], at).unwrap();
             let clock = compare(at, &stop).unwrap();

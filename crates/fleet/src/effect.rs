@@ -112,8 +112,13 @@ impl Seen<'_> {
                 _ => None,
             })
             .collect();
-        let without: Vec<f64> =
-            self.cells().filter(|&(i, j, _)| i != host && j != host).map(|cell| cell.2).collect();
+        // A pair without a direction stands in the table twice.
+        let once = |i, j| self.directed || i < j;
+        let without: Vec<f64> = self
+            .cells()
+            .filter(|&(i, j, _)| i != host && j != host && once(i, j))
+            .map(|cell| cell.2)
+            .collect();
         let others = middle_of(without.iter().copied())?;
         let side = match (self.directed, send < receive / 2.0, receive < send / 2.0) {
             (false, ..) => Side::Both,

@@ -2,6 +2,8 @@
 
 use netfathom_measure::ground::error::{Failure, Mistake};
 
+use crate::agent::MOST_TASKS;
+
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("cannot connect to the NATS server {url}: {why}; {remedy}")]
@@ -28,6 +30,8 @@ pub enum FleetError {
          --hosts FILE"
     )]
     Crowd(usize),
+    #[error("{0} senders are more than the {most} that one host receives from: fewer --instances", most = MOST_TASKS)]
+    TooMany(usize),
     #[error("no host {0} in this fleet: netfathom fleet hosts lists those that answer")]
     NoHost(String),
     #[error("cannot start the runtime of the NATS client: {0}; free memory or raise the limit of threads")]

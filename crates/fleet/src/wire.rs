@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{Cause, Distribution, FleetReceived};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Rises when a message changes its meaning. An agent of another version is named and left out.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// An order is a few hundred bytes; a longer one is not read.
 pub const MOST_ORDER_BYTES: usize = 32 << 10;
 /// What a NATS server carries unless it is set up otherwise, with some room.
@@ -71,15 +72,22 @@ pub enum Task {
     Compare { with: SocketAddr },
     /// Sends by TCP for a time, from an instant of its own clock on.
     Transfer { to: SocketAddr, start_utc_ns: u64, time_ns: u64, streams: u16, explain: bool },
-    /// Sends messages, from an instant of its own clock on.
-    Load { to: SocketAddr, start_utc_ns: u64, time_ns: u64, rate_per_s: f64, size_bytes: usize, echo: bool },
+    /// Sends messages, from an instant of its own clock on; for [`FleetTest::Latency`] they come back.
+    Load {
+        test: FleetTest,
+        to: SocketAddr,
+        start_utc_ns: u64,
+        time_ns: u64,
+        rate_per_s: f64,
+        size_bytes: usize,
+    },
     /// Measures by itself.
     Alone { what: Alone, time_ns: u64, rate_per_s: f64, size_bytes: usize, seed: u64 },
     /// Does nothing, which ends what runs for earlier rounds.
     Rest,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Service {
     Clock,
@@ -87,8 +95,11 @@ pub enum Service {
         streams: u16,
         explain: bool,
     },
-    /// `stages`: where the messages spend their time is seen too, if this host can.
+    /// Messages that come at this rate; for [`FleetTest::Latency`] each is sent back. `stages`: where they spend their
+    /// time is seen too, if this host can.
     Load {
+        test: FleetTest,
+        rate_per_s: f64,
         stages: bool,
     },
 }

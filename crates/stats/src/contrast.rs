@@ -62,7 +62,14 @@ impl Contrast {
     /// How many pairs, of `pairs` that this is of, would show with probability `power` that the mean differs from what
     /// is `distance` away, at `level`, if mean and spread stay as they are. `None` beyond `most`. The known estimate
     /// of a sample's size, with the degrees of freedom that the size itself gives.
-    pub fn pairs_needed(&self, pairs: usize, distance: f64, level: f64, power: f64, most: usize) -> Option<usize> {
+    pub fn pairs_needed(
+        &self,
+        pairs: usize,
+        distance: f64,
+        level: f64,
+        power: f64,
+        most: usize,
+    ) -> Option<usize> {
         let suffices = |n: usize| {
             let error = self.error * (pairs as f64 / n as f64).sqrt();
             Self { error, degrees: n as f64 - 1.0, ..*self }.smallest(level, power) <= distance.abs()

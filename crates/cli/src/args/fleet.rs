@@ -21,7 +21,7 @@ Examples:
   netfathom agent --nats tls://10.0.0.1:4222 --nats-ca ca.pem --nats-key a.nk
       takes part in the fleet of that server until Ctrl-C
   netfathom agent --nats nats://127.0.0.1:4222 --label rack=a --max-rate 100k
-      with a label, and never more than 100,000 messages/s
+      with a label, and never more than 100,000 messages/s to other hosts
 
 An agent runs no command and opens no file that a plan names. It sends to
 private addresses and to those of --allow.";
@@ -71,6 +71,12 @@ Exit status:
   3  the result is VOID
   5  PARTIAL: hosts or pairs are missing";
 
+const UP_EXIT_STATUS: &str = "\
+Exit status:
+  0  all agents answer, or that of the measurement after --
+  1  failed, or an agent may still run       2  wrong usage
+  5  an agent is missing                   130  interrupted";
+
 /// How the NATS server of a fleet is reached.
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "NATS server")]
@@ -107,13 +113,13 @@ pub struct AgentArgs {
     /// Sends to these addresses too, besides private ones
     #[arg(help_heading = "Limits", long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
-    /// The longest load
+    /// The longest load, or measurement of this host by itself
     #[arg(help_heading = "Limits", long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     pub max_time: u64,
-    /// The most messages a second
+    /// The most messages a second to other hosts
     #[arg(help_heading = "Limits", long, value_name = "RATE", default_value = "10M", value_parser = parse_number)]
     pub max_rate: f64,
-    /// The most bits a second of a transfer [default: no limit]
+    /// The most bits a second of a transfer, at least 8,000 for each connection [default: no limit]
     #[arg(help_heading = "Limits", long, value_name = "BITS", value_parser = parse_whole::<u64>)]
     pub max_bits: Option<u64>,
     /// Takes part in these measurements only; may be repeated
@@ -171,7 +177,7 @@ pub enum FleetCommand {
     #[command(mut_arg("setup", super::words::hidden))]
     Resume(Box<ResumeArgs>),
     /// Starts a NATS server, and an agent on each host
-    #[command(after_help = format!("{UP_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    #[command(after_help = format!("{UP_EXAMPLES}\n\n{UP_EXIT_STATUS}"))]
     Up(UpArgs),
     /// Ends the agents and the server that `fleet up` started
     #[command(after_help = format!("{DOWN_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]

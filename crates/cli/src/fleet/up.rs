@@ -7,8 +7,10 @@ mod remote;
 mod server;
 
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -18,7 +20,9 @@ use netfathom_fleet::access::Access;
 use netfathom_fleet::controller;
 use netfathom_model::plan::{as_name, is_name};
 use netfathom_results::story;
+use netfathom_sys::process::Process;
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::SIGINT;
 
 use self::launcher::Launcher;
 use super::list;
@@ -28,6 +32,10 @@ use crate::{exit, output, plans, stop};
 const STATE: &str = "state.json";
 /// Between two looks at who has come.
 const AGAIN: Duration = Duration::from_millis(300);
+/// How often what was interrupted is ended once more.
+const MOST_ENDS: usize = 5;
+/// Between two looks at a measurement and at signals.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What `fleet up` has started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,30 +98,52 @@ fn directory(fleet: &str) -> PathBuf {
 pub fn up(args: &UpArgs) -> Result<ExitCode> {
     // What was up before is refused, and not ours to end.
     if args.measure.is_empty() || State::read(&args.fleet)?.is_some() {
-        return begin(args);
+        return begin(args, &AtomicBool::new(false));
     }
-    // Ctrl-C ends what is measured, and then the fleet.
-    stop::on_signals()?;
-    let began = begin(args);
+    // The first Ctrl-C ends what is measured after what it has, the second at once; the fleet is ended all the same.
+    let asked = stop::noted()?;
+    let began = begin(args, &asked);
     if State::read(&args.fleet)?.is_none() {
         return began;
     }
-    let measured = began.and_then(|_| measure(args));
-    down(&DownArgs { fleet: args.fleet.clone() })?;
-    measured
+    let measured = began.and_then(|_| measure(args, &asked));
+    let ended = end(&args.fleet, &asked)?;
+    Ok(match measured? {
+        ExitCode::SUCCESS => ended,
+        failed => failed,
+    })
 }
 
-fn measure(args: &UpArgs) -> Result<ExitCode> {
+fn measure(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
+    if asked.load(Relaxed) {
+        return Ok(stop::BY_SIGNAL.into());
+    }
     let mut command = Command::new(env::current_exe().context("cannot find this program")?);
-    command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]);
-    let status = command.status().context("cannot start the measurement")?;
+    // Of its own group: what a terminal signals comes to it once, by this program.
+    command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]).process_group(0);
+    let mut child = command.spawn().context("cannot start the measurement")?;
+    let process = Process::open(child.id()).context("cannot follow the measurement")?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if asked.swap(false, Relaxed) {
+            let _ = process.signal(SIGINT);
+        }
+        std::thread::sleep(LOOK);
+    };
     // A signal has no status of its own.
     Ok(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1).into())
 }
 
-fn begin(args: &UpArgs) -> Result<ExitCode> {
+/// Once `asked` it waits for no more agents.
+fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
     if !is_name(&args.fleet) {
         output::complain(&anyhow::anyhow!("--fleet has 1 to 64 letters, digits, `-` and `_`"));
+        return Ok(exit::USAGE.into());
+    }
+    if args.via == Via::None && !args.measure.is_empty() {
+        output::complain(&anyhow::anyhow!("--via none starts no agents that could measure: leave -- out"));
         return Ok(exit::USAGE.into());
     }
     if args.via == Via::None && args.command.is_some() {
@@ -150,7 +180,7 @@ fn begin(args: &UpArgs) -> Result<ExitCode> {
             output::print(&by_hand(&state))?;
             Ok(ExitCode::SUCCESS)
         }
-        _ => by_launcher(args, &hosts, &mut state),
+        _ => by_launcher(args, &hosts, &mut state, asked),
     }
 }
 
@@ -169,7 +199,7 @@ fn by_hand(state: &State) -> String {
     )
 }
 
-fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<ExitCode> {
+fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State, asked: &AtomicBool) -> Result<ExitCode> {
     let parcel = remote::Parcel::read(&state.directory, &state.url, &state.fleet, args.binary.clone())?;
     let launcher = state.launcher.clone();
     // One by one, so that fleet down finds them if this one is ended.
@@ -180,7 +210,7 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<Exi
         state.agents.extend(agent);
         state.write()
     };
-    for (host, why) in remote::start_all(&launcher, hosts, &parcel, keep) {
+    for (host, why) in remote::start_all(&launcher, hosts, &parcel, asked, keep) {
         output::complain(&anyhow::anyhow!("{host}: {why}"));
     }
     let until = Instant::now() + Duration::from_nanos(args.wait);
@@ -188,7 +218,7 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<Exi
         let (hosts, _) = controller::hosts(&state.access(), &state.hosts)?;
         let missing = hosts.iter().filter(|host| host.missing.is_some()).count();
         let all_came = missing + state.agents.len() <= state.hosts.len();
-        if all_came || Instant::now() > until {
+        if all_came || asked.load(Relaxed) || Instant::now() > until {
             output::page(&story::fleet::page_of(&hosts), true)?;
             return Ok(if missing == 0 { ExitCode::SUCCESS } else { exit::PARTIAL.into() });
         }
@@ -197,10 +227,24 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State) -> Result<Exi
 }
 
 pub fn down(args: &DownArgs) -> Result<ExitCode> {
-    let Some(state) = State::read(&args.fleet)? else {
-        bail!("the fleet {} is not up: fleet up starts one", args.fleet);
+    end(&args.fleet, &AtomicBool::new(false))
+}
+
+/// A terminal signals launchers too: what one of them had to end is tried again.
+fn end(fleet: &str, asked: &AtomicBool) -> Result<ExitCode> {
+    let Some(state) = State::read(fleet)? else {
+        bail!("the fleet {fleet} is not up: fleet up starts one");
     };
-    let failed = remote::end_all(&state.launcher, &state.agents);
+    asked.store(false, Relaxed);
+    let mut failed = remote::end_all(&state.launcher, &state.agents);
+    for _ in 0..MOST_ENDS {
+        if failed.is_empty() || !asked.swap(false, Relaxed) {
+            break;
+        }
+        let left = |agent: &&remote::Agent| failed.iter().any(|(host, _)| *host == agent.host);
+        let left: Vec<remote::Agent> = state.agents.iter().filter(left).cloned().collect();
+        failed = remote::end_all(&state.launcher, &left);
+    }
     for (host, why) in &failed {
         output::complain(&anyhow::anyhow!("{host}: its agent may still run: {why}"));
     }

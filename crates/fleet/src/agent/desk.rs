@@ -15,19 +15,20 @@ const MOST_AHEAD_NS: u64 = 60_000_000_000;
 /// Sessions that are over and remembered; orders of an older one have expired.
 const MOST_OVER: usize = 256;
 /// Tasks at the same time: of a load, one for each sender.
-const MOST_TASKS: usize = 1024;
+pub const MOST_TASKS: usize = 1024;
 
 pub struct Desk {
     to: (String, String),
     session: Option<Session>,
     over: VecDeque<String>,
+    /// Tasks by session and number, until they have ended: of a session that is over, some wind down.
+    running: BTreeMap<(String, u64), Running>,
 }
 
 struct Session {
     id: String,
     last_number: u64,
     heard: Instant,
-    running: BTreeMap<u64, Running>,
 }
 
 struct Running {
@@ -38,7 +39,12 @@ struct Running {
 
 impl Desk {
     pub fn new(name: &str, incarnation: &str) -> Self {
-        Self { to: (name.into(), incarnation.into()), session: None, over: VecDeque::new() }
+        Self {
+            to: (name.into(), incarnation.into()),
+            session: None,
+            over: VecDeque::new(),
+            running: BTreeMap::new(),
+        }
     }
 
     /// Whether an order is to be obeyed; why not.
@@ -58,6 +64,9 @@ impl Desk {
         if order.expires_utc_ns - now_utc_ns > MOST_AHEAD_NS {
             return Err("the order is from the future: it is void only after more than a minute".into());
         }
+        if self.running.len() >= MOST_TASKS {
+            return Err(format!("it does {MOST_TASKS} things already"));
+        }
         if order.session.len() > 64 || self.over.contains(&order.session) {
             return Err("the order is of a session that is over".into());
         }
@@ -65,9 +74,6 @@ impl Desk {
             Some(session) if session.id == order.session => {
                 if order.number <= session.last_number {
                     return Err(format!("order {} of this session was given before", order.number));
-                }
-                if session.running.len() >= MOST_TASKS {
-                    return Err(format!("it does {MOST_TASKS} things already"));
                 }
                 (session.last_number, session.heard) = (order.number, now);
             }
@@ -85,57 +91,52 @@ impl Desk {
     fn begin(&mut self, order: &Order, now: Instant) {
         self.end();
         let (id, last_number) = (order.session.clone(), order.number);
-        self.session = Some(Session { id, last_number, heard: now, running: BTreeMap::new() });
+        self.session = Some(Session { id, last_number, heard: now });
     }
 
-    /// Ends the session, and what runs for it.
-    pub fn end(&mut self) {
-        let Some(session) = self.session.take() else { return };
-        session.stop();
+    /// Ends the session, and what runs for it; how many tasks that stops.
+    pub fn end(&mut self) -> usize {
+        let Some(session) = self.session.take() else { return 0 };
+        let stopped = self.running.iter().filter(|((id, _), _)| *id == session.id);
+        let stopped = stopped.map(|(_, running)| running.stop.store(true, Relaxed)).count();
         self.over.push_back(session.id);
         if self.over.len() > MOST_OVER {
             self.over.pop_front();
         }
+        stopped
     }
 
     /// A controller says that it is there, or that it has what it wanted.
     pub fn beat(&mut self, session: &str, over: bool, now: Instant) {
         match self.session.as_mut().filter(|own| base(&own.id) == session) {
-            Some(_) if over => self.end(),
+            Some(_) if over => drop(self.end()),
             Some(own) => own.heard = now,
             None => {}
         }
     }
 
-    pub fn runs(&mut self, number: u64, stop: Arc<AtomicBool>, until: Instant, sends: Sends) {
-        if let Some(session) = &mut self.session {
-            session.running.insert(number, Running { stop, until, sends });
-        }
+    pub fn runs(&mut self, order: &Order, stop: Arc<AtomicBool>, until: Instant, sends: Sends) {
+        self.running.insert((order.session.clone(), order.number), Running { stop, until, sends });
     }
 
-    /// What its tasks send at this time.
+    /// What its tasks send at this time, or may still send until they have ended.
     pub fn sends(&self) -> Sends {
-        let running = self.session.iter().flat_map(|session| session.running.values());
-        running.fold(Sends::default(), |sum, running| sum + running.sends)
+        self.running.values().fold(Sends::default(), |sum, running| sum + running.sends)
     }
 
-    pub fn ended(&mut self, number: u64) {
-        if let Some(session) = &mut self.session {
-            session.running.remove(&number);
-        }
+    pub fn ended(&mut self, session: &str, number: u64) {
+        self.running.remove(&(session.to_owned(), number));
     }
 
     /// Stops what has had its time, and all where the controller is gone; how many tasks that abandoned.
     pub fn look(&mut self, now: Instant) -> usize {
         let Some(session) = &self.session else { return 0 };
         if session.is_heard(now) {
-            let over = session.running.values().filter(|running| running.until < now);
+            let over = self.running.values().filter(|running| running.until < now);
             over.for_each(|running| running.stop.store(true, Relaxed));
             return 0;
         }
-        let abandoned = session.running.len();
-        self.end();
-        abandoned
+        self.end()
     }
 
     pub fn is_busy(&self, now: Instant) -> bool {
@@ -151,10 +152,6 @@ fn base(session: &str) -> &str {
 impl Session {
     fn is_heard(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.heard) < LEASE
-    }
-
-    fn stop(&self) {
-        self.running.values().for_each(|running| running.stop.store(true, Relaxed));
     }
 }
 
@@ -201,7 +198,7 @@ mod tests {
         assert!(desk.admit(&order("s", 1), NOW, now).is_ok() && desk.is_busy(now));
         assert!(refusal(&mut desk, &order("t", 1), now).contains("another controller"));
         let stop = Arc::new(AtomicBool::new(false));
-        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
+        desk.runs(&order("s", 1), Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
         desk.beat("s", false, now + LEASE / 2);
         assert_eq!((desk.look(now + LEASE), stop.load(Relaxed)), (0, false));
         // The beat of another session does not keep this one.
@@ -209,7 +206,7 @@ mod tests {
         assert_eq!((desk.look(now + 2 * LEASE), stop.load(Relaxed)), (1, true));
         assert!(refusal(&mut desk, &order("s", 2), now).contains("over"));
         assert!(desk.admit(&order("t.1", 1), NOW, now + 2 * LEASE).is_ok());
-        desk.runs(1, Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
+        desk.runs(&order("t.1", 1), Arc::clone(&stop), now + Duration::from_secs(60), Sends::default());
         stop.store(false, Relaxed);
         // The next round of the same controller ends what the last one left, and comes at once.
         assert!(desk.admit(&order("t.2", 2), NOW, now + 2 * LEASE).is_ok() && stop.load(Relaxed));
@@ -223,13 +220,19 @@ mod tests {
         desk.admit(&order("s", 1), NOW, now).unwrap();
         let sends = |rate_per_s, transfers| Sends { rate_per_s, transfers };
         for (number, sends) in [(1, sends(100.0, 0)), (2, sends(20.0, 0)), (3, sends(0.0, 1))] {
-            desk.runs(number, Arc::default(), now, sends);
+            desk.runs(&order("s", number), Arc::default(), now, sends);
         }
         assert_eq!(desk.sends(), sends(120.0, 1));
-        desk.ended(1);
+        desk.ended("s", 1);
         assert_eq!(desk.sends(), sends(20.0, 1));
-        desk.end();
-        assert_eq!(desk.sends(), Sends::default());
+        // Those of a session that is over count until they have ended, and a task of the same number is another one.
+        assert_eq!(desk.end(), 2);
+        desk.admit(&order("t", 2), NOW, now).unwrap();
+        desk.runs(&order("t", 2), Arc::default(), now, sends(5.0, 0));
+        assert_eq!(desk.sends(), sends(25.0, 1));
+        desk.ended("s", 2);
+        desk.ended("s", 3);
+        assert_eq!(desk.sends(), sends(5.0, 0));
     }
 
     #[test]
@@ -237,7 +240,7 @@ mod tests {
         let (mut desk, now) = (Desk::new("a", "1"), Instant::now());
         desk.admit(&order("s", 1), NOW, now).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        desk.runs(1, Arc::clone(&stop), now, Sends::default());
+        desk.runs(&order("s", 1), Arc::clone(&stop), now, Sends::default());
         desk.look(now + LEASE / 2);
         assert!(stop.load(Relaxed));
     }

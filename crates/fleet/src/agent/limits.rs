@@ -10,6 +10,7 @@ use netfathom_model::plan::FleetTest;
 use netfathom_model::print;
 use netfathom_model::units::format_duration;
 
+use super::work::TRIALS;
 use crate::wire::{Alone, Service, Task};
 
 /// A start further ahead is from the future.
@@ -17,6 +18,8 @@ const MOST_AHEAD_NS: u64 = 30_000_000_000;
 /// A start that was is missed; a little is how late a busy host reads its orders.
 const MOST_LATE_NS: u64 = 50_000_000;
 const MOST_STREAMS: u16 = 64;
+/// Of each connection: what a transfer can be paced to at least.
+const LEAST_BITS_PER_S: u64 = 8_000;
 /// For connecting before the time of a task, and for what is under way after it.
 const AROUND: Duration = Duration::from_secs(20);
 
@@ -26,7 +29,7 @@ pub struct Limits {
     pub allow: Vec<Prefix>,
     pub most_time_ns: u64,
     pub most_rate_per_s: f64,
-    /// Bits a second of each connection.
+    /// Bits a second of a transfer.
     pub most_bits_per_s: Option<u64>,
     /// What it takes part in; empty is everything.
     pub takes: Vec<FleetTest>,
@@ -43,6 +46,9 @@ impl Sends {
     pub fn of(task: &Task) -> Self {
         match task {
             Task::Load { rate_per_s, .. } | Task::Alone { rate_per_s, .. } => {
+                Self { rate_per_s: *rate_per_s, transfers: 0 }
+            }
+            Task::Serve { what: Service::Load { test: FleetTest::Latency, rate_per_s, .. }, .. } => {
                 Self { rate_per_s: *rate_per_s, transfers: 0 }
             }
             Task::Transfer { .. } => Self { rate_per_s: 0.0, transfers: 1 },
@@ -65,12 +71,12 @@ impl Limits {
     pub fn lacks(&self) -> Vec<(String, String)> {
         use FleetTest::{Capacity, Latency, Load, Loss, Stack, Throughput};
         let all = [Throughput, Latency, Loss, Load, Stack, Capacity];
-        let not = all.into_iter().filter(|test| !self.takes(&[*test]));
+        let not = all.into_iter().filter(|test| !self.takes(*test));
         not.map(|test| (test.name().into(), "its --take does not name it".into())).collect()
     }
 
-    fn takes(&self, any: &[FleetTest]) -> bool {
-        self.takes.is_empty() || any.iter().any(|test| self.takes.contains(test))
+    fn takes(&self, test: FleetTest) -> bool {
+        self.takes.is_empty() || self.takes.contains(&test)
     }
 
     /// How long a task may go on.
@@ -80,7 +86,7 @@ impl Limits {
                 (*most_ns).min(self.most_time_ns.saturating_add(AROUND.as_nanos() as u64))
             }
             // Trials, searches and what is between them.
-            Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(600_000_000_000),
+            Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(self.most_time_ns),
             Task::Transfer { time_ns, .. } | Task::Load { time_ns, .. } => *time_ns,
             Task::Compare { .. } | Task::Rest => 0,
         };
@@ -89,35 +95,46 @@ impl Limits {
 
     /// Whether a task is within them beside what it sends already, messages a second and transfers; why not.
     pub fn admit(&self, task: &Task, sends: &Sends, now_utc_ns: u64) -> Result<(), String> {
-        use FleetTest::{Capacity, Latency, Load, Loss, Stack, Throughput};
-        let (kinds, to, start_utc_ns, time_ns): (&[FleetTest], Option<IpAddr>, Option<u64>, u64) = match task
-        {
+        let (test, to, start_utc_ns, time_ns): (FleetTest, Option<IpAddr>, Option<u64>, u64) = match task {
             Task::Rest | Task::Serve { what: Service::Clock, .. } => return Ok(()),
             Task::Serve { what: Service::Transfer { streams, .. }, .. } => {
                 self.streams(*streams)?;
-                (&[Throughput], None, None, 0)
+                (FleetTest::Throughput, None, None, 0)
             }
-            Task::Serve { what: Service::Load { .. }, .. } => (&[Latency, Loss, Load], None, None, 0),
+            Task::Serve { what: Service::Load { test, rate_per_s, .. }, .. } => {
+                if *test == FleetTest::Latency {
+                    self.rate(*rate_per_s, sends.rate_per_s)?;
+                }
+                (messages(*test)?, None, None, 0)
+            }
             Task::Compare { with } => return self.to(with.ip()),
             Task::Transfer { to, start_utc_ns, time_ns, streams, .. } => {
                 self.streams(*streams)?;
                 if sends.transfers > 0 {
                     return Err("it sends another transfer".into());
                 }
-                (&[Throughput], Some(to.ip()), Some(*start_utc_ns), *time_ns)
+                self.bits(*streams)?;
+                (FleetTest::Throughput, Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
-            Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, .. } => {
-                self.rate(*rate_per_s, sends.rate_per_s, *size_bytes)?;
-                (&[Latency, Loss, Load], Some(to.ip()), Some(*start_utc_ns), *time_ns)
+            Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes } => {
+                self.rate(*rate_per_s, sends.rate_per_s)?;
+                is_size(*size_bytes)?;
+                (messages(*test)?, Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
             Task::Alone { what, time_ns, rate_per_s, size_bytes, .. } => {
-                self.rate(*rate_per_s, sends.rate_per_s, *size_bytes)?;
-                let kind: &[FleetTest] = if *what == Alone::Stack { &[Stack] } else { &[Capacity] };
-                (kind, None, None, *time_ns)
+                is_size(*size_bytes)?;
+                match what {
+                    Alone::Stack => {
+                        self.rate(*rate_per_s, sends.rate_per_s)?;
+                        (FleetTest::Stack, None, None, time_ns.saturating_mul(TRIALS.into()))
+                    }
+                    // It searches between namespaces of its own, and ends when it has had its time.
+                    Alone::Capacity => (FleetTest::Capacity, None, None, *time_ns),
+                }
             }
         };
-        if !self.takes(kinds) {
-            return Err(format!("it does not take part in {}: its --take does not name it", kinds[0].name()));
+        if !self.takes(test) {
+            return Err(format!("it does not take part in {}: its --take does not name it", test.name()));
         }
         if time_ns > self.most_time_ns {
             let (asked, most) = (format_duration(time_ns), format_duration(self.most_time_ns));
@@ -138,7 +155,17 @@ impl Limits {
         Err(format!("it takes 1 to {MOST_STREAMS} connections, not {streams}"))
     }
 
-    fn rate(&self, rate_per_s: f64, others_per_s: f64, size_bytes: usize) -> Result<(), String> {
+    /// What a transfer may send is divided among its connections.
+    fn bits(&self, streams: u16) -> Result<(), String> {
+        match self.most_bits_per_s {
+            Some(bits) if bits / u64::from(streams) < LEAST_BITS_PER_S => {
+                Err(format!("its --max-bits {bits} is too little for {streams} connections"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn rate(&self, rate_per_s: f64, others_per_s: f64) -> Result<(), String> {
         // A NaN is within nothing.
         if !(1.0..=self.most_rate_per_s - others_per_s).contains(&rate_per_s) {
             let (asked, most) = (print::rate(rate_per_s), print::rate(self.most_rate_per_s));
@@ -149,12 +176,21 @@ impl Limits {
             };
             return Err(format!("{asked}{beside} is not within its --max-rate {most}"));
         }
-        if (HEADER_BYTES..=65_507).contains(&size_bytes) {
-            Ok(())
-        } else {
-            Err(format!("no message has {size_bytes} bytes"))
-        }
+        Ok(())
     }
+}
+
+/// What is measured by messages to another host.
+fn messages(test: FleetTest) -> Result<FleetTest, String> {
+    match test {
+        FleetTest::Latency | FleetTest::Loss | FleetTest::Load => Ok(test),
+        other => Err(format!("{} is not measured by messages", other.name())),
+    }
+}
+
+fn is_size(bytes: usize) -> Result<(), String> {
+    let is_one = (HEADER_BYTES..=65_507).contains(&bytes);
+    is_one.then_some(()).ok_or_else(|| format!("no message has {bytes} bytes"))
 }
 
 fn in_time(start_utc_ns: u64, now_utc_ns: u64) -> Result<(), String> {
@@ -187,7 +223,8 @@ mod tests {
 
     fn load(to: &str, rate_per_s: f64, time_ns: u64, ahead_ns: i64) -> Task {
         let start_utc_ns = NOW.saturating_add_signed(ahead_ns);
-        Task::Load { to: to.parse().unwrap(), start_utc_ns, time_ns, rate_per_s, size_bytes: 64, echo: false }
+        let (test, to) = (FleetTest::Load, to.parse().unwrap());
+        Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes: 64 }
     }
 
     #[test]
@@ -231,5 +268,30 @@ mod tests {
         };
         let beside = |transfers| limits().admit(&transfer, &Sends { rate_per_s: 0.0, transfers }, NOW);
         assert!(beside(0).is_ok() && beside(1).is_err());
+        let slow = Limits { most_bits_per_s: Some(1000), ..limits() };
+        assert!(slow.admit(&transfer, &Sends::default(), NOW).unwrap_err().contains("--max-bits"));
+    }
+
+    #[test]
+    fn what_it_sends_back_and_all_trials_count() {
+        let serve = |test, rate_per_s| Task::Serve {
+            what: Service::Load { test, rate_per_s, stages: false },
+            most_ns: 1,
+        };
+        let latency = Limits { takes: vec![FleetTest::Latency], ..limits() };
+        let why = |task: &Task| latency.admit(task, &Sends::default(), NOW).unwrap_err();
+        assert!(why(&serve(FleetTest::Latency, 1e5)).contains("--max-rate"));
+        assert!(why(&serve(FleetTest::Loss, 1e5)).contains("does not take part in loss"));
+        assert!(why(&serve(FleetTest::Stack, 1e3)).contains("is not measured by messages"));
+        let echo = serve(FleetTest::Latency, 6e3);
+        assert_eq!(latency.admit(&echo, &Sends::default(), NOW), Ok(()));
+        assert!(latency.admit(&echo, &Sends::of(&echo), NOW).unwrap_err().contains("beside the 6.00k/s"));
+        let stack = Limits { takes: vec![FleetTest::Stack], ..limits() };
+        let trials =
+            |time_ns| Task::Alone { what: Alone::Stack, time_ns, rate_per_s: 1e3, size_bytes: 64, seed: 1 };
+        assert_eq!(stack.admit(&trials(400_000_000), &Sends::default(), NOW), Ok(()));
+        assert!(
+            stack.admit(&trials(500_000_000), &Sends::default(), NOW).unwrap_err().contains("--max-time")
+        );
     }
 }

@@ -23,7 +23,7 @@ use crate::access::Access;
 use crate::error::FleetError;
 use crate::wire::{self, Answer, Beat, Facts, Order, Outcome, Report};
 use desk::Desk;
-pub(crate) use desk::LEASE;
+pub(crate) use desk::{LEASE, MOST_TASKS};
 pub use limits::Limits;
 use limits::Sends;
 
@@ -202,7 +202,7 @@ impl<'a> Agent<'a> {
         let (ready, port) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let most = self.plan.limits.time_of(&order.task);
-        self.desk.runs(order.number, Arc::clone(&stop), Instant::now() + most, Sends::of(&order.task));
+        self.desk.runs(&order, Arc::clone(&stop), Instant::now() + most, Sends::of(&order.task));
         let work = work::Work { address: self.facts.address, limits: self.plan.limits.clone() };
         let done = self.done.0.clone();
         let client = self.client.clone();
@@ -225,7 +225,7 @@ impl<'a> Agent<'a> {
     }
 
     async fn report(&mut self, done: Done) {
-        self.desk.ended(done.number);
+        self.desk.ended(&done.session, done.number);
         let from = (self.facts.name.clone(), self.facts.incarnation.clone());
         let mut report = Report { from, session: done.session, number: done.number, outcome: done.outcome };
         let mut bytes = wire::written(&report);

@@ -10,10 +10,11 @@ use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
 use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
 use netfathom_measure::kind::watch::Incoming;
 use netfathom_measure::kind::{capacity, load, stack};
+use netfathom_measure::load::allow::Allowed;
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{
-    CapacityPlan, Family, LoadPlan, Place, Role, Spin, StackPlan, TransferPlan, Transport,
+    CapacityPlan, Family, FleetTest, LoadPlan, Place, Role, Spin, StackPlan, TransferPlan, Transport,
 };
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{Measurement, TransferEnd, TransferResult};
@@ -34,7 +35,7 @@ const IDLE_NS: u64 = 2_000_000_000;
 /// Before its start a thread spins, since sleep ends late by a wake-up.
 const SPIN_NS: u64 = 200_000;
 /// Trials of a measurement that a host makes by itself.
-const TRIALS: u32 = 5;
+pub const TRIALS: u32 = 5;
 const MOST_FIGURES: usize = 400;
 
 pub struct Work {
@@ -69,8 +70,9 @@ impl Work {
             Task::Serve { what: Service::Transfer { streams, explain }, .. } => {
                 served(self.receive(streams, explain, stop, ready))
             }
-            Task::Serve { what: Service::Load { stages }, most_ns } => {
-                served(self.sink(most_ns, stages, stop, ready))
+            Task::Serve { what: Service::Load { test, rate_per_s, stages }, most_ns } => {
+                let most_echo_per_s = if test == FleetTest::Latency { rate_per_s } else { 0.0 };
+                served(self.sink((most_ns, most_echo_per_s, stages), stop, ready))
             }
             _ => {
                 let _ = ready.send(None);
@@ -88,11 +90,12 @@ impl Work {
             Task::Transfer { to, start_utc_ns, time_ns, streams, explain } => {
                 self.send(to, start_utc_ns, (time_ns, streams, explain), stop)
             }
-            Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, echo } => {
+            Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes } => {
                 let profile = Profile::Constant { rate_per_s, duration_ns: time_ns };
                 let mut plan = LoadPlan::one_trial(profile);
                 (plan.place, plan.family) = (Place::To(to), family(to.ip()));
-                (plan.size_bytes, plan.echo, plan.spin) = (size_bytes, echo, Spin::Auto);
+                (plan.size_bytes, plan.spin) = (size_bytes, Spin::Auto);
+                plan.echo = test == FleetTest::Latency;
                 plan.allow = self.limits.allow.iter().map(ToString::to_string).collect();
                 self.load(&plan, start_utc_ns, stop)
             }
@@ -107,7 +110,9 @@ impl Work {
         let socket =
             UdpSocket::bind((self.address, 0)).map_err(|e| format!("no socket at {}: {e}", self.address))?;
         let _ = ready.send(socket.local_addr().ok().map(|at| at.port()));
-        clock::serve(&socket, stop).map(|()| Outcome::Served).map_err(|e| e.to_string())
+        clock::serve(&socket, &Allowed::new(&self.limits.allow), stop)
+            .map(|()| Outcome::Served)
+            .map_err(|e| e.to_string())
     }
 
     fn receive(
@@ -148,12 +153,18 @@ impl Work {
         Ok(Outcome::Transferred(Box::new(Transferred { started_utc_ns, start_waited_ns, ..done })))
     }
 
-    fn sink(&self, most_ns: u64, stages: bool, stop: &AtomicBool, ready: Ready) -> Result<Outcome, String> {
+    fn sink(
+        &self,
+        (most_ns, most_echo_per_s, stages): (u64, f64, bool),
+        stop: &AtomicBool,
+        ready: Ready,
+    ) -> Result<Outcome, String> {
         let plan = SinkPlan {
             listen: SocketAddr::new(self.address, 0),
             receive: Receive::Recvmmsg,
             allow: self.limits.allow.clone(),
             most_ns,
+            most_echo_per_s,
             most_senders: 1,
             most_loads: Some(1),
             log: None,

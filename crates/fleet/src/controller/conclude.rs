@@ -96,13 +96,19 @@ fn verdict(result: &FleetResult) -> Verdict {
 
 fn findings(result: &FleetResult) -> Vec<Finding> {
     let finding = |effect: &netfathom_model::record::HostEffect| Finding {
-        seen: match &effect.figure {
-            Some(figure) => format!(
+        seen: match (&effect.figure, result.plan.test) {
+            (Some(figure), _) => format!(
                 "{} is different: its {figure} is {} of the median",
                 effect.host,
                 percent(effect.ratio)
             ),
-            None => {
+            (None, FleetTest::Loss) => {
+                format!("{} loses messages: its pairs lose more than the others", effect.host)
+            }
+            (None, FleetTest::Latency) => {
+                format!("{} is slow: its pairs take {} of the median", effect.host, percent(effect.ratio))
+            }
+            (None, _) => {
                 format!("{} is slow: its pairs reach {} of the median", effect.host, percent(effect.ratio))
             }
         },

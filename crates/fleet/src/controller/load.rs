@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Observer;
+use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{FleetPair, FleetReceived, FleetResult, FleetStep};
 
 use super::round::{Ended, Pairing};
@@ -31,16 +32,17 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             let pairs: Vec<Pairing> =
                 instances.map(|from| Pairing { from: from.clone(), to: to.clone() }).collect();
             let share = rate_per_s / pairs.len() as f64;
+            let test = FleetTest::Load;
             let task = |_: &Pairing, to: SocketAddr, start_utc_ns| Task::Load {
+                test,
                 to,
                 start_utc_ns,
                 time_ns: plan.time_ns,
                 rate_per_s: share,
                 size_bytes: plan.size_bytes,
-                echo: false,
             };
             // The programs that see stages take time from the receiver: one sender's messages stand for all.
-            let serves = |place| Service::Load { stages: place == 0 };
+            let serves = |place| Service::Load { test, rate_per_s: share, stages: place == 0 };
             let ended = crew.round(&pairs, serves, plan.time_ns, task).await;
             self.p.result.pairs.extend(ended.iter().map(|ended| late(number as u32, ended)));
             let step = step(rate_per_s, plan.time_ns, &ended);

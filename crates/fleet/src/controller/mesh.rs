@@ -45,21 +45,22 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             }
             self.begins("round", number + 1, rounds.len());
             let (streams, explain) = (plan.streams, plan.explain);
-            let (what, echo) = match plan.test {
-                FleetTest::Throughput => (Service::Transfer { streams, explain }, false),
-                test => (Service::Load { stages: false }, test == FleetTest::Latency),
+            let (test, rate_per_s) = (plan.test, plan.rates_per_s[0]);
+            let what = match test {
+                FleetTest::Throughput => Service::Transfer { streams, explain },
+                _ => Service::Load { test, rate_per_s, stages: false },
             };
             let task = |_: &Pairing, to: SocketAddr, start_utc_ns| match what {
                 Service::Transfer { .. } => {
                     Task::Transfer { to, start_utc_ns, time_ns: plan.time_ns, streams, explain }
                 }
                 _ => Task::Load {
+                    test,
                     to,
                     start_utc_ns,
                     time_ns: plan.time_ns,
-                    rate_per_s: plan.rates_per_s[0],
+                    rate_per_s,
                     size_bytes: plan.size_bytes,
-                    echo,
                 },
             };
             let ended = crew.round(pairs, |_| what, plan.time_ns, task).await;

@@ -19,7 +19,7 @@ use netfathom_model::plan::{FleetPlan, FleetTest};
 use netfathom_model::record::{FleetHost, FleetResult};
 
 use crate::access::Access;
-use crate::agent::LEASE;
+use crate::agent::{LEASE, MOST_TASKS};
 use crate::error::FleetError;
 use link::{Link, Member, Miss};
 
@@ -77,6 +77,10 @@ pub fn run(
         }
         if let Some(to) = plan.to.as_ref().filter(|to| !crew.members.contains_key(*to)) {
             return Err(FleetError::NoHost(to.clone()).into());
+        }
+        let senders = (crew.members.len() - 1) * usize::from(plan.streams);
+        if plan.test == FleetTest::Load && senders > MOST_TASKS {
+            return Err(FleetError::TooMany(senders).into());
         }
         let environment = environment::read(Vec::new(), Vec::new(), None);
         let mut run = Run { plan, p: Progressed::new(environment, kept), observer, stop };

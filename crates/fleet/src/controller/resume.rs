@@ -15,7 +15,7 @@ pub fn kept(known: &FleetResult) -> FleetResult {
             pair.failed.is_none() && pair.value(test).is_some() && seen.insert(of(test, pair))
         });
     } else {
-        let senders = known.hosts.len().saturating_sub(1);
+        let senders = known.hosts.len().saturating_sub(1) * usize::from(known.plan.streams);
         let is_whole = |(step, rate): &(&FleetStep, &f64)| {
             step.rate_per_s == **rate && step.failed.is_empty() && step.senders as usize == senders
         };

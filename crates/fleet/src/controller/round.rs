@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use netfathom_model::record::FleetClock;
+use tokio::task::unconstrained;
 
 use super::{Crew, Miss};
 use crate::wire::{Outcome, Service, Task};
@@ -110,18 +111,20 @@ impl Crew {
     ) -> Vec<Ended> {
         self.link.next_round();
         let most_ns = time_ns + AFTER.as_nanos() as u64;
-        let serving = join_all(pairs.iter().enumerate().map(async |(place, pair)| {
+        // Unconstrained: of many orders to one agent, tokio would take back the turn of one that has its number, and a later
+        // one would be given first.
+        let serving = unconstrained(join_all(pairs.iter().enumerate().map(async |(place, pair)| {
             let (Some(from), Some(to)) = (self.members.get(&pair.from), self.members.get(&pair.to)) else {
                 let missing = if self.members.contains_key(&pair.from) { &pair.to } else { &pair.from };
                 return Err(Miss::Failed(format!("{missing} is missing")));
             };
             let started = self.link.order(to, Task::Serve { what: what(place), most_ns }).await?;
             Ok((from, to, started))
-        }))
+        })))
         .await;
         let instant = self.instant(pairs.len());
         let within = LEAD + LEAD_OF_EACH * pairs.len() as u32 + Duration::from_nanos(time_ns) + AFTER;
-        let ended = join_all(pairs.iter().zip(serving).map(|(pair, serving)| async {
+        let ended = unconstrained(join_all(pairs.iter().zip(serving).map(|(pair, serving)| async {
             let start_utc_ns = self.start_of(&pair.from, instant, pairs.len());
             let ended = |sent, received| Ended {
                 from: pair.from.clone(),
@@ -154,7 +157,7 @@ impl Crew {
                 received => received,
             };
             ended(sent, received)
-        }))
+        })))
         .await;
         for one in &ended {
             one.sent.as_ref().err().into_iter().for_each(|miss| self.missed(&one.from, miss));

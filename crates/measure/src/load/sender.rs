@@ -69,9 +69,15 @@ pub fn send_all<T: SendTap>(
     let cpu_before_ns = thread_time_ns();
     let mut departures = departures.peekable();
     let delay = RunDelay::of_this_thread().ok();
-    // From here to the first message there is one nap: earlier ones delay nothing.
-    departures.peek().and_then(|due_ns| wait((start_ns + due_ns).saturating_sub(NAP_NS), task));
-    let mut before_start_ns = delay.as_ref().and_then(|delay| delay.read_ns().ok());
+    let delay_ns = || delay.as_ref()?.read_ns().ok();
+    let mut before_start_ns = delay_ns();
+    if let Some(due_ns) = departures.peek().map(|due_ns| start_ns + due_ns) {
+        wait(due_ns.saturating_sub(NAP_NS), task);
+        // From here to the first message there is one nap: earlier ones delay nothing, unless they ended after it.
+        if monotonic_ns() < due_ns {
+            before_start_ns = delay_ns();
+        }
+    }
     while let Some(due_ns) = departures.next() {
         let first = header(due_ns);
         let Some(now_ns) = wait(first.intended_ns, task) else {
@@ -87,8 +93,8 @@ pub fn send_all<T: SendTap>(
         }
         let next_ns = departures.peek().map(|due_ns| start_ns + due_ns);
         hand_over(task, &mut batch, next_ns, engine, tap, &mut sent);
-        if let (Some(before_ns), Some(delay)) = (before_start_ns.take(), &delay) {
-            sent.start_waited_ns = delay.read_ns().ok().map(|now_ns| now_ns - before_ns);
+        if let Some(before_ns) = before_start_ns.take() {
+            sent.start_waited_ns = delay_ns().map(|now_ns| now_ns - before_ns);
         }
         task.live.sent.fetch_add(batch.len() as u64, Relaxed);
         task.live.lag_ns.store(batch.last().map_or(0, lag_ns), Relaxed);

@@ -38,6 +38,7 @@ impl Running {
                 receive: Receive::Recvmmsg,
                 allow: Vec::new(),
                 most_ns: MOST_NS,
+                most_echo_per_s: f64::INFINITY,
                 most_senders: 8,
                 most_loads: None,
                 log: None,

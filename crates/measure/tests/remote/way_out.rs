@@ -40,6 +40,7 @@ fn the_way_out_to_another_host() {
             receive: Receive::Recv,
             allow: Vec::new(),
             most_ns: MOST_NS,
+            most_echo_per_s: f64::INFINITY,
             most_senders: 1,
             most_loads: None,
             log: None,

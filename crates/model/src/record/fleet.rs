@@ -48,12 +48,13 @@ impl FleetResult {
         self.pairs.iter().filter(|pair| pair.failed.is_none())
     }
 
-    /// Whether a host or a pair is missing, or it was cut short.
+    /// Whether a host, a pair or a sender is missing, or it was cut short.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.cut.is_some()
             || self.took_part() < self.hosts.len()
             || self.measured().count() < self.planned_pairs as usize
+            || self.steps.iter().any(|step| !step.failed.is_empty())
     }
 
     /// Hosts that are named as different.

@@ -203,7 +203,8 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
             Some(why) => Ok(threshold.undecided(Some(why))),
             None => {
                 let is_open = comparison.design == Design::Pairs && passage == Passage::CannotTell;
-                let pairs_needed = if is_open { threshold.pairs_needed(quantity, limit, scale) } else { None };
+                let pairs_needed =
+                    if is_open { threshold.pairs_needed(quantity, limit, scale) } else { None };
                 Ok(Gate { passage, chance, pairs_needed, ..threshold.undecided(None) })
             }
         }

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -92,15 +93,19 @@ impl Parcel {
     }
 }
 
-/// Starts an agent on each host, and has what is known of it kept at once; those that could not be, with the reason.
+/// Starts an agent on each host until `asked` to end, and has what is known of it kept at once; those that could not be, with the reason.
 pub fn start_all(
     launcher: &Launcher,
     hosts: &[String],
     parcel: &Parcel,
+    asked: &AtomicBool,
     keep: impl Fn(&str, Option<Agent>) -> Result<()> + Sync,
 ) -> Vec<(String, String)> {
     let keep = |host: &str, agent| keep(host, agent).map_err(|e| e.to_string());
     failed(each(hosts, |host| {
+        if asked.load(Relaxed) {
+            return Err("not started: interrupted".into());
+        }
         let name = as_name(list::name_of(host));
         let script = parcel.script(&name, launcher.stays()).map_err(|e| e.to_string())?;
         if launcher.stays() {

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use netfathom_testkit::{Star, alone, needs_root, skipped};
 use tempfile::TempDir;
@@ -201,21 +202,39 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     site.measured_and_down("whole", 3, 0);
 
     // By one command, with the status of the mesh.
-    let at_once = |hosts: &str| {
+    let starts_at_once = |hosts: &str, time: &str| {
         let hosts = site.write("hosts.txt", hosts);
         let mut command =
             netfathom(&format!("fleet up --hosts {hosts} --address {} --command", Star::hub_address()));
         let into = site.path("at-once");
-        let mesh = format!("-- mesh latency --time 200ms --hosts {hosts} --out {into}");
+        let mesh = format!("-- mesh latency --time {time} --hosts {hosts} --out {into}");
         command.arg(format!("ssh -F {client}")).args(mesh.split(' '));
-        end(site.start(&mut command))
+        site.start(&mut command)
     };
+    let at_once = |hosts: &str| end(starts_at_once(hosts, "200ms"));
     let ended = at_once("c00\nc01\nc02\n");
     assert_eq!(ended.status, 0, "{}\n{}", ended.out, ended.err);
     assert!(ended.out.contains("3 of 3 hosts answer") && ended.out.contains("median"), "{}", ended.out);
     assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
     let ended = at_once("c00\nc01\nc03\n");
     assert!(ended.status == 5 && ended.out.contains("PARTIAL"), "{}\n{}", ended.out, ended.err);
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+
+    // The second Ctrl-C ends the measurement at once, and what was started all the same.
+    let interrupted = starts_at_once("c00\nc01\nc02\n", "30s");
+    let measures = format!("pgrep -f -P {} 'mesh latency' >/dev/null", interrupted.id());
+    until("the measurement", || shell(&measures).status().ok()?.success().then_some(()));
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(shell(&format!("kill -INT {}", interrupted.id())).status().unwrap().success());
+    }
+    let ended = end(interrupted);
+    assert!(
+        ended.status == 130 && ended.out.contains("ended 3 agents and the server"),
+        "{}\n{}",
+        ended.out,
+        ended.err
+    );
     assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
 
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));

@@ -51,6 +51,8 @@ pub struct SinkPlan {
     /// From where loads are taken, besides private networks.
     pub allow: Vec<Prefix>,
     pub most_ns: u64,
+    /// Messages a second that are sent back where a load asks for it.
+    pub most_echo_per_s: f64,
     /// Senders that are served at the same time.
     pub most_senders: u32,
     /// Ends after this many loads; `None` continues until it is stopped.
@@ -261,6 +263,11 @@ fn refusal(plan: &SinkPlan, hello: &Hello) -> Option<String> {
             "it takes messages by {}, which cannot answer them: start it with --receive recvmmsg",
             plan.receive.name()
         ));
+    }
+    let rate_per_s = hello.planned as f64 * 1e9 / hello.duration_ns.max(1) as f64;
+    // A planned load is a message more or less than its rate.
+    if hello.echo && rate_per_s > plan.most_echo_per_s * 1.01 + 2e9 / hello.duration_ns.max(1) as f64 {
+        return Some(format!("it sends at most {} messages/s back", plan.most_echo_per_s));
     }
     if !(1..=MOST_LANES).contains(&hello.lanes) {
         return Some(format!("it takes the load of 1 to {MOST_LANES} senders at the same time"));

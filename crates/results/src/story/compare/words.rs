@@ -3,7 +3,9 @@
 use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
-use crate::compare::{MOST_PAIRS, Compared, Comparison, Design, Difference, Gate, Gates, Head, Outcome, Passage, Scale};
+use crate::compare::{
+    Compared, Comparison, Design, Difference, Gate, Gates, Head, MOST_PAIRS, Outcome, Passage, Scale,
+};
 use crate::quantity::Unit;
 
 /// Names in a sentence, and in the answer.
@@ -199,10 +201,16 @@ fn undecided(design: Design, gate: &Gate) -> String {
     match (design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
         (Design::Pairs, Some(needed)) => {
-            format!("about {} --rounds would decide it if change and spread stay the same", rounded_up(needed))
+            format!(
+                "about {} --rounds would decide it if change and spread stay the same",
+                rounded_up(needed)
+            )
         }
         (Design::Pairs, None) => {
-            format!("over {} --rounds would be needed: take a quieter machine, or another threshold", MOST_PAIRS)
+            format!(
+                "over {} --rounds would be needed: take a quieter machine, or another threshold",
+                MOST_PAIRS
+            )
         }
     }
 }
