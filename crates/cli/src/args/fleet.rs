@@ -75,7 +75,7 @@ const UP_EXIT_STATUS: &str = "\
 Exit status:
   0  all agents answer, or that of the measurement after --
   1  failed, or an agent may still run       2  wrong usage
-  5  an agent is missing                   130  interrupted";
+  5  an agent is missing";
 
 /// How the NATS server of a fleet is reached.
 #[derive(Clone, Debug, ClapArgs)]
