@@ -75,8 +75,10 @@ fn the_slowdown_with_its_interval_comes_first() {
 
 #[test]
 fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
-    let waited = |ns: f64| {
+    let waited_on = |ns: f64, cpu: &[usize]| {
         flat(&with("cost", |c| {
+            let plan = c.plan.as_mut().unwrap();
+            (plan.cpu, plan.program_cpu) = (cpu.to_vec(), Vec::new());
             for comparison in c.benchmarks.iter_mut().flat_map(|benchmark| &mut benchmark.comparisons) {
                 let added: f64 = comparison.spans.iter().map(|span| span.after_ns - span.before_ns).sum();
                 comparison.taken = vec![Taken {
@@ -88,7 +90,10 @@ fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
             }
         }))
     };
+    let waited = |ns: f64| waited_on(ns, &[]);
     assert!(waited(0.9).contains("it waits for a CPU: run-queue delay"), "{}", waited(0.9));
+    assert!(waited(0.9).contains("keep them apart by --cpu and --program-cpu"), "{}", waited(0.9));
+    assert!(!waited_on(0.9, &[1]).contains("keep them apart"), "{}", waited_on(0.9, &[1]));
     assert!(!waited(0.4).contains("it waits for a CPU"), "{}", waited(0.4));
 }
 

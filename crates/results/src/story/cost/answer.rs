@@ -62,6 +62,9 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let all = compared(result);
     let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
+    let apart = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
+    let apart =
+        apart.map(|_| "what it takes besides the CPU: keep them apart by --cpu and --program-cpu".to_owned());
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
     let more = (more > 0).then(|| format!("{more} more below"));
@@ -74,7 +77,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
-    part.into_iter().chain(first).chain(others).chain(overall(result)).chain(blocks).collect()
+    part.into_iter().chain(first).chain(apart).chain(others).chain(overall(result)).chain(blocks).collect()
 }
 
 /// What answers the question, the largest cost first.
@@ -168,6 +171,14 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
     let held = held
         .map_or_else(String::new, |(by, part)| format!("; {by} had it for {} of the wait", percent(part)));
     Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}{held}"))
+}
+
+/// Whether it waits for a CPU that it need not have shared.
+fn shares_cpus(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> bool {
+    let free = |plan: &CostPlan| plan.cpu.is_empty() && plan.program_cpu.is_empty();
+    comparison.outcome == Outcome::Cost
+        && result.plan.as_ref().is_some_and(free)
+        && waited_for_a_cpu(benchmark, comparison).is_some()
 }
 
 /// Whether a program was asked for its own calls, and nothing is beside it.
