@@ -19,7 +19,7 @@ pub fn tell(event: &SinkEvent, as_json: bool) {
 
 fn text(event: &SinkEvent) -> String {
     match event {
-        SinkEvent::Listening(address) => format!(
+        SinkEvent::Listening { at: address, .. } => format!(
             "listening on {address}, UDP and TCP; on another host: netfathom load send --to {}; Ctrl-C ends",
             reachable(*address)
         ),
@@ -86,7 +86,7 @@ fn rest(read: &Read, took: Duration) -> String {
 
 fn json(event: &SinkEvent) -> Value {
     match event {
-        SinkEvent::Listening(address) => json!({"event": "listening", "address": address}),
+        SinkEvent::Listening { at: address, .. } => json!({"event": "listening", "address": address}),
         SinkEvent::Begins { peer, hello } => json!({"event": "begins", "peer": peer, "hello": hello}),
         SinkEvent::Ended { peer, sent, read, took } => json!({
             "event": "ended", "peer": peer, "sent": sent, "read": counts(read), "seconds": took.as_secs_f64(),

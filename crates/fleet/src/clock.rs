@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netfathom_measure::load::allow::Allowed;
 use netfathom_model::record::FleetClock;
@@ -23,7 +23,9 @@ pub fn serve(socket: &UdpSocket, allowed: &Allowed, stop: &AtomicBool) -> io::Re
     while !stop.load(Relaxed) {
         // Whatever a datagram or an ICMP error was: the next one may be good.
         let Ok((BYTES, from)) = socket.recv_from(&mut buffer) else { continue };
-        if buffer[..8] == MAGIC && allowed.check(from.ip().to_canonical()).is_ok() {
+        // An answer is no question: two clocks would answer each other without end.
+        let is_question = buffer[..8] == MAGIC && buffer[16..BYTES].iter().all(|&byte| byte == 0);
+        if is_question && allowed.check(from.ip().to_canonical()).is_ok() {
             let now = realtime_ns().to_le_bytes();
             buffer[16..24].copy_from_slice(&now);
             buffer[24..32].copy_from_slice(&realtime_ns().to_le_bytes());
@@ -65,7 +67,8 @@ fn exchange(socket: &UdpSocket) -> io::Result<(u64, i64)> {
     let sent_ns = realtime_ns();
     buffer[8..16].copy_from_slice(&sent_ns.to_le_bytes());
     socket.send(&buffer)?;
-    loop {
+    let until = Instant::now() + WITHIN;
+    while Instant::now() < until {
         let n = socket.recv(&mut buffer)?;
         let back_ns = realtime_ns();
         let at = |i: usize| u64::from_le_bytes(buffer[i..i + 8].try_into().unwrap_or_default());
@@ -74,6 +77,7 @@ fn exchange(socket: &UdpSocket) -> io::Result<(u64, i64)> {
             return Ok(offset([sent_ns, at(16), at(24), back_ns]));
         }
     }
+    Err(io::ErrorKind::TimedOut.into())
 }
 
 /// The round trip without the time over there, and how far the own clock is ahead.
@@ -94,6 +98,29 @@ mod tests {
         assert_eq!(offset([10_000, 5_300, 5_350, 10_450]), (400, 4_900));
         let (round_trip, ahead) = offset([10_000, 5_300, 5_350, 10_450]);
         assert!((ahead - 5_000).unsigned_abs() <= round_trip / 2);
+    }
+
+    #[test]
+    fn an_answer_is_no_question() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (at, stop) = (socket.local_addr().unwrap(), AtomicBool::new(false));
+        let asker = UdpSocket::bind("127.0.0.1:0").unwrap();
+        asker.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut datagram = [0; BYTES];
+        datagram[..8].copy_from_slice(&MAGIC);
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(&socket, &Allowed::new(&[]), &stop).unwrap());
+            asker.send_to(&datagram, at).unwrap();
+            asker.recv(&mut datagram).unwrap();
+            // The answer, sent back, has none; what is asked after it has.
+            asker.send_to(&datagram, at).unwrap();
+            datagram[8..].fill(0);
+            datagram[8] = 7;
+            asker.send_to(&datagram, at).unwrap();
+            asker.recv(&mut datagram).unwrap();
+            stop.store(true, Relaxed);
+        });
+        assert_eq!(datagram[8], 7);
     }
 
     #[test]

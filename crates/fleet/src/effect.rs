@@ -180,7 +180,9 @@ fn cause(effect: &HostEffect, pairs: &[FleetPair]) -> Option<String> {
     let causes: Vec<Cause> = pairs.iter().filter_map(own).collect();
     let count = |cause: Cause| causes.iter().filter(|&&c| c == cause).count();
     let most = causes.iter().copied().max_by_key(|&cause| (count(cause), std::cmp::Reverse(cause)))?;
-    (2 * count(most) > effect.pairs as usize).then(|| most.name().to_owned())
+    // What paces the transfers of an agent is its own limit.
+    let name = if most == Cause::Pace { "--max-bits of its agent" } else { most.name() };
+    (2 * count(most) > effect.pairs as usize).then(|| name.to_owned())
 }
 
 /// Which host is different in what it measured by itself: of the main figures, each against the median of the others.

@@ -4,12 +4,15 @@ use netfathom_measure::ground::error::{Failure, Mistake};
 
 use crate::agent::MOST_TASKS;
 
+/// Pairs of a mesh: what 500 hosts have, both ways.
+pub const MOST_PAIRS: usize = 250_000;
+
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("cannot connect to the NATS server {url}: {why}; {remedy}")]
     Connect { url: String, why: String, remedy: &'static str },
     #[error(
-        "{0} is not on this host, and plans and results would cross the network in the clear: use tls://, or \
+        "{0} is no loopback address, and plans and results would cross the network in the clear: use tls://, or \
          --plaintext if the network is your own"
     )]
     Plaintext(String),
@@ -32,13 +35,17 @@ pub enum FleetError {
     Crowd(usize),
     #[error("{0} senders are more than the {most} that one host receives from: fewer --instances", most = MOST_TASKS)]
     TooMany(usize),
+    #[error("a mesh of {0} hosts has more than {most} pairs: give --peers N, or name fewer with --hosts FILE", most = MOST_PAIRS)]
+    TooManyPairs(usize),
     #[error("no host {0} in this fleet: netfathom fleet hosts lists those that answer")]
     NoHost(String),
     #[error("cannot start the runtime of the NATS client: {0}; free memory or raise the limit of threads")]
     Runtime(std::io::Error),
     #[error("the NATS server {url} is gone: {why}; start it again, and agents come back by themselves")]
     Lost { url: String, why: String },
-    #[error("an agent of the name {name} is in this fleet already, on {kernel}: choose another --name")]
+    #[error(
+        "an agent of the name {name} is in this fleet already, on a host with kernel {kernel}: choose another --name"
+    )]
     Taken { name: String, kernel: String },
 }
 

@@ -183,6 +183,74 @@ pub struct Loaded {
     pub round_trip: Option<Distribution>,
 }
 
+/// Times and counts of a report are at most this: sums of those of all agents stay within their types.
+const MOST_NS: i64 = 86_400_000_000_000;
+const MOST_COUNT: u64 = 1 << 44;
+/// An instant of CLOCK_REALTIME: before the year 2100.
+pub const MOST_UTC_NS: u64 = 4_102_444_800_000_000_000;
+const MOST_FIGURE: f64 = 1e15;
+const MOST_BUCKETS: usize = 1 << 14;
+
+impl Outcome {
+    /// As it may stand in a record, its texts for print; `None` if no measurement has such figures.
+    #[must_use]
+    pub fn checked(mut self) -> Option<Self> {
+        let is_sound = match &mut self {
+            Self::Failed { .. } | Self::Served | Self::Received(Err(_)) => true,
+            Self::Clock { offset_ns, bound_ns } => {
+                offset_ns.unsigned_abs() <= MOST_UTC_NS && is_time(*bound_ns)
+            }
+            Self::Transferred(done) => {
+                let texts = done.cause.iter_mut().map(|cause| &mut cause.1);
+                for text in texts.chain(&mut done.broken).chain(&mut done.peer) {
+                    *text = plain(text);
+                }
+                done.started_utc_ns <= MOST_UTC_NS
+                    && done.start_waited_ns.is_none_or(is_time)
+                    && is_time(done.duration_ns)
+                    && done.bytes <= MOST_COUNT << 12
+            }
+            Self::Loaded(done) => {
+                done.started_utc_ns <= MOST_UTC_NS
+                    && done.start_waited_ns.is_none_or(is_time)
+                    && [done.planned, done.sent, done.delivered].iter().all(|&n| n <= MOST_COUNT)
+                    && done.lag_p99_ns.abs() <= MOST_NS
+                    && done.round_trip.as_ref().is_none_or(is_distribution)
+            }
+            Self::Received(Ok(received)) => {
+                let mut stages = received.stages.iter();
+                is_distribution(&received.total)
+                    && received.stages.len() <= 64
+                    && stages.all(|stage| is_distribution(&stage.times))
+                    && received.seen.max(received.timed) <= MOST_COUNT
+            }
+            Self::Figures(figures) => {
+                for figure in figures.iter_mut() {
+                    for text in [&mut figure.name, &mut figure.title, &mut figure.unit] {
+                        *text = plain(text);
+                    }
+                }
+                figures.iter().all(|figure| figure.value.abs() <= MOST_FIGURE)
+            }
+        };
+        is_sound.then_some(self)
+    }
+}
+
+fn is_time(ns: u64) -> bool {
+    ns <= MOST_NS as u64
+}
+
+fn is_distribution(of: &Distribution) -> bool {
+    let times = [of.min_ns, of.max_ns, of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns];
+    times.iter().all(|ns| (-MOST_NS..=MOST_NS).contains(ns))
+        && of.n.max(of.negative) <= MOST_COUNT
+        && of.sum_ns.unsigned_abs() <= 1 << 50
+        && of.sum_sq_ns2.len() <= 40
+        && of.buckets.len() <= MOST_BUCKETS
+        && of.buckets.iter().all(|bucket| bucket.1 <= MOST_COUNT)
+}
+
 /// A quantity of a measurement that a host made by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -212,4 +280,54 @@ pub fn written<T: Serialize>(message: &T) -> Vec<u8> {
 #[must_use]
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(change: fn(&mut Loaded)) -> Outcome {
+        let mut loaded = Loaded {
+            started_utc_ns: 1_700_000_000_000_000_000,
+            start_waited_ns: Some(1000),
+            planned: 100,
+            sent: 100,
+            delivered: 99,
+            lag_p99_ns: 5000,
+            round_trip: Some((&netfathom_stats::Distribution::new(7)).into()),
+        };
+        change(&mut loaded);
+        Outcome::Loaded(Box::new(loaded))
+    }
+
+    #[test]
+    fn figures_that_no_measurement_finds_are_not_taken() {
+        assert!(loaded(|_| ()).checked().is_some());
+        let lies: [fn(&mut Loaded); 8] = [
+            |l| l.started_utc_ns = u64::MAX,
+            |l| l.start_waited_ns = Some(u64::MAX),
+            |l| l.delivered = u64::MAX,
+            |l| l.lag_p99_ns = i64::MIN + 1,
+            |l| l.round_trip.as_mut().unwrap().n = u64::MAX,
+            |l| l.round_trip.as_mut().unwrap().max_ns = i64::MAX,
+            |l| l.round_trip.as_mut().unwrap().buckets = vec![(1, u64::MAX)],
+            |l| l.round_trip.as_mut().unwrap().buckets = vec![(1, 1); MOST_BUCKETS + 1],
+        ];
+        for (place, lie) in lies.into_iter().enumerate() {
+            assert!(loaded(lie).checked().is_none(), "{place}");
+        }
+        let clock = |offset_ns, bound_ns| Outcome::Clock { offset_ns, bound_ns }.checked();
+        assert!(clock(-7, 9).is_some() && clock(i64::MIN, 9).is_none() && clock(0, u64::MAX).is_none());
+        let figure = |value| Figure {
+            name: "a\u{1b}[1m".into(),
+            title: String::new(),
+            unit: String::new(),
+            less: true,
+            main: true,
+            value,
+        };
+        let Some(Outcome::Figures(figures)) = Outcome::Figures(vec![figure(1.0)]).checked() else { panic!() };
+        assert_eq!(figures[0].name, "a [1m");
+        assert!(Outcome::Figures(vec![figure(1e308)]).checked().is_none());
+    }
 }

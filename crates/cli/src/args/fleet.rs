@@ -21,7 +21,7 @@ Examples:
   netfathom agent --nats tls://10.0.0.1:4222 --nats-ca ca.pem --nats-key a.nk
       takes part in the fleet of that server until Ctrl-C
   netfathom agent --nats nats://127.0.0.1:4222 --label rack=a --max-rate 100k
-      with a label, and never more than 100,000 messages/s to other hosts
+      with a label, and never more than 100,000 messages/s
 
 An agent runs no command and opens no file that a plan names. It sends to
 private addresses and to those of --allow.";
@@ -116,10 +116,11 @@ pub struct AgentArgs {
     /// The longest load, or measurement of this host by itself
     #[arg(help_heading = "Limits", long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     pub max_time: u64,
-    /// The most messages a second to other hosts
+    /// The most messages a second; only `fleet capacity`, which searches, has no such limit
     #[arg(help_heading = "Limits", long, value_name = "RATE", default_value = "10M", value_parser = parse_number)]
     pub max_rate: f64,
-    /// The most bits a second of a transfer, at least 8,000 for each connection [default: no limit]
+    /// The most bits a second of a transfer, at least 8,000 for each connection; its first segments come
+    /// before that [default: no limit]
     #[arg(help_heading = "Limits", long, value_name = "BITS", value_parser = parse_whole::<u64>)]
     pub max_bits: Option<u64>,
     /// Takes part in these measurements only; may be repeated
@@ -251,7 +252,7 @@ pub struct ListsArgs {
     /// Writes the hosts that are different or missing to a file, one a line
     #[arg(long, value_name = "FILE")]
     pub bad_hosts: Option<PathBuf>,
-    /// Writes the other hosts to a file
+    /// Writes the hosts that were measured and are not different to a file
     #[arg(long, value_name = "FILE")]
     pub good_hosts: Option<PathBuf>,
     /// Writes these files as Slurm takes them: one line, c[01-03,07]

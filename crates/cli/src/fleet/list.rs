@@ -58,7 +58,8 @@ impl Lists<'_> {
         let names = || result.hosts.iter().map(|host| host.name.as_str());
         for (path, bad) in [(self.bad, true), (self.good, false)] {
             let Some(path) = path else { continue };
-            let list: Vec<&str> = names().filter(|name| is_bad(name) == bad).collect();
+            let list = names().filter(|name| is_bad(name) == bad && (bad || result.is_judged(name)));
+            let list: Vec<&str> = list.collect();
             let text = if self.slurm { folded(&list) } else { list.join("\n") };
             let end = if text.is_empty() { "" } else { "\n" };
             std::fs::write(path, text + end).with_context(|| format!("cannot write {}", path.display()))?;

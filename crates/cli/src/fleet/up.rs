@@ -174,7 +174,11 @@ fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
         hosts: hosts.iter().map(|host| as_name(list::name_of(host))).collect(),
     };
     // From now on `fleet down` finds what there is.
-    state.write()?;
+    if let Err(why) = state.write() {
+        state.server.end("-TERM")?;
+        let _ = fs::remove_dir_all(&state.directory);
+        return Err(why);
+    }
     match args.via {
         Via::None => {
             output::print(&by_hand(&state))?;

@@ -218,7 +218,7 @@ mod tests {
         let now = Instant::now();
         let mut desk = Desk::new("a", "1");
         desk.admit(&order("s", 1), NOW, now).unwrap();
-        let sends = |rate_per_s, transfers| Sends { rate_per_s, transfers };
+        let sends = |rate_per_s, transfers| Sends { rate_per_s, transfers, ..Sends::default() };
         for (number, sends) in [(1, sends(100.0, 0)), (2, sends(20.0, 0)), (3, sends(0.0, 1))] {
             desk.runs(&order("s", number), Arc::default(), now, sends);
         }

@@ -40,19 +40,23 @@ pub struct Limits {
 pub struct Sends {
     pub rate_per_s: f64,
     pub transfers: u32,
+    /// Comparisons of clocks, and answers to them.
+    pub clocks: u32,
 }
 
 impl Sends {
     pub fn of(task: &Task) -> Self {
         match task {
-            Task::Load { rate_per_s, .. } | Task::Alone { rate_per_s, .. } => {
-                Self { rate_per_s: *rate_per_s, transfers: 0 }
+            Task::Load { rate_per_s, .. }
+            | Task::Alone { what: Alone::Stack, rate_per_s, .. }
+            | Task::Serve { what: Service::Load { test: FleetTest::Latency, rate_per_s, .. }, .. } => {
+                Self { rate_per_s: *rate_per_s, ..Self::default() }
             }
-            Task::Serve { what: Service::Load { test: FleetTest::Latency, rate_per_s, .. }, .. } => {
-                Self { rate_per_s: *rate_per_s, transfers: 0 }
+            Task::Transfer { .. } => Self { transfers: 1, ..Self::default() },
+            Task::Compare { .. } | Task::Serve { what: Service::Clock, .. } => {
+                Self { clocks: 1, ..Self::default() }
             }
-            Task::Transfer { .. } => Self { rate_per_s: 0.0, transfers: 1 },
-            Task::Serve { .. } | Task::Compare { .. } | Task::Rest => Self::default(),
+            Task::Alone { .. } | Task::Serve { .. } | Task::Rest => Self::default(),
         }
     }
 }
@@ -61,8 +65,11 @@ impl Add for Sends {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        let (rate_per_s, transfers) = (self.rate_per_s + other.rate_per_s, self.transfers + other.transfers);
-        Self { rate_per_s, transfers }
+        Self {
+            rate_per_s: self.rate_per_s + other.rate_per_s,
+            transfers: self.transfers + other.transfers,
+            clocks: self.clocks + other.clocks,
+        }
     }
 }
 
@@ -82,9 +89,7 @@ impl Limits {
     /// How long a task may go on.
     pub fn time_of(&self, task: &Task) -> Duration {
         let ns = match task {
-            Task::Serve { most_ns, .. } => {
-                (*most_ns).min(self.most_time_ns.saturating_add(AROUND.as_nanos() as u64))
-            }
+            Task::Serve { most_ns, .. } => (*most_ns).min(self.most_time_ns),
             // Trials, searches and what is between them.
             Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(self.most_time_ns),
             Task::Transfer { time_ns, .. } | Task::Load { time_ns, .. } => *time_ns,
@@ -95,17 +100,23 @@ impl Limits {
 
     /// Whether a task is within them beside what it sends already, messages a second and transfers; why not.
     pub fn admit(&self, task: &Task, sends: &Sends, now_utc_ns: u64) -> Result<(), String> {
-        let (test, to, start_utc_ns, time_ns): (FleetTest, Option<IpAddr>, Option<u64>, u64) = match task {
+        if let Some(test) = measured(task)?.filter(|test| !self.takes(*test)) {
+            return Err(format!("it does not take part in {}: its --take does not name it", test.name()));
+        }
+        if Sends::of(task).clocks > 0 && sends.clocks > 0 {
+            return Err("it compares clocks already".into());
+        }
+        let (to, start_utc_ns, time_ns): (Option<IpAddr>, Option<u64>, u64) = match task {
             Task::Rest | Task::Serve { what: Service::Clock, .. } => return Ok(()),
             Task::Serve { what: Service::Transfer { streams, .. }, .. } => {
                 self.streams(*streams)?;
-                (FleetTest::Throughput, None, None, 0)
+                (None, None, 0)
             }
             Task::Serve { what: Service::Load { test, rate_per_s, .. }, .. } => {
                 if *test == FleetTest::Latency {
                     self.rate(*rate_per_s, sends.rate_per_s)?;
                 }
-                (messages(*test)?, None, None, 0)
+                (None, None, 0)
             }
             Task::Compare { with } => return self.to(with.ip()),
             Task::Transfer { to, start_utc_ns, time_ns, streams, .. } => {
@@ -114,28 +125,24 @@ impl Limits {
                     return Err("it sends another transfer".into());
                 }
                 self.bits(*streams)?;
-                (FleetTest::Throughput, Some(to.ip()), Some(*start_utc_ns), *time_ns)
+                (Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
-            Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes } => {
+            Task::Load { to, start_utc_ns, time_ns, rate_per_s, size_bytes, .. } => {
                 self.rate(*rate_per_s, sends.rate_per_s)?;
                 is_size(*size_bytes)?;
-                (messages(*test)?, Some(to.ip()), Some(*start_utc_ns), *time_ns)
+                (Some(to.ip()), Some(*start_utc_ns), *time_ns)
             }
-            Task::Alone { what, time_ns, rate_per_s, size_bytes, .. } => {
+            Task::Alone { what: Alone::Stack, time_ns, rate_per_s, size_bytes, .. } => {
+                self.rate(*rate_per_s, sends.rate_per_s)?;
                 is_size(*size_bytes)?;
-                match what {
-                    Alone::Stack => {
-                        self.rate(*rate_per_s, sends.rate_per_s)?;
-                        (FleetTest::Stack, None, None, time_ns.saturating_mul(TRIALS.into()))
-                    }
-                    // It searches between namespaces of its own, and ends when it has had its time.
-                    Alone::Capacity => (FleetTest::Capacity, None, None, *time_ns),
-                }
+                (None, None, time_ns.saturating_mul(TRIALS.into()))
+            }
+            // It searches between namespaces of its own, and ends when it has had its time.
+            Task::Alone { what: Alone::Capacity, time_ns, size_bytes, .. } => {
+                is_size(*size_bytes)?;
+                (None, None, *time_ns)
             }
         };
-        if !self.takes(test) {
-            return Err(format!("it does not take part in {}: its --take does not name it", test.name()));
-        }
         if time_ns > self.most_time_ns {
             let (asked, most) = (format_duration(time_ns), format_duration(self.most_time_ns));
             return Err(format!("{asked} is longer than its --max-time {most}"));
@@ -180,11 +187,19 @@ impl Limits {
     }
 }
 
-/// What is measured by messages to another host.
-fn messages(test: FleetTest) -> Result<FleetTest, String> {
-    match test {
-        FleetTest::Latency | FleetTest::Loss | FleetTest::Load => Ok(test),
-        other => Err(format!("{} is not measured by messages", other.name())),
+/// What a task is part of; an error if no measurement has such a one.
+fn measured(task: &Task) -> Result<Option<FleetTest>, String> {
+    match task {
+        Task::Rest | Task::Compare { .. } | Task::Serve { what: Service::Clock, .. } => Ok(None),
+        Task::Transfer { .. } | Task::Serve { what: Service::Transfer { .. }, .. } => {
+            Ok(Some(FleetTest::Throughput))
+        }
+        Task::Alone { what: Alone::Stack, .. } => Ok(Some(FleetTest::Stack)),
+        Task::Alone { what: Alone::Capacity, .. } => Ok(Some(FleetTest::Capacity)),
+        Task::Load { test, .. } | Task::Serve { what: Service::Load { test, .. }, .. } => match test {
+            FleetTest::Latency | FleetTest::Loss | FleetTest::Load => Ok(Some(*test)),
+            other => Err(format!("{} is not measured by messages", other.name())),
+        },
     }
 }
 
@@ -252,7 +267,7 @@ mod tests {
         );
         // Ten of them are all that it sends at a time.
         let task = load("10.0.0.1:9", 1e3, 1_000_000_000, 1_000_000);
-        let beside = |rate_per_s| limits().admit(&task, &Sends { rate_per_s, transfers: 0 }, NOW);
+        let beside = |rate_per_s| limits().admit(&task, &Sends { rate_per_s, ..Sends::default() }, NOW);
         assert_eq!(beside(9e3), Ok(()));
         assert!(
             beside(9.5e3).unwrap_err().contains("beside the 9.50k/s that it sends"),
@@ -266,7 +281,7 @@ mod tests {
             streams: 1,
             explain: false,
         };
-        let beside = |transfers| limits().admit(&transfer, &Sends { rate_per_s: 0.0, transfers }, NOW);
+        let beside = |transfers| limits().admit(&transfer, &Sends { transfers, ..Sends::default() }, NOW);
         assert!(beside(0).is_ok() && beside(1).is_err());
         let slow = Limits { most_bits_per_s: Some(1000), ..limits() };
         assert!(slow.admit(&transfer, &Sends::default(), NOW).unwrap_err().contains("--max-bits"));
@@ -286,6 +301,18 @@ mod tests {
         let echo = serve(FleetTest::Latency, 6e3);
         assert_eq!(latency.admit(&echo, &Sends::default(), NOW), Ok(()));
         assert!(latency.admit(&echo, &Sends::of(&echo), NOW).unwrap_err().contains("beside the 6.00k/s"));
+        // A search has no rate that could take from those of others.
+        let search = |rate_per_s| Task::Alone {
+            what: Alone::Capacity,
+            time_ns: 1,
+            rate_per_s,
+            size_bytes: 64,
+            seed: 1,
+        };
+        assert_eq!(Sends::of(&search(-1e300)), Sends::default());
+        let compare = Task::Compare { with: "10.0.0.1:9".parse().unwrap() };
+        assert_eq!(limits().admit(&compare, &Sends::default(), NOW), Ok(()));
+        assert!(limits().admit(&compare, &Sends::of(&compare), NOW).unwrap_err().contains("already"));
         let stack = Limits { takes: vec![FleetTest::Stack], ..limits() };
         let trials =
             |time_ns| Task::Alone { what: Alone::Stack, time_ns, rate_per_s: 1e3, size_bytes: 64, seed: 1 };

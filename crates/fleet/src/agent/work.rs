@@ -48,7 +48,7 @@ type Ready = oneshot::Sender<Option<u16>>;
 /// What is done, in words.
 pub fn named(task: &Task) -> String {
     match task {
-        Task::Serve { what: Service::Clock, .. } => "answers what time it is".into(),
+        Task::Serve { what: Service::Clock, .. } => "answers comparisons of clocks".into(),
         Task::Serve { what: Service::Transfer { .. }, .. } => "receives a transfer".into(),
         Task::Serve { what: Service::Load { .. }, .. } => "receives messages".into(),
         Task::Compare { with } => format!("compares its clock with {}", with.ip()),
@@ -163,7 +163,7 @@ impl Work {
             listen: SocketAddr::new(self.address, 0),
             receive: Receive::Recvmmsg,
             allow: self.limits.allow.clone(),
-            most_ns,
+            most_ns: most_ns.min(self.limits.most_time_ns),
             most_echo_per_s,
             most_senders: 1,
             most_loads: Some(1),
@@ -172,9 +172,9 @@ impl Work {
         let (mut ready, mut outcome) = (Some(ready), Err("no sender came".to_owned()));
         let mut seen = None;
         let mut tell = |event| match event {
-            SinkEvent::Listening(at) => {
+            SinkEvent::Listening { at, socket } => {
                 // Before anything can come.
-                seen = stages.then(|| Incoming::watch(at.port()));
+                seen = stages.then(|| Incoming::watch(&socket));
                 let _ = ready.take().map(|ready| ready.send(Some(at.port())));
             }
             SinkEvent::Ended { .. } => outcome = Ok(Outcome::Served),

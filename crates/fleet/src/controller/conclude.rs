@@ -106,7 +106,7 @@ fn findings(result: &FleetResult) -> Vec<Finding> {
                 format!("{} loses messages: its pairs lose more than the others", effect.host)
             }
             (None, FleetTest::Latency) => {
-                format!("{} is slow: its pairs take {} of the median", effect.host, percent(effect.ratio))
+                format!("{} is slow: its pairs take {:.1} times the median", effect.host, effect.ratio)
             }
             (None, _) => {
                 format!("{} is slow: its pairs reach {} of the median", effect.host, percent(effect.ratio))
@@ -119,10 +119,13 @@ fn findings(result: &FleetResult) -> Vec<Finding> {
             effect.pairs,
             effect.strength.abs().min(999.0)
         ),
-        remedy: format!(
-            "on {}: netfathom host, netfathom stack, and ttcp --explain to a good host",
-            effect.host
-        ),
+        remedy: match result.plan.test {
+            FleetTest::Throughput => format!(
+                "on {}: netfathom host, and netfathom ttcp -t --explain to a good host with netfathom ttcp -r",
+                effect.host
+            ),
+            _ => format!("on {}: netfathom host, netfathom stack", effect.host),
+        },
     };
     result.outliers().map(finding).collect()
 }

@@ -222,7 +222,9 @@ impl Link {
             tokio::select! {
                 outcome = &mut report => return match outcome {
                     Ok(Outcome::Failed { why }) => Err(Miss::Failed(format!("{}: {}", of.facts.name, plain(&why)))),
-                    Ok(outcome) => Ok(outcome),
+                    Ok(outcome) => outcome.checked().ok_or_else(|| {
+                        Miss::Failed(format!("{} reported what no measurement finds", of.facts.name))
+                    }),
                     Err(_) => Err(Miss::Failed("its report was not read".into())),
                 },
                 () = sleep(LOOK) => self.is_there(of).await?,
@@ -298,9 +300,10 @@ fn called_from(payload: &[u8]) -> Option<Called> {
             let (theirs, own) = (name.version, wire::VERSION);
             Err(format!("its agent speaks version {theirs}, not {own}: install the same netfathom"))
         }
+        Ok(facts) if facts.now_utc_ns > wire::MOST_UTC_NS => Err("its clock is beyond the year 2100".into()),
         Ok(facts) if facts.incarnation.len() > 64 => Err("its agent is none of netfathom's".into()),
         Ok(facts) => Ok(Member { facts: printable(facts), at: Instant::now(), clock: None }),
-        Err(why) => Err(why),
+        Err(why) => Err(plain(&why)),
     };
     Some(Called { name: name.name, member })
 }

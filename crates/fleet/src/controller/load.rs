@@ -110,7 +110,7 @@ fn late(round: u32, ended: &Ended) -> FleetPair {
         from: ended.from.clone(),
         to: ended.to.clone(),
         round,
-        late_ns: loaded.map(|l| l.started_utc_ns as i64 - ended.start_utc_ns as i64),
+        late_ns: loaded.and_then(|l| ended.late_ns(l.started_utc_ns)),
         start_waited_ns: loaded.and_then(|l| l.start_waited_ns),
         sent: loaded.map(|l| l.sent),
         lost: loaded.map(|l| l.sent.saturating_sub(l.delivered)),

@@ -10,6 +10,7 @@ use netfathom_model::record::{FleetPair, FleetResult};
 
 use super::round::{Ended, Pairing};
 use super::{Crew, Run, resume};
+use crate::error::{FleetError, MOST_PAIRS};
 use crate::schedule;
 use crate::wire::{Outcome, Service, Task, Transferred};
 
@@ -20,6 +21,10 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let names = resume::hosts(crew.members.keys(), &kept.hosts);
         let some = |n: Option<u32>| n.map(|n| n as usize);
         let both_ways = plan.test == FleetTest::Throughput;
+        let peers = plan.peers.map_or(names.len(), |n| names.len().min(n as usize));
+        if names.len() * peers > MOST_PAIRS {
+            return Err(FleetError::TooManyPairs(names.len()).into());
+        }
         let rounds =
             schedule::rounds(names.len(), some(plan.peers), some(plan.parallel), both_ways, plan.seed);
         let named =
@@ -75,18 +80,26 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
 
 /// What a pair is in the record.
 fn pair(round: u32, ended: Ended) -> FleetPair {
-    let mut pair = FleetPair { from: ended.from, to: ended.to, round, ..FleetPair::default() };
-    let late = |started_utc_ns: u64| Some(started_utc_ns as i64 - ended.start_utc_ns as i64);
+    let mut pair =
+        FleetPair { from: ended.from.clone(), to: ended.to.clone(), round, ..FleetPair::default() };
+    let started = match &ended.sent {
+        Ok(Outcome::Transferred(sent)) => Some((sent.started_utc_ns, sent.start_waited_ns)),
+        Ok(Outcome::Loaded(sent)) => Some((sent.started_utc_ns, sent.start_waited_ns)),
+        _ => None,
+    };
+    if let Some((late_ns, waited_ns)) =
+        started.and_then(|(utc_ns, waited)| Some((ended.late_ns(utc_ns)?, waited)))
+    {
+        (pair.late_ns, pair.start_waited_ns) = (Some(late_ns), waited_ns);
+    }
     match (ended.sent, ended.received) {
         (Ok(Outcome::Transferred(sent)), Ok(Outcome::Transferred(received))) => {
-            (pair.late_ns, pair.start_waited_ns) = (late(sent.started_utc_ns), sent.start_waited_ns);
             (pair.retransmits, pair.rtt_us) = (sent.retransmits, sent.rtt_us);
             pair.bytes_per_s = rate(&received);
             pair.failed = sent.broken.or(received.broken);
             (pair.send_cause, pair.receive_cause) = (sent.cause, received.cause);
         }
         (Ok(Outcome::Loaded(sent)), Ok(Outcome::Served)) => {
-            (pair.late_ns, pair.start_waited_ns) = (late(sent.started_utc_ns), sent.start_waited_ns);
             (pair.sent, pair.lost) = (Some(sent.sent), Some(sent.sent.saturating_sub(sent.delivered)));
             pair.round_trip = sent.round_trip;
         }

@@ -16,6 +16,8 @@ const LEAD: Duration = Duration::from_millis(450);
 const LEAD_OF_EACH: Duration = Duration::from_millis(5);
 /// After the time of a task, for what is under way and for the report.
 const AFTER: Duration = Duration::from_secs(8);
+/// No sender starts later, or its report comes too late.
+const MOST_LATE: Duration = Duration::from_secs(3600);
 /// So long in all, agents that do not compare their clocks are waited for.
 const IN_VAIN: Duration = Duration::from_secs(10);
 
@@ -33,6 +35,14 @@ pub struct Ended {
     pub start_utc_ns: u64,
     pub sent: Result<Outcome, Miss>,
     pub received: Result<Outcome, Miss>,
+}
+
+impl Ended {
+    /// How late it started; `None` of a clock that was set meanwhile.
+    pub fn late_ns(&self, started_utc_ns: u64) -> Option<i64> {
+        let late_ns = started_utc_ns.cast_signed().checked_sub_unsigned(self.start_utc_ns)?;
+        (late_ns.unsigned_abs() <= MOST_LATE.as_nanos() as u64).then_some(late_ns)
+    }
 }
 
 impl Crew {

@@ -46,7 +46,9 @@ impl Running {
             // A test that has seen enough listens no more.
             serve(&plan, &mut |event| drop(sender.lock().unwrap().send(event)), &stopped)
         });
-        let Ok(SinkEvent::Listening(address)) = events.recv() else { panic!("it does not listen") };
+        let Ok(SinkEvent::Listening { at: address, .. }) = events.recv() else {
+            panic!("it does not listen")
+        };
         Self { address, events, stop, thread: Some(thread) }
     }
 

@@ -49,7 +49,7 @@ fn the_way_out_to_another_host() {
         scope.spawn(move || {
             far.run(|| serve(&sink, &mut |event| drop(notify.send(event)), over)).unwrap().unwrap();
         });
-        assert!(matches!(events.recv(), Ok(SinkEvent::Listening(_))));
+        assert!(matches!(events.recv(), Ok(SinkEvent::Listening { .. })));
         let (waiting, _) = channel();
         let run = || stack::run(&plan, &mut Waiting(waiting), &AtomicBool::new(false));
         let p = hosts.near.run(run).unwrap();

@@ -57,6 +57,20 @@ impl FleetResult {
             || self.steps.iter().any(|step| !step.failed.is_empty())
     }
 
+    /// Whether pairs are enough to judge hosts by.
+    #[must_use]
+    pub fn has_enough_pairs(&self) -> bool {
+        2 * self.measured().count() >= self.planned_pairs as usize
+    }
+
+    /// Whether a host has figures of its own, among those of enough others.
+    #[must_use]
+    pub fn is_judged(&self, name: &str) -> bool {
+        let has_pair = || self.measured().any(|pair| pair.from == name || pair.to == name);
+        let has_figure = || self.figures.iter().any(|figure| figure.hosts.contains_key(name));
+        has_figure() || self.has_enough_pairs() && has_pair()
+    }
+
     /// Hosts that are named as different.
     pub fn outliers(&self) -> impl Iterator<Item = &HostEffect> {
         self.effects.iter().filter(|effect| effect.named)

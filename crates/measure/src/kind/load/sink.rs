@@ -4,10 +4,10 @@
 //! One thread reads the socket all the time; who its messages belong to is looked up for
 //! each. The conversation with each sender has a thread of its own.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -64,12 +64,10 @@ pub struct SinkPlan {
 
 #[derive(Clone, Debug)]
 pub enum SinkEvent {
-    Listening(SocketAddr),
+    /// Messages come to that socket.
+    Listening { at: SocketAddr, socket: Arc<UdpSocket> },
     /// A sender has announced its load.
-    Begins {
-        peer: SocketAddr,
-        hello: Hello,
-    },
+    Begins { peer: SocketAddr, hello: Hello },
     Ended {
         peer: SocketAddr,
         sent: words::SendTotals,
@@ -102,12 +100,12 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<(), FlightError> {
     let senders = Some(Allowed::new(&plan.allow));
-    let (listener, socket) =
-        Listener::bind_with(plan.listen, senders, plan.most_senders, std::net::UdpSocket::bind)?;
+    let (listener, socket) = Listener::bind_with(plan.listen, senders, plan.most_senders, UdpSocket::bind)?;
     let address = listener.local_addr();
-    let desk = Desk::new(&socket).map_err(GroundError::Socket)?;
+    let desk = Desk::new(&socket, plan.most_echo_per_s).map_err(GroundError::Socket)?;
     let log = plan.log.as_deref().map(|path| MessageLog::create(path, Columns::RECEIVED)).transpose()?;
-    notify(SinkEvent::Listening(address));
+    let shared = Arc::new(socket.try_clone().map_err(GroundError::Socket)?);
+    notify(SinkEvent::Listening { at: address, socket: shared });
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = spawn(scope, "sink", || desk.read(plan.receive, address, &over, stop))?;

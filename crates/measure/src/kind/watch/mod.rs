@@ -5,6 +5,7 @@
 //! the sockets of a process, and keeps the two clocks together.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -112,14 +113,15 @@ const MOST_MOVED_NS: u64 = 1000;
 pub struct Incoming(Watch);
 
 impl Incoming {
-    /// Watches from now on.
+    /// Watches a socket of UDP from now on.
     ///
     /// # Errors
     /// Why it cannot be seen, such as a missing privilege or an old kernel.
-    pub fn watch(port: u16) -> Result<Self, String> {
-        let attached = Watch::attach(Selection::Port(port), &[Direction::Rx], Detail::default());
+    pub fn watch(socket: &impl AsFd) -> Result<Self, String> {
+        let attached = Watch::attach(Selection::Marked, &[Direction::Rx], Detail::default());
         let mut watch = attached.map_err(|e| e.to_string())?;
-        if !watch.follow_datagrams().map_err(|e| e.to_string())? {
+        watch.mark_datagrams(socket).map_err(|e| e.to_string())?;
+        if !watch.follows_datagrams() {
             return Err("the kernel does not show messages over UDP: Linux 6.3".into());
         }
         watch.set_clock();

@@ -1,7 +1,9 @@
 //! What one host takes of all the others together.
 
+use std::iter;
+
 use netfathom_model::print::{count, percent, percent_down, rate, time};
-use netfathom_model::record::{FleetResult, FleetStep};
+use netfathom_model::record::{FleetReceived, FleetResult, FleetStep, WatchStage};
 
 use crate::page::{Align, Page, Table};
 
@@ -58,13 +60,14 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
     let mut table = Table::new(&heads);
     for step in &result.steps {
         let lost = step.sent.saturating_sub(step.delivered) as f64 / step.sent.max(1) as f64;
+        let known = |text: String| if step.senders > 0 { text } else { "n/a".into() };
         table.row([
             rate(step.rate_per_s),
             step.senders.to_string(),
-            rate(step.sent_per_s),
-            rate(step.delivered_per_s),
-            percent(lost),
-            time(step.lag_p99_ns as f64),
+            known(rate(step.sent_per_s)),
+            known(rate(step.delivered_per_s)),
+            known(percent(lost)),
+            known(time(step.lag_p99_ns as f64)),
             word(step),
         ]);
     }
@@ -103,10 +106,33 @@ fn stages(page: &mut Page, result: &FleetResult) {
         let timed = seen().map(|(_, received)| received.timed as f64 / received.seen.max(1) as f64);
         let least = percent_down(timed.fold(1.0, f64::min));
         page.note(&format!("of the messages of one sender; n: those with times, {least} or more of them"));
+        page.details("Mean time in each stage at the receiver", |page| {
+            page.table(means(&seen().collect::<Vec<_>>()))
+        });
     }
     if let Some(why) = result.steps.iter().find_map(|step| step.unseen.as_ref()) {
         page.note(&format!("where messages spend their time at the receiver was not seen: {why}"));
     }
+}
+
+/// A row a step, a column for each stage that any message was in.
+fn means(seen: &[(&FleetStep, &FleetReceived)]) -> Table {
+    let stages: Vec<WatchStage> = seen.first().map_or_else(Vec::new, |(_, received)| {
+        let is_seen = |stage: WatchStage| seen.iter().any(|(_, of)| sum_ns(of, stage) > 0);
+        received.stages.iter().map(|stage| stage.stage).filter(|&stage| is_seen(stage)).collect()
+    });
+    let heads = stages.iter().map(|stage| (stage.name(), Align::Right));
+    let mut table = Table::new(&[("rate", Align::Right)].into_iter().chain(heads).collect::<Vec<_>>());
+    for (step, received) in seen {
+        // Of all messages with times, also those that were not in the stage: so the stages add up to the mean.
+        let mean = |&stage: &WatchStage| time(sum_ns(received, stage) as f64 / received.timed.max(1) as f64);
+        table.row(iter::once(rate(step.rate_per_s)).chain(stages.iter().map(mean)));
+    }
+    table
+}
+
+fn sum_ns(received: &FleetReceived, stage: WatchStage) -> i64 {
+    received.stages.iter().find(|of| of.stage == stage).map_or(0, |of| of.times.sum_ns)
 }
 
 fn word(step: &FleetStep) -> String {

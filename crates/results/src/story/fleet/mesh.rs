@@ -24,8 +24,8 @@ pub fn answer(result: &FleetResult) -> String {
     let Some(worst) = by_value(result).into_iter().next() else { return "no pair was measured".into() };
     let word = if result.plan.test == FleetTest::Throughput { "slowest" } else { "worst" };
     // Of a few of the pairs no host would be named, whatever it is like.
-    let few = 2 * values.len() < result.planned_pairs as usize;
-    let hosts = if few { "too few pairs to judge hosts" } else { "no host is different" };
+    let hosts =
+        if result.has_enough_pairs() { "no host is different" } else { "too few pairs to judge hosts" };
     format!(
         "{hosts}: median {}, {word} pair {} ({} to {})",
         value(result.plan.test, median),
@@ -149,6 +149,7 @@ fn limited(pair: &FleetPair) -> String {
             .filter(|c| !matches!(c, Cause::Nothing | Cause::TooShort | Cause::Elsewhere))
     };
     match (known(&pair.send_cause), known(&pair.receive_cause)) {
+        (Some(Cause::Pace), _) => "--max-bits of the sender's agent".into(),
         (_, Some(cause)) if cause == Cause::Processor => format!("{} of receiver", cause.name()),
         (Some(cause), _) => format!("{} (seen by sender)", cause.name()),
         (None, Some(cause)) => format!("{} (seen by receiver)", cause.name()),

@@ -77,7 +77,9 @@ fn remarks(result: &FleetResult) -> Vec<String> {
     let resumed =
         result.resumed_from.as_ref().map(|id| format!("goes on from {id}: what that run had is part of it"));
     let others = result.outliers().skip(1).map(|e| sentence(result, e));
-    let mut remarks: Vec<String> = resumed.into_iter().chain(others).collect();
+    let resume = (result.is_partial() && !result.pairs.is_empty())
+        .then(|| "netfathom fleet resume measures what is missing".to_owned());
+    let mut remarks: Vec<String> = resumed.into_iter().chain(resume).chain(others).collect();
     if let Some(start) = result.start {
         let late = start.late_p99_ns.map_or_else(String::new, |ns| {
             let waited = start.waited.map(|share| format!(" ({} of it waiting for a CPU)", percent(share)));
@@ -175,7 +177,15 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
             format!("{} ± {}", time(c.offset_ns as f64), time(c.bound_ns as f64))
         };
         let labels: Vec<String> = host.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        let lacks: Vec<String> = host.lacks.iter().map(|(what, why)| format!("no {what}: {why}")).collect();
+        // What has one reason stands together.
+        let mut lacks: Vec<(String, &String)> = Vec::new();
+        for (what, why) in &host.lacks {
+            match lacks.iter_mut().find(|lacked| lacked.1 == why) {
+                Some((all, _)) => *all += &format!(", {what}"),
+                None => lacks.push((format!("no {what}"), why)),
+            }
+        }
+        let lacks: Vec<String> = lacks.iter().map(|(what, why)| format!("{what}: {why}")).collect();
         let about = match &host.missing {
             Some(why) => format!("missing: {why}"),
             None => [labels, lacks].concat().join("; "),

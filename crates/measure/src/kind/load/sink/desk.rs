@@ -44,6 +44,40 @@ struct DeskState {
     /// By their flows.
     served: BTreeMap<u32, Served>,
     strays: BTreeMap<Option<u32>, Stray>,
+    echoes: Echoes,
+}
+
+/// What may be sent back: a number of messages a second, and at once as many as in [`Self::BURST`].
+#[derive(Default)]
+struct Echoes {
+    most_per_s: f64,
+    left: f64,
+    at_ns: u64,
+}
+
+impl Echoes {
+    /// Seconds: a host that was busy gets what came meanwhile at once.
+    const BURST: f64 = 0.5;
+
+    fn new(most_per_s: f64) -> Self {
+        Self { most_per_s, left: Self::most(most_per_s), at_ns: monotonic_ns() }
+    }
+
+    fn most(most_per_s: f64) -> f64 {
+        (Self::BURST * most_per_s).max(most_per_s.min(16.0))
+    }
+
+    fn may(&mut self, now_ns: u64) -> bool {
+        if self.most_per_s.is_infinite() {
+            return true;
+        }
+        let since_s = now_ns.saturating_sub(self.at_ns) as f64 / 1e9;
+        (self.left, self.at_ns) =
+            ((self.left + since_s * self.most_per_s).min(Self::most(self.most_per_s)), now_ns);
+        let may = self.left >= 1.0;
+        self.left -= f64::from(u8::from(may));
+        may
+    }
 }
 
 struct Served {
@@ -68,9 +102,11 @@ struct Stray {
 }
 
 impl Desk {
-    pub fn new(socket: &UdpSocket) -> io::Result<Self> {
+    /// At most `most_echo_per_s` messages a second are sent back, of all senders together.
+    pub fn new(socket: &UdpSocket, most_echo_per_s: f64) -> io::Result<Self> {
         set_receive_buffer(socket, RECEIVE_BUFFER_BYTES)?;
-        Ok(Self { socket: socket.try_clone()?, state: Mutex::default() })
+        let state = DeskState { echoes: Echoes::new(most_echo_per_s), ..DeskState::default() };
+        Ok(Self { socket: socket.try_clone()?, state: Mutex::new(state) })
     }
 
     /// Reads until it is over. Whatever comes is counted as what it is.
@@ -200,7 +236,9 @@ impl DeskState {
         if let Some(served) = owner {
             served.batch += 1;
             let new = served.tally.take(datagram.payload, datagram.cut);
-            if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from) {
+            if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from)
+                && self.echoes.may(monotonic_ns())
+            {
                 echo.answer(datagram.payload, from);
             }
             if let (Some(new), Some(log)) = (new, served.log.as_mut()) {
@@ -235,4 +273,22 @@ fn redirected(address: SocketAddr) -> Result<(XdpRedirect, XskReceiver), FlightE
     let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
     redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
     Ok((redirect, receiver))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_sent_back_than_is_allowed() {
+        let mut echoes = Echoes::new(1000.0);
+        let mut sent = |at_ns| (0..5000).filter(|_| echoes.may(at_ns)).count();
+        let begin_ns = monotonic_ns() + 10_000_000_000;
+        // A burst, and from then on the rate.
+        assert_eq!(sent(begin_ns), 500);
+        assert_eq!(sent(begin_ns + 100_000_000), 100);
+        assert_eq!(sent(begin_ns + 60_000_000_000), 500);
+        let mut none = Echoes::new(0.0);
+        assert_eq!((0..100).filter(|_| none.may(begin_ns)).count(), 0);
+    }
 }
