@@ -87,8 +87,11 @@ fn verdict(result: &FleetResult) -> Verdict {
         .map(|pair| format!("{} to {} ({})", pair.from, pair.to, pair.failed.as_deref().unwrap_or_default()))
         .collect();
     if let Some(first) = failed.first() {
-        let more =
-            if failed.len() > 1 { format!(" and {} more pairs", failed.len() - 1) } else { String::new() };
+        let more = match failed.len() - 1 {
+            0 => String::new(),
+            1 => " and another pair".into(),
+            n => format!(" and {n} more pairs"),
+        };
         verdict.lower(Level::Degraded, format!("failed: {first}{more}"));
     }
     verdict

@@ -74,6 +74,11 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
     page.table(table);
     stages(page, result);
     page.rest();
+    let seen: Vec<_> = seen(result).collect();
+    if !seen.is_empty() {
+        page.heading("Mean time in each stage at the receiver");
+        page.table(means(&seen));
+    }
     page.note("a step is sustained when 99.9 % of the planned messages were sent, and arrived");
     for step in &result.steps {
         for (host, why) in step.failed.iter().take(super::super::MOST_ROWS) {
@@ -82,9 +87,13 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
     }
 }
 
+fn seen(result: &FleetResult) -> impl Iterator<Item = (&FleetStep, &FleetReceived)> {
+    result.steps.iter().filter_map(|step| Some((step, step.received.as_ref()?)))
+}
+
 /// Where the messages spent their time at the receiver, step by step.
 fn stages(page: &mut Page, result: &FleetResult) {
-    let seen = || result.steps.iter().filter_map(|step| Some((step, step.received.as_ref()?)));
+    let seen = || seen(result);
     if seen().next().is_some() {
         page.main("Time to receive: link layer to the receiving program");
         let heads = ["rate", "n", "mean", "p99"].map(|head| (head, Align::Right));
@@ -106,9 +115,6 @@ fn stages(page: &mut Page, result: &FleetResult) {
         let timed = seen().map(|(_, received)| received.timed as f64 / received.seen.max(1) as f64);
         let least = percent_down(timed.fold(1.0, f64::min));
         page.note(&format!("of the messages of one sender; n: those with times, {least} or more of them"));
-        page.details("Mean time in each stage at the receiver", |page| {
-            page.table(means(&seen().collect::<Vec<_>>()))
-        });
     }
     if let Some(why) = result.steps.iter().find_map(|step| step.unseen.as_ref()) {
         page.note(&format!("where messages spend their time at the receiver was not seen: {why}"));
