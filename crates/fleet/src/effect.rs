@@ -189,8 +189,25 @@ fn cause(effect: &HostEffect, pairs: &[FleetPair]) -> Option<String> {
 pub fn judge_figures(figures: &[FleetFigure]) -> Vec<HostEffect> {
     let mut effects: Vec<HostEffect> =
         figures.iter().filter(|figure| figure.main).flat_map(of_figure).collect();
+    for effect in effects.iter_mut().filter(|effect| effect.named) {
+        effect.cause = stage(effect, figures);
+    }
     order(&mut effects);
     effects
+}
+
+/// The stage in which a host takes most of the time that others do not take, of the direction that its figure is of.
+fn stage(effect: &HostEffect, figures: &[FleetFigure]) -> Option<String> {
+    let way = effect.figure.as_ref()?.split_once('.')?.0;
+    let more = |figure: &FleetFigure| {
+        let of_way = figure.name.split_once('.')?.0 == way;
+        let stage = figure.title.strip_prefix("stage ").filter(|_| of_way && figure.less)?;
+        let others = figure.hosts.iter().filter(|(host, _)| **host != effect.host).map(|(_, v)| *v);
+        let more = figure.hosts.get(&effect.host)? - middle_of(others)?;
+        Some((more, stage.split(',').next()?.to_owned())).filter(|(more, _)| *more > 0.0)
+    };
+    let most = figures.iter().filter_map(more).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!("most of it in stage {}", most.1))
 }
 
 fn of_figure(figure: &FleetFigure) -> Vec<HostEffect> {

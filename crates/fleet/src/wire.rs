@@ -183,7 +183,7 @@ pub struct Loaded {
     pub round_trip: Option<Distribution>,
 }
 
-/// Times and counts of a report are at most this: sums of those of all agents stay within their types.
+/// Times and counts of a report are at most this: sums of counts of all agents stay within their type.
 const MOST_NS: i64 = 86_400_000_000_000;
 const MOST_COUNT: u64 = 1 << 44;
 /// An instant of CLOCK_REALTIME: before the year 2100.
@@ -245,7 +245,7 @@ fn is_distribution(of: &Distribution) -> bool {
     let times = [of.min_ns, of.max_ns, of.p50_ns, of.p90_ns, of.p99_ns, of.p999_ns];
     times.iter().all(|ns| (-MOST_NS..=MOST_NS).contains(ns))
         && of.n.max(of.negative) <= MOST_COUNT
-        && of.sum_ns.unsigned_abs() <= 1 << 50
+        && u128::from(of.sum_ns.unsigned_abs()) <= u128::from(of.n) * MOST_NS as u128
         && of.sum_sq_ns2.len() <= 40
         && of.buckets.len() <= MOST_BUCKETS
         && of.buckets.iter().all(|bucket| bucket.1 <= MOST_COUNT)

@@ -69,7 +69,7 @@ const EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID
-  5  PARTIAL: hosts or pairs are missing";
+  5  PARTIAL: hosts, pairs or senders are missing";
 
 const UP_EXIT_STATUS: &str = "\
 Exit status:
@@ -113,7 +113,7 @@ pub struct AgentArgs {
     /// Sends to these addresses too, besides private ones
     #[arg(help_heading = "Limits", long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
-    /// The longest load, or measurement of this host by itself
+    /// The longest load; of `fleet stack` all trials together, of `fleet capacity` a step
     #[arg(help_heading = "Limits", long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     pub max_time: u64,
     /// The most messages a second; only `fleet capacity`, which searches, has no such limit
@@ -252,7 +252,7 @@ pub struct ListsArgs {
     /// Writes the hosts that are different or missing to a file, one a line
     #[arg(long, value_name = "FILE")]
     pub bad_hosts: Option<PathBuf>,
-    /// Writes the hosts that were measured and are not different to a file
+    /// Writes the hosts that were measured and are not different to a file; none if too few pairs were
     #[arg(long, value_name = "FILE")]
     pub good_hosts: Option<PathBuf>,
     /// Writes these files as Slurm takes them: one line, c[01-03,07]

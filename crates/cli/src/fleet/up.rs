@@ -22,7 +22,7 @@ use netfathom_model::plan::{as_name, is_name};
 use netfathom_results::story;
 use netfathom_sys::process::Process;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGCONT, SIGINT};
 
 use self::launcher::Launcher;
 use super::list;
@@ -108,10 +108,8 @@ pub fn up(args: &UpArgs) -> Result<ExitCode> {
     }
     let measured = began.and_then(|_| measure(args, &asked));
     let ended = end(&args.fleet, &asked)?;
-    Ok(match measured? {
-        ExitCode::SUCCESS => ended,
-        failed => failed,
-    })
+    let measured = measured?;
+    Ok(if ended == ExitCode::SUCCESS { measured } else { ended })
 }
 
 fn measure(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
@@ -122,13 +120,15 @@ fn measure(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
     // Of its own group: what a terminal signals comes to it once, by this program.
     command.arg("fleet").args(&args.measure).args(["--fleet", &args.fleet]).process_group(0);
     let mut child = command.spawn().context("cannot start the measurement")?;
-    let process = Process::open(child.id()).context("cannot follow the measurement")?;
+    let process = Process::open(child.id()).inspect_err(|_| drop(child.kill()));
+    let process = process.context("cannot follow the measurement")?;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
         if asked.swap(false, Relaxed) {
-            let _ = process.signal(SIGINT);
+            // Stopped by its terminal (stty tostop), it could not end.
+            let _ = process.signal(SIGINT).and_then(|()| process.signal(SIGCONT));
         }
         std::thread::sleep(LOOK);
     };

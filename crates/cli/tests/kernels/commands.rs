@@ -124,7 +124,7 @@ pub fn script(every: bool, tests: Option<&str>) -> String {
     // loom asks no kernel.
     let tests = tests.map(|program| {
         format!(
-            "{program} --test-threads=1 --skip stack::order >/out/tests.txt 2>&1\n\
+            "NETFATHOM_EMULATED=1 {program} --test-threads=1 --skip stack::order >/out/tests.txt 2>&1\n\
              echo \"tests: $?, $(cut -d. -f1 /proc/uptime) s\"\n"
         )
     });

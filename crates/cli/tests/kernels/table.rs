@@ -25,7 +25,8 @@ const HEAD: &str = "# Kernels and architectures
 `make test-kernels` boots each of these kernels in an emulator, runs the commands below, and writes this page. It judges what
 is right, never how fast: accounting that closes, stages that add up, planted delays found in their stage, the fentry tap against the bpf
 tap. *needs* names the version of Linux that brought what a command uses. *without BTF* hides the kernel's types: each command must name
-what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long.
+what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long. Those that compare how
+long things take are skipped in an emulator.
 
 The oldest and the newest kernel of an architecture run every command; the others run `stack-quick` and one for each set of kernel
 programs. What is *expected* of the rest follows from the kernels on either side. `make test` does the same with the amd64 kernels, without

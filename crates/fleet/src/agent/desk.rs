@@ -119,9 +119,12 @@ impl Desk {
         self.running.insert((order.session.clone(), order.number), Running { stop, until, sends });
     }
 
-    /// What its tasks send at this time, or may still send until they have ended.
+    /// What its tasks send at this time, or may still send until they have ended. Clocks that were stopped answer none.
     pub fn sends(&self) -> Sends {
-        self.running.values().fold(Sends::default(), |sum, running| sum + running.sends)
+        self.running.values().fold(Sends::default(), |sum, running| {
+            let clocks = if running.stop.load(Relaxed) { 0 } else { running.sends.clocks };
+            sum + Sends { clocks, ..running.sends }
+        })
     }
 
     pub fn ended(&mut self, session: &str, number: u64) {

@@ -91,7 +91,7 @@ impl Limits {
         let ns = match task {
             Task::Serve { most_ns, .. } => (*most_ns).min(self.most_time_ns),
             // Trials, searches and what is between them.
-            Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(self.most_time_ns),
+            Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(600_000_000_000),
             Task::Transfer { time_ns, .. } | Task::Load { time_ns, .. } => *time_ns,
             Task::Compare { .. } | Task::Rest => 0,
         };
@@ -137,7 +137,7 @@ impl Limits {
                 is_size(*size_bytes)?;
                 (None, None, time_ns.saturating_mul(TRIALS.into()))
             }
-            // It searches between namespaces of its own, and ends when it has had its time.
+            // It searches between namespaces of its own, in steps of that time.
             Task::Alone { what: Alone::Capacity, time_ns, size_bytes, .. } => {
                 is_size(*size_bytes)?;
                 (None, None, *time_ns)

@@ -74,8 +74,10 @@ fn step(rate_per_s: f64, time_ns: u64, ended: &[Ended]) -> FleetStep {
         received: None,
         unseen: None,
     };
-    for one in ended {
+    for (place, one) in ended.iter().enumerate() {
         match &one.received {
+            // Its first sender's messages were to be seen.
+            Err(miss) if place == 0 => step.unseen = Some(miss.why().to_owned()),
             Ok(Outcome::Received(Ok(received))) => step.received = Some(FleetReceived::clone(received)),
             Ok(Outcome::Received(Err(why))) => step.unseen = Some(why.clone()),
             _ => {}

@@ -22,7 +22,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         let some = |n: Option<u32>| n.map(|n| n as usize);
         let both_ways = plan.test == FleetTest::Throughput;
         let peers = plan.peers.map_or(names.len(), |n| names.len().min(n as usize));
-        if names.len() * peers > MOST_PAIRS {
+        if names.len() * peers / if both_ways { 1 } else { 2 } > MOST_PAIRS {
             return Err(FleetError::TooManyPairs(names.len()).into());
         }
         let rounds =

@@ -140,6 +140,17 @@ fn a_host_that_measures_worse_by_itself_is_named() {
     };
     let effects = judge_figures(&[figure(2000.0)]);
     assert!(effects[0].named && effects[0].host == "c02" && effects[0].figure.as_deref() == Some("rx.mean"));
+    // The stages of the same direction say where.
+    let stage = |of: &str, of_slow| FleetFigure {
+        name: format!("{of}.mean"),
+        title: format!("stage {}, mean", of.split_once('.').unwrap().1),
+        main: false,
+        hosts: (0..8).map(|i| (name(i), if i == 2 { of_slow } else { 300.0 })).collect(),
+        ..figure(1000.0)
+    };
+    let stages = [stage("rx.wakeup", 350.0), stage("rx.runqueue", 1200.0), stage("tx.qdisc", 9000.0)];
+    let effects = judge_figures(&[&[figure(2000.0)][..], &stages].concat());
+    assert_eq!(effects[0].cause.as_deref(), Some("most of it in stage runqueue"));
     // Faster is no fault, and a little slower is chance.
     assert!([500.0, 1100.0].iter().all(|&v| judge_figures(&[figure(v)]).iter().all(|e| !e.named)));
 }

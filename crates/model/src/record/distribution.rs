@@ -91,7 +91,8 @@ impl From<&stats::Distribution> for Distribution {
         Self {
             n: m.n,
             negative: d.histogram.negative(),
-            sum_ns: m.sum as i64,
+            // Only forged times come so far.
+            sum_ns: m.sum.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
             sum_sq_ns2: m.sum_sq.to_string(),
             mean_ns: m.mean().unwrap_or(0.0),
             min_ns: if m.n > 0 { m.min } else { 0 },

@@ -63,7 +63,7 @@ impl FleetResult {
         2 * self.measured().count() >= self.planned_pairs as usize
     }
 
-    /// Whether a host has figures of its own, among those of enough others.
+    /// Whether a host has figures of its own, or pairs among enough others.
     #[must_use]
     pub fn is_judged(&self, name: &str) -> bool {
         let has_pair = || self.measured().any(|pair| pair.from == name || pair.to == name);

@@ -203,8 +203,11 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
             Some(why) => Ok(threshold.undecided(Some(why))),
             None => {
                 let is_open = comparison.design == Design::Pairs && passage == Passage::CannotTell;
-                let pairs_needed =
-                    if is_open { threshold.pairs_needed(quantity, limit, scale) } else { None };
+                let pairs_needed = if is_open {
+                    threshold.pairs_needed(quantity, limit, scale, chances.len())
+                } else {
+                    None
+                };
                 Ok(Gate { passage, chance, pairs_needed, ..threshold.undecided(None) })
             }
         }
@@ -305,7 +308,7 @@ impl Threshold {
     }
 
     /// Beyond the threshold the change must be significant; short of it, its interval must not reach it.
-    fn pairs_needed(&self, quantity: &Compared, limit: f64, scale: Scale) -> Option<usize> {
+    fn pairs_needed(&self, quantity: &Compared, limit: f64, scale: Scale, together: usize) -> Option<usize> {
         let contrast = quantity.change.scale.paired(&quantity.a, &quantity.b)?;
         let (change, limit) = match (quantity.change.scale, scale) {
             (Scale::Ratio, Scale::Difference) => (contrast.value, (1.0 + limit / quantity.a_mean).ln()),
@@ -313,7 +316,9 @@ impl Threshold {
             (Scale::Difference, _) => (contrast.value, limit),
         };
         let is_beyond = if self.above { change > limit } else { change < limit };
-        let (distance, level) = if is_beyond { (change, LEVEL) } else { (limit - change, STRICT) };
+        // The level of the hardest of those that are decided together.
+        let significant = 1.0 - (1.0 - LEVEL) / together as f64;
+        let (distance, level) = if is_beyond { (change, significant) } else { (limit - change, STRICT) };
         contrast.pairs_needed(quantity.a.len(), distance, level, FOUND, MOST_PAIRS)
     }
 

@@ -62,6 +62,14 @@ fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
         assert_eq!(now.passage, Passage::CannotTell, "{threshold}");
         let needed = now.pairs_needed.expect(threshold);
         assert_eq!(gate(&repeated(&rounds, needed.div_ceil(8)), threshold).passage, then, "{threshold}");
+        // Beside others a change must be more significant.
+        let comparison = pairs(&rounds, &Wishes::default()).unwrap();
+        let all = [threshold, "tx.p99>90%", "rx.mean>90%", "rx.p99>90%"].map(|text| text.parse().unwrap());
+        let beside = gates(&comparison, &all).unwrap().gates[0].pairs_needed.unwrap();
+        assert!(
+            if then == Passage::Beyond { beside > needed } else { beside == needed },
+            "{beside} {needed}"
+        );
         // Without the margin for the power it is about half as many, and never a quarter.
         let fewer = gate(&repeated(&rounds, needed / 32), threshold);
         assert_eq!(fewer.passage, Passage::CannotTell, "{threshold}");

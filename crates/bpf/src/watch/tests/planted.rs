@@ -73,14 +73,17 @@ pub(super) fn median(watch: &Watch, stage: WatchStage) -> u64 {
 }
 
 /// Within 5 %, and within what the calls of the reader take beside it.
-fn is_about(stage_ns: u64, truth_ns: u64, bare_ns: u64) -> bool {
-    stage_ns.abs_diff(truth_ns) < truth_ns / 20 + EACH * bare_ns.max(MS / 20)
+fn is_about(stage_ns: u64, truth_ns: u64) -> bool {
+    stage_ns.abs_diff(truth_ns) < truth_ns / 20 + EACH * MS / 20
 }
 
-/// What the same message takes with nothing planted: in an emulator, much.
-fn bare() -> u64 {
-    let (watch, _) = planted(|| (), || ());
-    beside(&watch, WatchStage::Runqueue)
+/// In an emulator a call takes as long as what is planted, and no two clocks agree.
+pub(in crate::watch) fn is_emulated(test: &str) -> bool {
+    let emulated = std::env::var_os("NETFATHOM_EMULATED").is_some();
+    if emulated {
+        skipped(&format!("watch::tests::{test}"), "compares times, and those of an emulator are its own");
+    }
+    emulated
 }
 
 /// Those that are neither `stage` nor the machine's own waits.
@@ -100,21 +103,25 @@ fn of_others(stage: WatchStage) -> impl Iterator<Item = WatchStage> {
 #[test]
 fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     needs_root!();
-    let bare = bare();
+    if is_emulated("planted::a_sleep_of_the_reader_is_in_blocked_by_its_size") {
+        return;
+    }
     for ms in SIZES_MS {
         let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
         let blocked = sum(&watch, WatchStage::Blocked);
         assert!(blocked >= EACH * ms * MS * 19 / 20, "{ms} ms: {blocked}");
-        assert!(is_about(blocked, truth.slept_ns, bare), "{ms} ms: {blocked} {truth:?} {bare}");
+        assert!(is_about(blocked, truth.slept_ns), "{ms} ms: {blocked} {truth:?}");
         let beside = beside(&watch, WatchStage::Blocked);
-        assert!(beside < (MS / 2).max(4 * bare), "{ms} ms: {beside} {bare}");
+        assert!(beside < MS / 2, "{ms} ms: {beside}");
     }
 }
 
 #[test]
 fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
-    let bare = bare();
+    if is_emulated("planted::work_of_the_reader_is_in_sockqueue_by_its_size") {
+        return;
+    }
     for ms in SIZES_MS {
         let work = || {
             let end = thread_time_ns() + ms * MS;
@@ -126,9 +133,9 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
         assert!(sockqueue >= EACH * ms * MS * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
         // Of one that was switched away often, the first waits count as sockqueue, and the account has it.
         let is_long = watch.account().unwrap().long > 0;
-        assert!(is_long || is_about(sockqueue, truth.held_ns, bare), "{ms} ms: {sockqueue} {truth:?} {bare}");
+        assert!(is_long || is_about(sockqueue, truth.held_ns), "{ms} ms: {sockqueue} {truth:?}");
         let beside = beside(&watch, WatchStage::Sockqueue);
-        assert!(beside < (MS / 2).max(4 * bare), "{ms} ms: {beside} {bare}");
+        assert!(beside < MS / 2, "{ms} ms: {beside}");
     }
 }
 
@@ -136,6 +143,9 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
 #[test]
 fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known() {
     needs_root!();
+    if is_emulated("planted::a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known") {
+        return;
+    }
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     let burners = [Burner::on(last), Burner::on(last)];
     let work = || {

@@ -4,6 +4,8 @@ mod alone;
 mod load;
 mod mesh;
 
+use std::collections::BTreeSet;
+
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{self, bit_rate, percent, time};
 use netfathom_model::record::{FleetResult, HostEffect, Side};
@@ -123,7 +125,7 @@ fn sentence(result: &FleetResult, effect: &HostEffect) -> String {
         }
         _ => {
             let figure = effect.figure.as_deref().unwrap_or_default();
-            format!("{host} is different: its {figure} is {} the median of the others", times(*ratio))
+            format!("{host} is different: its {figure} is {} the median of the others{cause}", times(*ratio))
         }
     }
 }
@@ -171,6 +173,8 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
         ("", Align::Left),
     ];
     let mut table = Table::new(&heads);
+    let hosts: Vec<_> = hosts.collect();
+    let differ = hosts.iter().filter_map(|host| host.version.as_ref()).collect::<BTreeSet<_>>().len() > 1;
     for host in hosts {
         let none = || "n/a".to_owned();
         let clock = |c: netfathom_model::record::FleetClock| {
@@ -186,9 +190,10 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
             }
         }
         let lacks: Vec<String> = lacks.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+        let version = host.version.iter().filter(|_| differ).cloned().collect();
         let about = match &host.missing {
             Some(why) => format!("missing: {why}"),
-            None => [labels, lacks].concat().join("; "),
+            None => [version, labels, lacks].concat().join("; "),
         };
         let figures = [
             host.name.clone(),
@@ -209,7 +214,10 @@ pub fn page_of(hosts: &[netfathom_model::record::FleetHost]) -> Page {
     let bound = hosts.iter().skip(1).filter_map(|host| host.clock).map(|clock| clock.bound_ns).max();
     let clocks =
         bound.map_or_else(String::new, |ns| format!("; their clocks are known to ± {}", time(ns as f64)));
-    page.text(&format!("{there} of {} hosts answer{clocks}.", hosts.len()));
+    let versions: BTreeSet<&str> = hosts.iter().filter_map(|host| host.version.as_deref()).collect();
+    let versions = versions.into_iter().collect::<Vec<_>>().join(" and ");
+    let with = if versions.is_empty() { versions } else { format!(" with {versions}") };
+    page.text(&format!("{there} of {} hosts answer{with}{clocks}.", hosts.len()));
     page.main("Hosts");
     page.table(listed(hosts.iter()));
     page

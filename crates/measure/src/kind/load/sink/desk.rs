@@ -64,7 +64,7 @@ impl Echoes {
     }
 
     fn most(most_per_s: f64) -> f64 {
-        (Self::BURST * most_per_s).max(most_per_s.min(16.0))
+        (Self::BURST * most_per_s).max(2.0 * most_per_s.min(16.0))
     }
 
     fn may(&mut self, now_ns: u64) -> bool {
