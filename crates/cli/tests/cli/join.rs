@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
@@ -13,7 +13,7 @@ use netfathom_capture::write::PcapWriter;
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_model::record::{JoinResult, Measurement, PacketKind, Record};
 use netfathom_model::verdict::Level;
-use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::socket::set_receive_buffer;
 use netfathom_testkit::{DEVICE, TwoHosts, privileged};
 use tempfile::TempDir;
@@ -331,8 +331,7 @@ fn what_tcpdump_captured_adds_up_to_what_the_applications_saw() {
         return;
     }
     let files = Files::new();
-    let realtime = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
-    let ahead = realtime - monotonic_ns() as i64;
+    let ahead = realtime_ahead_ns();
     let entries = exchange(files.dir.path());
     for (name, format) in [("both.log", LogFormat::Binary), ("both.csv", LogFormat::Csv)] {
         let mut log = LogWriter::new(File::create(files.path(name)).unwrap(), format, Columns::ALL).unwrap();

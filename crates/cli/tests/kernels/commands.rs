@@ -9,8 +9,8 @@ const LOAD: &str = "load send --json --lab --profile constant:1k/200ms --trials 
 const PINGPONG: &str = "message pingpong --json --sizes 64 --cpus same --least 20ms --trials 1 --no-remedies";
 const COST: &str = "cost --json --least-blocks 2 --blocks 2 --time 1s";
 
-/// Each message is slow, so that all are kept.
-const WATCH: &str = "--json --port 9311 --time 3s --slow 1ns";
+/// Each message is slow, so that all are kept. It is ended once all were sent.
+const WATCH: &str = "--json --port 9311 --time 30s --slow 1ns";
 
 /// What a client sends to the server that is watched, in as many calls.
 pub const LINES: u64 = 10;
@@ -99,7 +99,7 @@ fn around(name: &str) -> (&'static str, String) {
                  done\n\
                  (for line in $(seq {LINES}); do echo {LINE}; busybox sleep 0.05; done; busybox sleep 1) |\n\
                      busybox nc 127.0.0.1 9311 >/dev/null\n\
-                 kill $server; wait $watch"
+                 kill $server; kill -TERM $watch 2>/dev/null; wait $watch"
             ),
         ),
         _ => ("", String::new()),
