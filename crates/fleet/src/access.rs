@@ -14,7 +14,6 @@ use crate::error::FleetError;
 
 const PORT: u16 = 4222;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-const MOST_UNREAD: usize = 4096;
 /// Between two attempts to come back to a server that has gone.
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -48,8 +47,6 @@ impl Access {
             .custom_inbox_prefix(format!("_INBOX.{}", self.fleet))
             .reconnect_delay_callback(|_| AGAIN)
             .ignore_discovered_servers()
-            // What others send is kept until it is read: messages of up to 1 MB.
-            .subscription_capacity(MOST_UNREAD)
             .max_reconnects(None);
         if let (Some(user), Some(password)) = (server.username(), server.password()) {
             options = options.user_and_password(user.into(), password.into());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
+use netfathom_results::compare::MOST_PAIRS;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +69,7 @@ pub struct CompareArgs {
     #[arg(help_heading = KERNELS, long, requires = "kernel")]
     pub emulate: bool,
     /// Rounds of --run and --kernel, each of one run of A and one of B; fewer than 4 decide little
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=MOST_PAIRS as i64))]
     pub rounds: u32,
     /// The arguments of B for --run, of both for --kernel
     #[arg(last = true, value_name = "ARGS OF B", conflicts_with = "runs")]

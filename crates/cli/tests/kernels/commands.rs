@@ -85,7 +85,7 @@ pub fn runs(every: bool) -> Vec<Run> {
 }
 
 /// A receiver of ttcp runs beside its sender; what is watched is an echo of netcat's, to which a client speaks once the
-/// programs are attached, or the command has ended.
+/// programs are attached, or the command has ended. After its first line it waits until a reader has started.
 fn around(name: &str) -> (&'static str, String) {
     match name {
         "ttcp" => ("netfathom ttcp -r -s -p 5013 >/dev/null 2>&1 & sleep 1", String::new()),
@@ -97,7 +97,7 @@ fn around(name: &str) -> (&'static str, String) {
                  links=0; while kill -0 $watch 2>/dev/null; do\n\
                      busybox sleep 0.5; now=$(attached); [ $now -eq 0 ] || [ $now -ne $links ] || break; links=$now\n\
                  done\n\
-                 (for line in $(seq {LINES}); do echo {LINE}; busybox sleep 0.05; done; busybox sleep 1) |\n\
+                 (for line in $(seq {LINES}); do echo {LINE}; busybox sleep ${{pause:-1}}; pause=0.05; done; busybox sleep 1) |\n\
                      busybox nc 127.0.0.1 9311 >/dev/null\n\
                  kill $server; kill -TERM $watch 2>/dev/null; wait $watch"
             ),

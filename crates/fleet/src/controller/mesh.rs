@@ -82,14 +82,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
 fn pair(round: u32, ended: Ended) -> FleetPair {
     let mut pair =
         FleetPair { from: ended.from.clone(), to: ended.to.clone(), round, ..FleetPair::default() };
-    let started = match &ended.sent {
-        Ok(Outcome::Transferred(sent)) => Some((sent.started_utc_ns, sent.start_waited_ns)),
-        Ok(Outcome::Loaded(sent)) => Some((sent.started_utc_ns, sent.start_waited_ns)),
-        _ => None,
-    };
-    if let Some((late_ns, waited_ns)) =
-        started.and_then(|(utc_ns, waited)| Some((ended.late_ns(utc_ns)?, waited)))
-    {
+    if let Some((late_ns, waited_ns)) = ended.start() {
         (pair.late_ns, pair.start_waited_ns) = (Some(late_ns), waited_ns);
     }
     match (ended.sent, ended.received) {

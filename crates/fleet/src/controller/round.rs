@@ -38,10 +38,15 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// How late it started; `None` of a clock that was set meanwhile.
-    pub fn late_ns(&self, started_utc_ns: u64) -> Option<i64> {
+    /// How late it started, and for how long it waited for a CPU then; `None` of a clock that was set meanwhile.
+    pub fn start(&self) -> Option<(i64, Option<u64>)> {
+        let (started_utc_ns, waited_ns) = match self.sent.as_ref().ok()? {
+            Outcome::Transferred(sent) => (sent.started_utc_ns, sent.start_waited_ns),
+            Outcome::Loaded(sent) => (sent.started_utc_ns, sent.start_waited_ns),
+            _ => return None,
+        };
         let late_ns = started_utc_ns.cast_signed().checked_sub_unsigned(self.start_utc_ns)?;
-        (late_ns.unsigned_abs() <= MOST_LATE.as_nanos() as u64).then_some(late_ns)
+        (late_ns.unsigned_abs() <= MOST_LATE.as_nanos() as u64).then_some((late_ns, waited_ns))
     }
 }
 
