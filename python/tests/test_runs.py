@@ -24,7 +24,7 @@ class Reading(unittest.TestCase):
 
     def test_every_fixture_is_a_run(self):
         kinds = {netfathom.read(file).kind for file in records()}
-        expected = "stack load capacity reverse join reproduce ttcp sweep message cost watch"
+        expected = "stack load capacity reverse join reproduce ttcp sweep message cost fleet watch"
         self.assertEqual(kinds, set(expected.split()))
 
     def test_a_run_says_what_it_is(self):

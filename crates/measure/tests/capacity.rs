@@ -46,7 +46,7 @@ fn plan(engines: &[Engine], workers: &[u32]) -> CapacityPlan {
         family: Family::Ipv4,
         engines: engines.to_vec(),
         workers: workers.to_vec(),
-        hold_ns: 100_000_000,
+        hold_ns: 50_000_000,
         trials: 2,
         size_bytes: 64,
         seed: 1,

@@ -13,7 +13,7 @@ use super::*;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::Step;
 
-const TINY: Size = Size { most_trials: 2, of_time: 0.1 };
+const TINY: Size = Size { most_trials: 2, of_time: 0.02 };
 
 /// Sees what is kept, and wants an end after so much of it.
 struct Watcher<'a> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_results::store;
 
-pub const ALL: [&str; 19] = [
+pub const ALL: [&str; 21] = [
     "stack",
     "taps",
     "load",
@@ -21,6 +21,8 @@ pub const ALL: [&str; 19] = [
     "cost-offline",
     "cost-own",
     "cost-observers",
+    "fleet",
+    "fleet-load",
     "watch",
     "watch-tx",
     "watch-both",

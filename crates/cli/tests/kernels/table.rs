@@ -30,7 +30,7 @@ long things take are skipped in an emulator.
 
 The oldest and the newest kernel of an architecture run every command; the others run `stack-quick` and one for each set of kernel
 programs. What is *expected* of the rest follows from the kernels on either side. `make test` does the same with the amd64 kernels, without
-`stack-quick` and those tests.
+`stack-quick` and those tests, and with every command on the newest only.
 
 ";
 

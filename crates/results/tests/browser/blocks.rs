@@ -2,25 +2,13 @@
 
 use netfathom_model::record::StageSummaryTimes;
 use netfathom_results::page::{Bar, Bars, Page};
-use netfathom_results::story;
 use serde_json::Value;
 
-use crate::kinds::{ALL, of, open_all};
 use crate::pictures::{bars, charts};
 use crate::records::fixture;
 use crate::{Shown, records, show};
 
-#[test]
-fn every_chart_holds_the_values_of_its_block() {
-    for kind in ALL {
-        let record = of(kind);
-        let page = story::of(&record);
-        let Some(mut shown) = show(&format!("the charts of {kind}"), &record) else { return };
-        open_all(&mut shown);
-        charts_are_drawn(kind, &page, &mut shown);
-    }
-}
-
+/// Every chart holds the values of its block.
 pub fn charts_are_drawn(kind: &str, page: &Page, shown: &mut Shown) {
     for (id, chart) in charts(page) {
         let name = format!("{kind}: {id}");
@@ -73,23 +61,7 @@ fn drawn(shown: &mut Shown) -> Vec<Vec<[Part; 3]>> {
     all.as_array().expect("lists").iter().map(list).collect()
 }
 
-#[test]
-fn bars_whiskers_and_bands_lie_where_their_values_are() {
-    let mut checked = 0;
-    for kind in ALL {
-        let record = of(kind);
-        let page = story::of(&record);
-        if bars(&page).is_empty() {
-            continue;
-        }
-        let Some(mut shown) = show(&format!("the bars of {kind}"), &record) else { return };
-        open_all(&mut shown);
-        checked += bars_are_drawn(kind, &page, &mut shown);
-    }
-    assert!(checked > 3, "{checked}");
-}
-
-/// Returns how many blocks of bars there are.
+/// Bars, whiskers and bands lie where their values are; returns how many blocks of bars there are.
 pub fn bars_are_drawn(kind: &str, page: &Page, shown: &mut Shown) -> usize {
     let (all, drawn) = (bars(page), drawn(shown));
     assert_eq!(drawn.len(), all.len(), "{kind}");

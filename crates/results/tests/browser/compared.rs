@@ -35,7 +35,7 @@ fn a_comparison_is_a_page_of_blocks() {
         charts_are_drawn(&name, &page, &mut shown);
         assert_eq!(bars_are_drawn(&name, &page, &mut shown), 1);
         if !is_hostile {
-            carried(&name, &page, &draw::markdown(&page), Some(shown));
+            carried(&name, &page, &draw::markdown(&page), &mut shown);
         }
     }
 }

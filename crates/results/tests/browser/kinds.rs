@@ -2,11 +2,16 @@
 //! drawn, the record's own values, and no nonsense where something is missing.
 
 use netfathom_model::record::{Record, State};
+use netfathom_results::{render, story};
 use netfathom_testkit::browser::address;
 use serde_json::json;
 
+use crate::blocks::{bars_are_drawn, charts_are_drawn};
 pub use crate::fixtures::{ALL, fixture as of};
 use crate::layout::{COLOURS, has};
+use crate::print::printed;
+use crate::same_words::carried;
+use crate::saved::charts_are_saved;
 use crate::walk::{HOSTILE, changed, hollow, poisoned};
 use crate::{OPEN_ALL, Shown, show};
 
@@ -48,10 +53,20 @@ pub fn quiet(name: &str, shown: &mut Shown) {
 }
 
 #[test]
-fn reports_are_silent_and_fit_the_page() {
+fn every_report_is_silent_and_shows_saves_and_prints_what_its_page_says() {
+    let mut bars = 0;
     for kind in ALL {
-        stays_quiet(kind, &of(kind));
+        let record = of(kind);
+        let page = story::of(&record);
+        let Some(mut shown) = show(kind, &record) else { return };
+        printed(kind, &mut shown);
+        quiet(kind, &mut shown);
+        charts_are_drawn(kind, &page, &mut shown);
+        bars += bars_are_drawn(kind, &page, &mut shown);
+        charts_are_saved(kind, &mut shown);
+        carried(kind, &page, &render::markdown::render(&record), &mut shown);
     }
+    assert!(bars > 3, "{bars}");
 }
 
 #[test]

@@ -2,40 +2,36 @@
 
 use serde_json::json;
 
-use crate::kinds::{ALL, of};
-use crate::show;
+use crate::kinds::of;
+use crate::{Shown, show};
 
 const CONTROLS: &str = "[...document.querySelectorAll('nav, .skip, .tools, .choice, .download, .downloads')]
     .filter((node) => node.getClientRects().length > 0).map((node) => node.outerHTML.slice(0, 200))";
 const CLOSED: &str = "document.querySelectorAll('details:not([open]), .chosen > [hidden]').length";
 
-#[test]
-fn paper_has_all_tables_and_no_controls() {
-    for kind in ALL {
-        let Some(mut shown) = show(&format!("paper {kind}"), &of(kind)) else { return };
-        let closed = shown.page.eval(CLOSED);
-        let tables = shown.page.eval("document.querySelectorAll('table').length").as_u64();
-        shown.page.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
-        shown.page.eval("window.dispatchEvent(new Event('beforeprint'))");
-        shown.page.settle();
-        assert_eq!(shown.page.eval(CLOSED), json!(0), "{kind}: something is closed");
-        assert_eq!(shown.page.eval(CONTROLS), json!([]), "{kind}");
-        assert!(shown.page.eval("document.querySelectorAll('table').length").as_u64() > tables, "{kind}");
-        let unseen =
-            "[...document.querySelectorAll('table')].filter((t) => !t.getClientRects().length).length";
-        assert_eq!(shown.page.eval(unseen), json!(0), "{kind}: a table is not printed");
+/// Paper has all tables and no controls.
+pub fn printed(kind: &str, shown: &mut Shown) {
+    let closed = shown.page.eval(CLOSED);
+    let tables = shown.page.eval("document.querySelectorAll('table').length").as_u64();
+    shown.page.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
+    shown.page.eval("window.dispatchEvent(new Event('beforeprint'))");
+    shown.page.settle();
+    assert_eq!(shown.page.eval(CLOSED), json!(0), "{kind}: something is closed");
+    assert_eq!(shown.page.eval(CONTROLS), json!([]), "{kind}");
+    assert!(shown.page.eval("document.querySelectorAll('table').length").as_u64() > tables, "{kind}");
+    let unseen = "[...document.querySelectorAll('table')].filter((t) => !t.getClientRects().length).length";
+    assert_eq!(shown.page.eval(unseen), json!(0), "{kind}: a table is not printed");
 
-        shown.page.eval("window.dispatchEvent(new Event('afterprint'))");
-        shown.page.call("Emulation.setEmulatedMedia", json!({"media": ""}));
-        shown.page.settle();
-        assert_eq!(
-            shown.page.eval("document.querySelectorAll('main > section > details[open]').length"),
-            json!(0),
-            "{kind}"
-        );
-        assert!(shown.page.eval(CLOSED).as_u64() >= closed.as_u64(), "{kind}: not as before");
-        assert_eq!(shown.page.complaints(), Vec::<String>::new(), "{kind}");
-    }
+    shown.page.eval("window.dispatchEvent(new Event('afterprint'))");
+    shown.page.call("Emulation.setEmulatedMedia", json!({"media": ""}));
+    shown.page.settle();
+    assert_eq!(
+        shown.page.eval("document.querySelectorAll('main > section > details[open]').length"),
+        json!(0),
+        "{kind}"
+    );
+    assert!(shown.page.eval(CLOSED).as_u64() >= closed.as_u64(), "{kind}: not as before");
+    assert_eq!(shown.page.complaints(), Vec::<String>::new(), "{kind}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use netfathom_model::record::Record;
 use serde_json::json;
 
-use crate::kinds::{ALL, of, open_all};
+use crate::kinds::open_all;
 use crate::records::fixture;
 use crate::{Shown, show};
 
@@ -55,31 +55,26 @@ fn a_text_that_a_spreadsheet_would_run_is_a_text() {
     assert!(text.contains("'=1+1,\"a,\"\"b\"\"\"\r\n"), "{text}");
 }
 
-/// Every chart of every kind of report has values to save, and every one of them is a number.
-#[test]
-fn every_chart_of_every_report_can_be_saved() {
-    for kind in ALL {
-        let Some(mut shown) = show(&format!("csv {kind}"), &of(kind)) else { return };
-        open_all(&mut shown);
-        let charts = shown.page.eval("document.querySelectorAll('.chart .csv').length").as_u64().unwrap();
-        assert_eq!(shown.page.eval("Object.keys(netfathom.charts).length").as_u64(), Some(charts), "{kind}");
-        // What would be saved is read where it is made.
-        shown.page.eval(
-            "(() => { window.texts = []; const make = URL.createObjectURL;
-                URL.createObjectURL = (blob) => { texts.push(blob.text()); return make(blob); };
-                HTMLAnchorElement.prototype.click = () => {};
-                document.querySelectorAll('.chart .csv').forEach((b) => b.click()); })()",
-        );
-        let texts = shown.page.eval("Promise.all(texts)");
-        let texts = texts.as_array().unwrap();
-        assert_eq!(texts.len() as u64, charts, "{kind}");
-        for text in texts.iter().map(|text| text.as_str().unwrap()) {
-            let rows: Vec<&str> = text.split("\r\n").filter(|line| !line.is_empty()).collect();
-            assert!(rows.len() > 1, "{kind}: {text}");
-            for bad in ["NaN", "undefined", "Infinity", "[object"] {
-                assert!(!text.contains(bad), "{kind}: {bad} in {text}");
-            }
+/// Every chart of a report that is open has values to save, and every one of them is a number.
+pub fn charts_are_saved(kind: &str, shown: &mut Shown) {
+    let charts = shown.page.eval("document.querySelectorAll('.chart .csv').length").as_u64().unwrap();
+    assert_eq!(shown.page.eval("Object.keys(netfathom.charts).length").as_u64(), Some(charts), "{kind}");
+    // What would be saved is read where it is made.
+    shown.page.eval(
+        "(() => { window.texts = []; const make = URL.createObjectURL;
+            URL.createObjectURL = (blob) => { texts.push(blob.text()); return make(blob); };
+            HTMLAnchorElement.prototype.click = () => {};
+            document.querySelectorAll('.chart .csv').forEach((b) => b.click()); })()",
+    );
+    let texts = shown.page.eval("Promise.all(texts)");
+    let texts = texts.as_array().unwrap();
+    assert_eq!(texts.len() as u64, charts, "{kind}");
+    for text in texts.iter().map(|text| text.as_str().unwrap()) {
+        let rows: Vec<&str> = text.split("\r\n").filter(|line| !line.is_empty()).collect();
+        assert!(rows.len() > 1, "{kind}: {text}");
+        for bad in ["NaN", "undefined", "Infinity", "[object"] {
+            assert!(!text.contains(bad), "{kind}: {bad} in {text}");
         }
-        assert_eq!(shown.page.complaints(), Vec::<String>::new(), "{kind}");
     }
+    assert_eq!(shown.page.complaints(), Vec::<String>::new(), "{kind}");
 }
