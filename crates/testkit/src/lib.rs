@@ -51,14 +51,40 @@ pub fn privileged(test: &str) -> bool {
     has
 }
 
+/// Whether times can be compared: in an emulator a call takes as long as what is planted, and no two clocks agree. Says so
+/// for the test if not.
+pub fn has_times(test: &str) -> bool {
+    let has = std::env::var_os("NETFATHOM_EMULATED").is_none();
+    if !has {
+        skipped(test, "compares times, and those of an emulator are its own");
+    }
+    has
+}
+
+/// The name of the calling test.
+#[macro_export]
+macro_rules! test_name {
+    () => {{
+        fn the_calling_test() {}
+        std::any::type_name_of_val(&the_calling_test).trim_end_matches("::the_calling_test")
+    }};
+}
+
 /// Ends a test where labs and kernel programs cannot be made, and says so.
 #[macro_export]
 macro_rules! needs_root {
     () => {
-        fn the_calling_test() {}
-        if !$crate::privileged(
-            std::any::type_name_of_val(&the_calling_test).trim_end_matches("::the_calling_test"),
-        ) {
+        if !$crate::privileged($crate::test_name!()) {
+            return;
+        }
+    };
+}
+
+/// Ends a test where times cannot be compared, and says so.
+#[macro_export]
+macro_rules! needs_times {
+    () => {
+        if !$crate::has_times($crate::test_name!()) {
             return;
         }
     };

@@ -10,7 +10,7 @@ use std::{fs, thread};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
-use netfathom_testkit::{Burner, needs_root};
+use netfathom_testkit::{Burner, needs_root, needs_times};
 
 use super::*;
 
@@ -242,6 +242,7 @@ fn a_quota_that_is_used_up_is_no_other_task() {
 #[test]
 fn packets_of_others_are_a_softirq() {
     needs_root!();
+    needs_times!();
     let contention = Contention::attach().unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     cpu::pin(last).unwrap();

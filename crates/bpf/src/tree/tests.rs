@@ -8,7 +8,7 @@ use std::thread;
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Ended, reap};
-use netfathom_testkit::{needs_root, privileged, skipped};
+use netfathom_testkit::{needs_root, needs_times, privileged, skipped};
 
 use super::*;
 

@@ -106,28 +106,28 @@ fn around(name: &str) -> (&'static str, String) {
     }
 }
 
-/// Runs them, and the kernel tests of a crate if its program is among those of the image.
-pub fn script(every: bool, tests: Option<&str>) -> String {
-    let one = |Run { name, command }: Run| {
-        let (before, after) = around(&name);
+/// Runs them, and some without BTF too.
+pub fn script(runs: &[Run], without_btf: bool) -> String {
+    let one = |Run { name, command }: &Run| {
+        let (before, after) = around(name);
         format!(
             "{before}\nnetfathom {command} >/out/{name}.json 2>/out/{name}.err {after}\n\
              echo $? >/out/{name}.status; echo \"{name}: $(cat /out/{name}.status), $(cut -d. -f1 /proc/uptime) s\"\n"
         )
     };
-    let without_btf = WITHOUT_BTF.iter().filter(|_| every).map(|(name, command)| {
+    let hidden = WITHOUT_BTF.iter().filter(|_| without_btf).map(|(name, command)| {
         let name = format!("without-btf-{name}");
         format!("netfathom {command} >/out/{name}.json 2>/out/{name}.err; echo $? >/out/{name}.status\n")
     });
-    let without_btf: String = without_btf.collect();
-    let without_btf = format!("mount -t tmpfs none /sys/kernel/btf\n{without_btf}umount /sys/kernel/btf\n");
-    // loom asks no kernel.
-    let tests = tests.map(|program| {
-        format!(
-            "NETFATHOM_EMULATED=1 {program} --test-threads=1 --skip stack::order >/out/tests.txt 2>&1\n\
-             echo \"tests: $?, $(cut -d. -f1 /proc/uptime) s\"\n"
-        )
-    });
-    let all: String = runs(every).into_iter().map(one).collect();
-    format!("cd /tmp\n{all}{without_btf}{}", tests.unwrap_or_default())
+    let hidden: String = hidden.collect();
+    let all: String = runs.iter().map(one).collect();
+    format!("cd /tmp\n{all}mount -t tmpfs none /sys/kernel/btf\n{hidden}umount /sys/kernel/btf\n")
+}
+
+/// Runs the kernel tests of a crate that the arguments choose. loom asks no kernel.
+pub fn script_of_tests(program: &str, which: &str) -> String {
+    format!(
+        "cd /tmp\nNETFATHOM_EMULATED=1 {program} --test-threads=1 --skip stack::order {which} >/out/tests.txt 2>&1\n\
+         echo \"tests {which}: $?, $(cut -d. -f1 /proc/uptime) s\"\n"
+    )
 }

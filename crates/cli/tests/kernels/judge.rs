@@ -215,7 +215,7 @@ fn delays(seen: &Seen) -> Vec<String> {
 
 /// The kernel tests of crates/bpf, where they were handed over.
 fn tests(seen: &Seen, cells: &mut BTreeMap<String, String>) -> Vec<String> {
-    let text = seen.text("tests", "txt");
+    let text = seen.texts("tests", "txt").concat();
     if text.is_empty() {
         return Vec::new();
     }

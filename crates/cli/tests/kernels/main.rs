@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use netfathom_testkit::emulator::{Machine, Wanted, boot, missing_program};
 use netfathom_testkit::skipped;
+use tempfile::TempDir;
 
 use seen::Seen;
 
@@ -57,27 +58,54 @@ fn tests_for(machine: Machine) -> Option<PathBuf> {
     given(&format!("NETFATHOM_BPF_TESTS_{}", machine.debian().to_uppercase()))
 }
 
-/// What the commands left on that kernel.
-fn run(wanted: &Wanted, every: bool) -> Result<Seen, String> {
+/// What one machine runs. A kernel that runs every command or the tests has several machines, so that none takes much
+/// longer than the others.
+#[derive(Clone, Copy)]
+enum Job {
+    /// A part of the commands, of so many.
+    Commands(usize, usize),
+    /// The kernel tests that these arguments choose.
+    Tests(&'static str),
+}
+
+/// What takes longest begins first, so that the machines end together.
+fn jobs(list: &[Wanted]) -> Vec<(&Wanted, Job)> {
+    let tested = list.iter().filter(|kernel| tests_for(kernel.machine).is_some());
+    let tests =
+        tested.flat_map(|kernel| ["watch::", "--skip watch::"].map(|which| (kernel, Job::Tests(which))));
+    let (whole, other): (Vec<_>, Vec<_>) = list.iter().partition(|kernel| runs_every(kernel, list));
+    let parts = whole.into_iter().flat_map(|kernel| [0, 1].map(|part| (kernel, Job::Commands(part, 2))));
+    tests.chain(parts).chain(other.into_iter().map(|kernel| (kernel, Job::Commands(0, 1)))).collect()
+}
+
+/// The kernel's release, and the folder with what a machine with it left.
+fn run(wanted: &Wanted, every: bool, job: Job) -> Result<(String, TempDir), String> {
     if let Some(package) = missing_program(wanted.machine) {
         return Err(format!("needs the Debian package {package}"));
     }
     let mut programs = vec![binary(wanted.machine)?];
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let kernel = wanted.unpacked(&cache)?;
-    let tests = tests_for(wanted.machine).filter(|_| seen::version(&kernel.release) >= TESTED_FROM);
-    let name = tests.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-    if let Some(tests) = tests {
-        programs.push(tests);
-        programs.extend(TOOLS.map(|tool| Path::new("/bin").join(tool)));
-    }
     let folder = tempfile::tempdir().unwrap();
+    let script = match job {
+        Job::Commands(part, of) => {
+            let all = commands::runs(every);
+            let length = all.len().div_ceil(of);
+            commands::script(all.chunks(length).nth(part).unwrap_or_default(), every && part == 0)
+        }
+        Job::Tests(_) if seen::version(&kernel.release) < TESTED_FROM => return Ok((kernel.release, folder)),
+        Job::Tests(which) => {
+            let tests = tests_for(wanted.machine).expect("only where they are");
+            let name = tests.file_name().unwrap().to_string_lossy().into_owned();
+            programs = [vec![tests], TOOLS.map(|tool| Path::new("/bin").join(tool)).to_vec()].concat();
+            commands::script_of_tests(&name, which)
+        }
+    };
     let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
-    let script = commands::script(every, name.as_deref());
     let console = boot(&kernel, &paths, &script, folder.path(), LIMIT)
         .unwrap_or_else(|why| panic!("{}: {why}", wanted.name));
     println!("{} {}\n{console}", kernel.release, wanted.machine.debian());
-    Ok(Seen::new(wanted.clone(), kernel.release, every, folder))
+    Ok((kernel.release, folder))
 }
 
 #[test]
@@ -85,27 +113,28 @@ fn every_kernel_does_what_it_can() {
     let list = given("NETFATHOM_KERNELS")
         .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/list.txt").into());
     let wanted = Wanted::of_list(&std::fs::read_to_string(list).unwrap()).unwrap();
-    // What takes longest begins first, so that the machines end together.
-    let mut waiting: Vec<_> = wanted.iter().map(|kernel| (runs_every(kernel, &wanted), kernel)).collect();
-    waiting.sort_by_key(|&(every, kernel)| u8::from(every) + u8::from(tests_for(kernel.machine).is_some()));
-    let waiting = Mutex::new(waiting);
-    let next = || waiting.lock().unwrap().pop();
-    let seen = Mutex::new(Vec::new());
+    let waiting = Mutex::new(jobs(&wanted).into_iter());
+    let next = || waiting.lock().unwrap().next();
+    let left = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..side_by_side() {
             scope.spawn(|| {
-                while let Some((every, kernel)) = next() {
-                    let name = format!("kernels::{} {}", kernel.name, kernel.machine.debian());
-                    match run(kernel, every) {
-                        Ok(of_kernel) => seen.lock().unwrap().push(of_kernel),
-                        Err(why) => skipped(&name, &why),
-                    }
+                while let Some((kernel, job)) = next() {
+                    let ended = run(kernel, runs_every(kernel, &wanted), job);
+                    left.lock().unwrap().push((kernel, ended));
                 }
             });
         }
     });
-    let mut seen = seen.into_inner().unwrap();
-    seen.sort_by_key(|seen| wanted.iter().position(|kernel| *kernel == seen.wanted));
+    let mut left = left.into_inner().unwrap();
+    let mut seen = Vec::new();
+    for kernel in &wanted {
+        let of_kernel = left.extract_if(.., |(other, _)| *other == kernel).map(|(_, ended)| ended);
+        match of_kernel.collect::<Result<Vec<_>, _>>() {
+            Ok(parts) => seen.push(Seen::new(kernel.clone(), runs_every(kernel, &wanted), parts)),
+            Err(why) => skipped(&format!("kernels::{} {}", kernel.name, kernel.machine.debian()), &why),
+        }
+    }
     let judged: Vec<judge::Judged> = seen.iter().map(judge::judge).collect();
     if let Some(file) = given("NETFATHOM_KERNELS_TABLE") {
         std::fs::write(file, table::table(&seen, &judged)).unwrap();

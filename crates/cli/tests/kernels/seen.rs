@@ -13,12 +13,15 @@ pub struct Seen {
     pub release: String,
     /// Whether every command was run.
     pub every: bool,
-    folder: TempDir,
+    /// Of each machine that ran a part.
+    folders: Vec<TempDir>,
 }
 
 impl Seen {
-    pub fn new(wanted: Wanted, release: String, every: bool, folder: TempDir) -> Self {
-        Self { wanted, release, every, folder }
+    /// Of the release and the folder of each machine.
+    pub fn new(wanted: Wanted, every: bool, parts: Vec<(String, TempDir)>) -> Self {
+        let release = parts[0].0.clone();
+        Self { wanted, release, every, folders: parts.into_iter().map(|(_, folder)| folder).collect() }
     }
 
     pub fn was_run(&self, name: &str) -> bool {
@@ -29,9 +32,15 @@ impl Seen {
         version(&self.release)
     }
 
-    /// A file of a command.
+    /// A file of a command, in each folder that has it.
+    pub fn texts(&self, name: &str, what: &str) -> Vec<String> {
+        let file = format!("out/{name}.{what}");
+        self.folders.iter().filter_map(|folder| fs::read_to_string(folder.path().join(&file)).ok()).collect()
+    }
+
+    /// A file of a command, which one machine has run.
     pub fn text(&self, name: &str, what: &str) -> String {
-        fs::read_to_string(self.folder.path().join(format!("out/{name}.{what}"))).unwrap_or_default()
+        self.texts(name, what).into_iter().next().unwrap_or_default()
     }
 
     pub fn status(&self, name: &str) -> String {
@@ -58,12 +67,14 @@ impl Seen {
         rows.into_iter().find(|row| row["name"] == name).cloned().unwrap_or_default()
     }
 
-    /// How many tests of a crate failed; `None` if they did not run to their end.
+    /// How many tests of a crate failed; `None` if some did not run to their end.
     pub fn failed_tests(&self) -> Option<u64> {
-        let text = self.text("tests", "txt");
-        let result = text.lines().rfind(|line| line.starts_with("test result: "))?;
-        let (before, _) = result.split_once(" failed")?;
-        before.rsplit(' ').next()?.parse().ok()
+        let failed = |text: String| {
+            let result = text.lines().rfind(|line| line.starts_with("test result: "))?;
+            let (before, _) = result.split_once(" failed")?;
+            before.rsplit(' ').next()?.parse::<u64>().ok()
+        };
+        self.texts("tests", "txt").into_iter().map(failed).sum()
     }
 
     /// Median of a stage, ns.

@@ -17,6 +17,7 @@ fn burner(times: u32) -> Command {
 #[test]
 fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     needs_root!();
+    needs_times!();
     let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
     let mut other = burner(30_000_000).spawn().unwrap();
     tree.follow_waits(true).unwrap();

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
-use super::planted::{EACH, MS, SIZES_MS, beside, is_emulated, median, others, sum};
+use super::planted::{EACH, MS, SIZES_MS, beside, median, others, sum};
 use super::send::set;
 use super::*;
 
@@ -146,9 +146,7 @@ impl Absent {
 fn what_comes_while_a_system_call_has_the_socket_is_in_lock_by_how_long() {
     const TEST: &str = "watch::tests::held::what_comes_while_a_system_call_has_the_socket_is_in_lock";
     needs_root!();
-    if is_emulated("held::what_comes_while_a_system_call_has_the_socket_is_in_lock_by_how_long") {
-        return;
-    }
+    needs_times!();
     if tracepoint::is_missing(SENDING) {
         return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
     }

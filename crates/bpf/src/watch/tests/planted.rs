@@ -77,15 +77,6 @@ fn is_about(stage_ns: u64, truth_ns: u64) -> bool {
     stage_ns.abs_diff(truth_ns) < truth_ns / 20 + EACH * MS / 20
 }
 
-/// In an emulator a call takes as long as what is planted, and no two clocks agree.
-pub(in crate::watch) fn is_emulated(test: &str) -> bool {
-    let emulated = std::env::var_os("NETFATHOM_EMULATED").is_some();
-    if emulated {
-        skipped(&format!("watch::tests::{test}"), "compares times, and those of an emulator are its own");
-    }
-    emulated
-}
-
 /// Those that are neither `stage` nor the machine's own waits.
 pub(super) fn beside(watch: &Watch, stage: WatchStage) -> u64 {
     of_others(stage).map(|stage| median(watch, stage)).sum()
@@ -103,9 +94,7 @@ fn of_others(stage: WatchStage) -> impl Iterator<Item = WatchStage> {
 #[test]
 fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     needs_root!();
-    if is_emulated("planted::a_sleep_of_the_reader_is_in_blocked_by_its_size") {
-        return;
-    }
+    needs_times!();
     for ms in SIZES_MS {
         let (watch, truth) = planted(|| thread::sleep(Duration::from_millis(ms)), || ());
         let blocked = sum(&watch, WatchStage::Blocked);
@@ -119,9 +108,7 @@ fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
 #[test]
 fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
-    if is_emulated("planted::work_of_the_reader_is_in_sockqueue_by_its_size") {
-        return;
-    }
+    needs_times!();
     for ms in SIZES_MS {
         let work = || {
             let end = thread_time_ns() + ms * MS;
@@ -143,9 +130,7 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
 #[test]
 fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known() {
     needs_root!();
-    if is_emulated("planted::a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known") {
-        return;
-    }
+    needs_times!();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     let burners = [Burner::on(last), Burner::on(last)];
     let work = || {
