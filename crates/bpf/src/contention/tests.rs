@@ -36,6 +36,7 @@ fn is_between(value: u64, least: u64, most: u64) -> bool {
 #[test]
 fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     needs_root!();
+    needs_times!();
     let contention = Contention::attach().unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     cpu::pin(last).unwrap();

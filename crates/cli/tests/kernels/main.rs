@@ -62,7 +62,7 @@ fn tests_for(machine: Machine) -> Option<PathBuf> {
 /// longer than the others.
 #[derive(Clone, Copy)]
 enum Job {
-    /// A part of the commands, of so many.
+    /// A part of the commands: its number, from 0, and how many parts there are.
     Commands(usize, usize),
     /// The kernel tests that these arguments choose.
     Tests(&'static str),
