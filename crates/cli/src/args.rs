@@ -134,7 +134,7 @@ pub enum Command {
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", join::EXAMPLES))]
     #[command(mut_arg("setup", words::hidden))]
     Join(Box<JoinArgs>),
-    /// Repeats an experiment of the papers, its table beside the original
+    /// Repeats an experiment from published papers and shows its table beside the original
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", reproduce::EXAMPLES))]
     Reproduce(Box<ReproduceArgs>),
@@ -150,7 +150,7 @@ pub enum Command {
     #[command(after_help = format!("{}\n\n{EXIT_STATUS}", cost::EXAMPLES))]
     #[command(mut_arg("setup", words::hidden))]
     Cost(Box<CostArgs>),
-    /// Where the messages that come to a running application spend their time, stage by stage
+    /// Where a running application's messages, received and sent, spend their time, stage by stage
     #[command(after_help = format!("{}\n\n{}\n\n{EXIT_STATUS}", watch::EXAMPLES, watch::stages()))]
     #[command(mut_arg("setup", words::hidden))]
     Watch(WatchArgs),
@@ -160,7 +160,7 @@ pub enum Command {
     /// Takes part in the measurements of a fleet
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", fleet::AGENT_EXAMPLES))]
     Agent(Box<AgentArgs>),
-    /// A few seconds of work, one resource after the other
+    /// The usual benchmark of cost: a few seconds of work, one resource after the other
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", light::EXAMPLES))]
     Light(Box<LightArgs>),
     /// Takes so much of a machine and no more: what measures the cost of others is proved with it

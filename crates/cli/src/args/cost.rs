@@ -64,7 +64,7 @@ pub struct CostArgs {
     /// End after this time, once there are --least-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Stop when half the 95 % interval of the slowdown is this small (99 % intervals decide)
+    /// Half of the 95 % interval of the slowdown to aim at: sets the number of blocks
     #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
     /// Fewer and shorter trials, where not set otherwise

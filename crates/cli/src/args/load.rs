@@ -41,11 +41,7 @@ pub enum LoadCommand {
 }
 
 pub const ENGINES: &[Word<EngineChoice>] = &[
-    (
-        "auto",
-        EngineChoice::Auto,
-        "The lowest of the others that reaches the profile's highest rate on schedule",
-    ),
+    ("auto", EngineChoice::Auto, "The first of the others that reaches the profile's peak rate on schedule"),
     ("send", EngineChoice::Only(Engine::Send), "One send call per message, as most programs do"),
     ("sendmmsg", EngineChoice::Only(Engine::Sendmmsg), "One system call for what is due"),
     (
@@ -100,7 +96,7 @@ pub struct SendArgs {
     /// How messages reach the wire
     #[arg(long, value_parser = one_of(ENGINES), default_value = "send")]
     pub engine: EngineChoice,
-    /// How they are taken from it, in the lab and over loopback
+    /// How the receiver takes messages, in the lab and over loopback
     #[arg(long, value_parser = one_of(RECEIVERS), default_value = "auto")]
     pub receive: ReceiveChoice,
     /// Senders at the same time, each on its own CPU where available; they share

@@ -24,7 +24,7 @@ const VARIANTS: &[Word<Variant>] = &[
 /// `netfathom reverse`.
 #[derive(Debug, ClapArgs)]
 pub struct ReverseArgs {
-    /// What becomes of the incoming messages [default: all four]
+    /// What happens to the incoming messages [default: all four]
     #[arg(long, value_parser = one_of(VARIANTS), value_delimiter = ',', value_name = "VARIANT,...")]
     pub variant: Vec<Variant>,
     /// Length of a trial: a quarter each before, rising, at the peak, after
@@ -36,7 +36,7 @@ pub struct ReverseArgs {
     /// Trials of each variant
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
-    /// Leaves the stack times out, which cost rate
+    /// Leaves the stack times out: measuring them lowers the rate
     #[arg(long)]
     pub no_tap: bool,
     /// UDP payload in bytes

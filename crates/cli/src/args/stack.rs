@@ -13,7 +13,7 @@ use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom stack both
-      both directions in the built-in lab, 1,000 to 200,000 messages per second
+      both directions in the built-in lab, from 1,000 messages per second up
   netfathom stack --quick
       a first look, in about 10 seconds
   netfathom stack tx --profile triangle:1k..50k/20s --trials 5
@@ -46,7 +46,7 @@ pub const DIRECTIONS: &[Word<&[Direction]>] = &[
 
 pub const TRANSPORTS: &[Word<Transport>] = &[
     ("udp", Transport::Udp, "One datagram per message"),
-    ("tcp", Transport::Tcp, "One connection a sender, with TCP_NODELAY; needs Linux 6.3 for stages"),
+    ("tcp", Transport::Tcp, "One connection per sender, with TCP_NODELAY"),
 ];
 
 /// The last two are for `stack` alone.
@@ -102,7 +102,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
-    /// [default: ramp:1k..200k/500ms, with --trials /10s, with --quick ramp:1k..20k/500ms; its peak is capped at what this host sends on schedule]
+    /// [default: ramp:1k..200k/500ms (10s with --trials), with --quick ramp:1k..20k/500ms; the peak is at most what this host sends on schedule]
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
     /// the times, not the number: RATE x TIME messages.

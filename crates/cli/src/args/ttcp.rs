@@ -74,13 +74,13 @@ pub struct TtcpArgs {
     /// Receive
     #[arg(short, long)]
     pub receive: bool,
-    /// Host to send to; with -r the own address to listen on
+    /// Host to send to; with -r, the local address to listen on
     #[arg(value_name = "HOST")]
     pub host: Option<String>,
     /// Send generated data, or discard what comes, instead of standard input and output
     #[arg(short, long)]
     pub source_sink: bool,
-    /// Bytes per write or read; over UDP a datagram [default: 8192; without a buffer, what is there]
+    /// Bytes per write or read; over UDP a datagram [default: 8192; what is available where no buffer is used]
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = parse_size)]
     pub buffer_size: Option<u64>,
     /// Number of buffers to send, with -s

@@ -103,7 +103,7 @@ pub struct WatchArgs {
     /// Watches one connection, by the addresses and ports of both ends, its own first
     #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
     pub flow: Option<(SocketAddr, SocketAddr)>,
-    /// How long [default: until Ctrl-C]
+    /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
     /// Also by socket, for the first 255 active; the live view and --json-lines imply it

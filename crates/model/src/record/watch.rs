@@ -202,7 +202,7 @@ impl WatchStage {
             Self::Pacing => "waiting for its time, by pacing",
             Self::Tsq => "waiting as the device still had much of this socket",
             Self::Sendq => "waiting in the send queue, for a reason that was over by then",
-            Self::Qdisc => "queueing discipline, and IP's last step to the device",
+            Self::Qdisc => "queueing discipline, and segmentation in software (GSO)",
         }
     }
 }
