@@ -83,22 +83,23 @@ fn run(wanted: &Wanted, every: bool, job: Job) -> Result<(String, TempDir), Stri
     if let Some(package) = missing_program(wanted.machine) {
         return Err(format!("needs the Debian package {package}"));
     }
-    let mut programs = vec![binary(wanted.machine)?];
+    let netfathom = binary(wanted.machine)?;
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let kernel = wanted.unpacked(&cache)?;
     let folder = tempfile::tempdir().unwrap();
-    let script = match job {
+    let (programs, script) = match job {
         Job::Commands(part, of) => {
             let all = commands::runs(every);
             let length = all.len().div_ceil(of);
-            commands::script(all.chunks(length).nth(part).unwrap_or_default(), every && part == 0)
+            let some = all.chunks(length).nth(part).unwrap_or_default();
+            (vec![netfathom], commands::script(some, every && part == 0))
         }
         Job::Tests(_) if seen::version(&kernel.release) < TESTED_FROM => return Ok((kernel.release, folder)),
         Job::Tests(which) => {
             let tests = tests_for(wanted.machine).expect("only where they are");
             let name = tests.file_name().unwrap().to_string_lossy().into_owned();
-            programs = [vec![tests], TOOLS.map(|tool| Path::new("/bin").join(tool)).to_vec()].concat();
-            commands::script_of_tests(&name, which)
+            let tools = TOOLS.map(|tool| Path::new("/bin").join(tool));
+            ([vec![tests], tools.to_vec()].concat(), commands::script_of_tests(&name, which))
         }
     };
     let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
