@@ -207,7 +207,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "measured at up to {}: higher rates were not sent on schedule here with the tap (--profile sets another)",
+            "measured at up to {}, chosen to be sent on schedule here with the tap (--profile sets another)",
             number::rate(plan.profile.peak_per_s())
         )
     });
