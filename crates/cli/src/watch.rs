@@ -22,7 +22,7 @@ mod shown;
 
 use exporter::Exporter;
 use live::Live;
-use second::Seconds;
+use second::{Processes, Seconds};
 use shown::{Medium, Shown};
 
 const RX: &[Direction] = &[Direction::Rx];
@@ -45,8 +45,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
             false if args.json_lines => Medium::Lines,
             false => Medium::Progress,
         };
-        let (seconds, failed) = (Seconds::default(), None);
-        let mut shown = Shown { keeper, medium, exporter, seconds, stop: Arc::clone(stop), failed };
+        let (seconds, processes) = (Seconds::default(), Processes::default());
+        let mut shown =
+            Shown { keeper, medium, exporter, seconds, processes, stop: Arc::clone(stop), failed: None };
         watch::run(&plan, &mut shown, stop)
     })
 }
@@ -88,6 +89,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         by_socket,
         slow: args.slow,
         stop_after: args.stop_after,
+        budget: args.budget,
     };
     plan.validated()
 }

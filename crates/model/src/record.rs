@@ -63,8 +63,9 @@ pub use transfer::{
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
-    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSendAccount,
-    WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedStage, WatchedSum,
+    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend,
+    WatchSendAccount, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedStage,
+    WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

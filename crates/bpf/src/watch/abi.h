@@ -91,6 +91,7 @@ struct config {
 	__u32 by_socket; /* single sockets have sums of their own */
 	__u32 keeps_slow; /* single messages are kept, if they are slow */
 	__u32 serves; /* the port is a server's */
+	__u32 samples; /* the programs are attached for a while at a time */
 };
 
 /* Shared with user space by mmap. */
@@ -107,6 +108,9 @@ struct shared {
 	__u64 slow_lost; /* there was no room to keep them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
+	__u64 sample; /* the number of the last one, odd while it goes on */
+	__u64 sample_began;
+	__u64 takes_new; /* 0: only messages from before are followed */
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
 };
 

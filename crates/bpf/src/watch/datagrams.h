@@ -29,7 +29,7 @@ struct datagram {
 };
 
 struct datagrams {
-	__u32 met;
+	__u32 sample; /* of which all this is */
 	__u32 came;
 	__u32 read;
 	__u32 unused;
@@ -75,6 +75,17 @@ static __always_inline void realign(struct datagrams *d, __u32 number, __u32 wai
 		d->read = number;
 }
 
+/* Those before this one were not counted as they came. Numbers go on beyond all that the ring has. */
+static __always_inline void begin_datagrams(struct datagrams *d, __u32 waiting)
+{
+	__u32 before = d->sample, next = (after(d->read, d->came) ? d->read : d->came) + PLACES;
+
+	if (before == this_sample() || __sync_val_compare_and_swap(&d->sample, before, this_sample()) != before)
+		return;
+	d->read = next;
+	d->came = next + (waiting > 1 ? waiting - 1 : 0);
+}
+
 /* A datagram is in the queue of its socket. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(udp_sk_data_ready, struct sock *sk)
@@ -84,21 +95,19 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	__u32 number, waiting;
 	__u64 now;
 
-	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
+	if (!is_sampling() || sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
 		return 0;
 	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!d)
 		return 0;
 	now = bpf_ktime_get_ns();
 	waiting = waiting_in(sk);
-	if (!d->met) {
-		d->met = 1;
-		/* Those before it were not counted as they came. */
-		d->came = waiting > 1 ? waiting - 1 : 0;
-	}
+	begin_datagrams(d, waiting);
 	number = __sync_fetch_and_add(&d->came, 1);
-	count(COUNT_SEEN, 1);
 	realign(d, number, waiting, now);
+	if (!takes_new())
+		return 0;
+	count(COUNT_SEEN, 1);
 	if (after(d->read, number)) {
 		count(COUNT_UNFOLLOWED, 1);
 		return 0;
@@ -118,7 +127,7 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 SEC("tp_btf/udp_fail_queue_rcv_skb")
 int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 {
-	if (!is_followed(sk) || (!config.port && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
+	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.port && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
 		return 0;
 	count(COUNT_SEEN, 1);
 	count(COUNT_REFUSED, 1);
@@ -136,10 +145,10 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	struct datagram *from;
 	__u32 number;
 
-	if (!sk->sk_bpf_storage || sk->sk_protocol != IPPROTO_UDP || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+	if (!is_sampling() || !sk->sk_bpf_storage || sk->sk_protocol != IPPROTO_UDP || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
 	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
-	if (!d || !d->met)
+	if (!d || d->sample != this_sample())
 		return 0;
 	number = __sync_fetch_and_add(&d->read, 1);
 	from = datagram(d, number);

@@ -47,6 +47,7 @@ struct flow {
 	__u32 read_until;
 	__u32 head;
 	__u32 tail;
+	__u32 sample; /* of which all this is */
 	__u64 ahead; /* waiting messages that came ahead of a hole */
 	__u64 in_order; /* when the last message in order came */
 	__u64 read_at; /* 0: something was sent since */
@@ -180,49 +181,65 @@ static __always_inline bool is_part(const struct tcp_sock *tcp)
 	return bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ_BITFIELD_PROBED(tcp, is_mptcp);
 }
 
+static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock *tcp)
+{
+	flow->sample = this_sample();
+	flow->read_until = tcp->rcv_nxt;
+	flow->head = flow->tail = 0;
+	flow->ahead = flow->in_order = flow->read_at = flow->asked_at = 0;
+	if (flow->met)
+		return;
+	flow->met = is_part(tcp) ? LEFT : FOLLOWED;
+	if (config.serves)
+		flow->role = SERVER;
+	if (flow->met == LEFT)
+		count(COUNT_MPTCP, 1);
+}
+
+static __always_inline struct flow *flow_of(struct sock *sk, const struct tcp_sock *tcp)
+{
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+
+	if (flow && flow->sample != this_sample())
+		begin_flow(flow, tcp);
+	return flow;
+}
+
 /* A segment with payload, which TCP has not looked at yet. */
 static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, const struct sk_buff *skb,
 				   const struct segment *segment, __u64 now)
 {
 	struct settling s = { .rcv_nxt = tcp->rcv_nxt, .segment = *segment };
+	bool in_order;
 
-	s.flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!s.flow)
-		return;
-	if (!s.flow->met) {
-		s.flow->met = is_part(tcp) ? LEFT : FOLLOWED;
-		s.flow->read_until = s.rcv_nxt;
-		if (config.serves)
-			s.flow->role = SERVER;
-		if (s.flow->met == LEFT)
-			count(COUNT_MPTCP, 1);
-	}
-	if (s.flow->met == LEFT)
+	s.flow = flow_of(sk, tcp);
+	if (!s.flow || s.flow->met == LEFT)
 		return;
 	settle(&s);
 	take_back(s.flow, s.rcv_nxt);
 	if (!after(s.segment.end, s.rcv_nxt) || s.covered)
 		return; /* it came before */
-	count(COUNT_SEEN, 1);
-	if (after(s.segment.seq, s.rcv_nxt)) {
-		push(s.flow, &s.segment, AHEAD, skb, sk, now);
-		return;
+	in_order = !after(s.segment.seq, s.rcv_nxt);
+	if (in_order) {
+		s.segment.seq = s.rcv_nxt;
+		s.flow->in_order = now;
 	}
-	s.segment.seq = s.rcv_nxt;
-	s.flow->in_order = now;
-	push(s.flow, &s.segment, READY, skb, sk, now);
+	if (!takes_new())
+		return;
+	count(COUNT_SEEN, 1);
+	push(s.flow, &s.segment, in_order ? READY : AHEAD, skb, sk, now);
 }
 
 /* The application's own time ends: from the last byte that it read to the first one that it sends. */
-static __always_inline void answer(struct sock *sk, __u64 now)
+static __always_inline void answer(struct sock *sk, const struct tcp_sock *tcp, __u64 now)
 {
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct flow *flow = flow_of(sk, tcp);
 
 	if (!flow)
 		return;
 	if (!flow->role)
 		flow->role = config.serves ? SERVER : CLIENT;
-	if (flow->role == CLIENT && !flow->asked_at)
+	if (flow->role == CLIENT && !flow->asked_at && takes_new())
 		flow->asked_at = now;
 	if (!flow->read_at)
 		return;

@@ -3,15 +3,16 @@
 //!
 //! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject};
 use netfathom_model::path::Direction;
 use netfathom_model::record::WatchedProcess;
-use netfathom_sys::clock::realtime_ahead_ns;
+use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::memory::page_bytes;
 use netfathom_sys::socket::{enable_rx_stamps, listening_ports};
 
@@ -48,6 +49,13 @@ const SERVER: u32 = 1;
 
 /// The hook that sees which sockets a process opens.
 const PREFIX_PROCESSES: &str = "processes_";
+/// The hook that sees which threads are made.
+const NEW_THREADS: &str = "rx_task_newtask";
+
+/// Fires once a connection or a thread: attached between samples too, for what they would miss cannot be found out later.
+fn is_lasting(program: &str) -> bool {
+    program.starts_with(PREFIX_PROCESSES) || program == NEW_THREADS
+}
 
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -109,14 +117,18 @@ pub struct Detail {
     pub by_socket: bool,
     /// [Single messages](Watch::slow) that took long.
     pub slow: bool,
+    /// Messages are followed in [samples](Watch::begin_sample) alone.
+    pub samples: bool,
 }
 
 /// Watches until it is dropped, or the process ends.
 pub struct Watch {
     object: Object,
     mapping: Mapping<Shared>,
-    links: Vec<Link>,
+    /// By the names of their programs.
+    links: BTreeMap<String, Link>,
     directions: Vec<Direction>,
+    samples: bool,
     sees_sending: bool,
     has_datagrams: bool,
     follows_datagrams: bool,
@@ -126,7 +138,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches these sockets from now on. No message is slow before [`Self::set_slow`].
+    /// Watches these sockets from now on; with [`Detail::samples`] from the first sample on. No message is slow before
+    /// [`Self::set_slow`].
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17 and CONFIG_SCHED_INFO; for what is sent Linux
@@ -163,8 +176,9 @@ impl Watch {
         let mut watch = Self {
             object,
             mapping,
-            links: Vec::new(),
+            links: BTreeMap::new(),
             directions: directions.to_vec(),
+            samples: detail.samples,
             sees_sending,
             has_datagrams: false,
             follows_datagrams: false,
@@ -173,20 +187,56 @@ impl Watch {
         };
         watch.set_clock();
         [Direction::Rx, Direction::Tx].into_iter().for_each(|way| watch.set_slow(way, slow::NEVER));
-        watch.attach_programs(|name| !name.starts_with(PREFIX_DATAGRAMS))?;
+        watch.attach_programs()?;
         Ok(watch)
     }
 
-    /// Returns how many there are.
-    fn attach_programs(&mut self, wanted: fn(&str) -> bool) -> Result<usize, WatchError> {
-        let is_wanted =
-            |program: &ProgramMut<'_>| program.autoload() && program.name().to_str().is_some_and(wanted);
-        let programs = self.object.progs_mut().filter(is_wanted);
-        let links: Vec<Link> =
-            programs.map(|p| p.attach()).collect::<Result<_, _>>().map_err(step("attach"))?;
-        let attached = links.len();
-        self.links.extend(links);
-        Ok(attached)
+    /// Those that are wanted now, and are not attached.
+    fn attach_programs(&mut self) -> Result<(), WatchError> {
+        let is_wanted = |name: &str| {
+            (self.has_datagrams || !name.starts_with(PREFIX_DATAGRAMS))
+                && (self.follows_messages() || is_lasting(name))
+        };
+        let missing: Vec<String> = programs(&self.object)
+            .filter(|name| is_wanted(name) && !self.links.contains_key(name.as_str()))
+            .collect();
+        for program in self.object.progs_mut() {
+            let name = program.name().to_string_lossy().into_owned();
+            if missing.contains(&name) {
+                let link = program.attach().map_err(step("attach"))?;
+                self.links.insert(name, link);
+            }
+        }
+        Ok(())
+    }
+
+    fn follows_messages(&self) -> bool {
+        !self.samples || self.mapping.get().takes_new.load(Relaxed) != 0
+    }
+
+    /// Follows messages that come or are sent from now on.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn begin_sample(&mut self) -> Result<(), WatchError> {
+        self.mapping.get().takes_new.store(1, Relaxed);
+        self.attach_programs()?;
+        let shared = self.mapping.get();
+        shared.sample_began.store(monotonic_ns(), Relaxed);
+        shared.sample.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// Follows no more messages than those that began in this sample before.
+    pub fn take_no_more(&self) {
+        self.mapping.get().takes_new.store(0, Relaxed);
+    }
+
+    /// Takes the programs of messages away from their hooks until the next sample.
+    pub fn end_sample(&mut self) {
+        self.take_no_more();
+        self.mapping.get().sample.fetch_add(1, Relaxed);
+        self.links.retain(|name, _| is_lasting(name));
     }
 
     /// Watches what comes by UDP too, from now on, if that was asked for. False where the kernel does not show it
@@ -196,7 +246,8 @@ impl Watch {
     /// What the kernel refused.
     pub fn follow_datagrams(&mut self) -> Result<bool, WatchError> {
         if !std::mem::replace(&mut self.has_datagrams, true) {
-            self.follows_datagrams = self.attach_programs(|name| name.starts_with(PREFIX_DATAGRAMS))? > 0;
+            self.follows_datagrams = programs(&self.object).any(|name| name.starts_with(PREFIX_DATAGRAMS));
+            self.attach_programs()?;
         }
         Ok(self.follows_datagrams)
     }
@@ -288,6 +339,12 @@ impl Watch {
     }
 }
 
+/// The names of those that are loaded.
+fn programs(object: &Object) -> impl Iterator<Item = String> + '_ {
+    let loaded = object.progs().filter(libbpf_rs::Program::autoload);
+    loaded.map(|program| program.name().to_string_lossy().into_owned())
+}
+
 /// Writes what does not change to the programs' constants.
 fn configure(
     open: &mut OpenObject,
@@ -313,6 +370,7 @@ fn configure(
         // These name the process of a message that is sent.
         by_socket: (detail.by_socket || detail.slow).into(),
         keeps_slow: detail.slow.into(),
+        samples: detail.samples.into(),
         serves: match selection {
             Selection::Marked => false,
             Selection::Port(_) => true,

@@ -175,11 +175,11 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	struct account account;
 	struct tcp_sock *tcp;
 
-	if (!sk->sk_bpf_storage)
+	if (!is_sampling() || !sk->sk_bpf_storage)
 		return 0;
 	r.flow = bpf_sk_storage_get(&flows, sk, 0, 0);
 	tcp = bpf_skc_to_tcp_sock(sk);
-	if (!r.flow || !r.flow->met || !tcp)
+	if (!r.flow || r.flow->sample != this_sample() || !tcp)
 		return 0;
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
@@ -201,7 +201,7 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 		r.place = take_place(sk);
 	r.first = r.flow->head;
 	bpf_loop(r.flow->tail - r.first, read_one, &r, 0);
-	r.flow->read_at = r.now;
+	r.flow->read_at = takes_new() ? r.now : 0;
 	answered(r.flow, r.now);
 	r.thread->copying = 0;
 	note_encrypted(sk, r.flow);

@@ -44,7 +44,7 @@ struct sending {
 	__u32 why; /* nothing is sent, at the last look */
 	__u32 queued_until;
 	__u32 left_until;
-	__u32 unused;
+	__u32 sample; /* of which all this is */
 	__u64 queued_at;
 	__u64 left_at;
 	struct departure ring[SENDS];
@@ -57,6 +57,24 @@ struct {
 	__type(key, int);
 	__type(value, struct sending);
 } sendings SEC(".maps");
+
+/* Of this sample. */
+static __always_inline struct sending *sending_of(struct sock *sk)
+{
+	struct sending *s = sk->sk_bpf_storage && is_sampling() ? bpf_sk_storage_get(&sendings, sk, 0, 0) : 0;
+
+	return s && s->sample == this_sample() ? s : 0;
+}
+
+static __always_inline void begin_sending(struct sending *s)
+{
+	if (s->sample == this_sample())
+		return;
+	s->sample = this_sample();
+	s->head = s->left = s->queued = s->tail = 0;
+	s->crowded = s->queued_until = s->left_until = 0;
+	s->queued_at = s->left_at = 0;
+}
 
 static __always_inline struct departure *departure(struct sending *s, __u32 place)
 {
@@ -129,9 +147,11 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 
 	if (end == s->crowded)
 		return;
-	count(COUNT_TX_SEEN, 1);
 	if (waits && !last->returned)
 		last->returned = last->turn;
+	if (!takes_new())
+		return;
+	count(COUNT_TX_SEEN, 1);
 	if (waits && s->tail - s->left > SENDS / 2) {
 		last->end = end;
 		last->turn = now;
@@ -155,16 +175,16 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 }
 
 /* A call is about to copy a part of its message into the socket, or to wait for room. */
-static __always_inline void send(struct sock *sk, const struct msghdr *msg, __u64 now)
+static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, const struct msghdr *msg, __u64 now)
 {
-	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 	struct departure *last;
 	struct sending *s;
 	__u32 written, end;
 
 	s = bpf_sk_storage_get(&sendings, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!s || !tcp)
+	if (!s)
 		return;
+	begin_sending(s);
 	written = tcp->write_seq;
 	end = written + msg->msg_iter.count;
 	last = departure(s, s->tail - 1);
@@ -192,9 +212,7 @@ int BPF_PROG(tx_sock_send_length, struct sock *sk)
 	struct sending *s;
 	__u64 now;
 
-	if (!sk->sk_bpf_storage)
-		return 0;
-	s = bpf_sk_storage_get(&sendings, sk, 0, 0);
+	s = sending_of(sk);
 	if (!s || s->head == s->tail)
 		return 0;
 	last = departure(s, s->tail - 1);
@@ -235,9 +253,9 @@ static __always_inline bool passes(struct sk_buff *skb, struct passing *p)
 	struct sock *sk = skb->sk;
 	unsigned long at, from_data;
 
-	if (!sk || !sk->sk_bpf_storage)
+	if (!sk)
 		return false;
-	p->s = bpf_sk_storage_get(&sendings, sk, 0, 0);
+	p->s = sending_of(sk);
 	if (!p->s || p->s->left == p->s->tail)
 		return false;
 	at = (unsigned long)skb->head + skb->transport_header;
@@ -389,7 +407,7 @@ static long acknowledge_one(__u32 i, struct passing *p)
 /* A segment acknowledges what is before `until`, which TCP has not looked at yet. */
 static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *tcp, __u32 until, __u64 now)
 {
-	struct passing p = { .s = bpf_sk_storage_get(&sendings, sk, 0, 0), .end = until, .now = now };
+	struct passing p = { .s = sending_of(sk), .end = until, .now = now };
 
 	if (!p.s || p.s->head == p.s->tail || after(until, tcp->snd_nxt))
 		return;

@@ -14,6 +14,7 @@ use super::*;
 mod datagrams;
 mod held;
 mod planted;
+mod samples;
 mod send;
 mod slow;
 mod sockets;

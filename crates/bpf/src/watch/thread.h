@@ -35,6 +35,7 @@ struct wait {
 
 struct thread {
 	struct reader reader;
+	__u64 sample; /* of which all this is */
 	__u64 met; /* what was before is unknown; 0: nothing is */
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */
@@ -98,6 +99,41 @@ static __always_inline void note_makers(struct task_struct *task)
 		bpf_map_update_elem(&makers, &of_parent, &of_parent, 0);
 }
 
+static __always_inline void begin_thread(struct thread *thread, __u64 now)
+{
+	thread->sample = this_sample();
+	thread->met = now;
+	thread->aways_n = 0;
+	if (thread->copying < now)
+		thread->copying = 0;
+}
+
+/* It has run since the sample began: no switch was seen. How far the clocks are apart is still known. */
+static __always_inline void begin_running(struct thread *thread, const struct account *account)
+{
+	if (thread->sample == this_sample())
+		return;
+	thread->reader.departures = 0;
+	thread->reader.arrivals = thread->reader.seen_arrivals = account->arrivals - 1;
+	begin_thread(thread, sample_began());
+}
+
+/* It arrives, and was away since the sample began. Whether it slept follows from how long it waited. */
+static __always_inline void begin_away(struct thread *thread, const struct task_struct *task)
+{
+	struct reader *reader = &thread->reader;
+
+	if (thread->sample == this_sample())
+		return;
+	reader->departed = reader->asleep_at = reader->away_at = sample_began();
+	reader->departures = 1;
+	reader->looked = 0;
+	reader->sleeps = 1;
+	reader->arrivals = task->sched_info.pcount;
+	reader->run_delay = task->sched_info.run_delay;
+	begin_thread(thread, sample_began());
+}
+
 /* The thread that runs, which reads from a followed socket. */
 static __always_inline struct thread *reading_thread(__u64 now)
 {
@@ -105,14 +141,18 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	struct thread *thread = followed(task);
 	struct account account;
 
-	if (thread)
+	if (thread && thread->sample == this_sample())
 		return thread;
+	load_account(task, &account);
+	if (thread) {
+		begin_running(thread, &account);
+		return thread;
+	}
 	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)
 		return 0;
-	load_account(task, &account);
 	meet(&thread->reader, &account, now);
-	thread->met = now;
+	begin_thread(thread, now);
 	count(COUNT_THREADS, 1);
 	name_process(task);
 	note_makers(task);
@@ -136,6 +176,7 @@ int BPF_PROG(rx_task_newtask, struct task_struct *task)
 		return 0;
 	thread->reader.departed = bpf_ktime_get_ns();
 	thread->reader.departures = 1;
+	thread->sample = this_sample();
 	count(COUNT_THREADS, 1);
 	return 0;
 }
@@ -166,11 +207,14 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 {
 	struct reader *reader = &thread->reader;
 	struct idle before = reader->idle;
-	struct away away = { .from = reader->departed, .waking = thread->waking };
-	__u64 departures = reader->departures, unseen = reader->unseen;
+	struct away away = { .waking = thread->waking };
+	__u64 departures, unseen = reader->unseen;
 	struct account account;
 
 	load_account(task, &account);
+	begin_running(thread, &account);
+	away.from = reader->departed;
+	departures = reader->departures;
 	if (departures) {
 		count(COUNT_WAITED_NS, account.waited - reader->run_delay);
 		blame(account.arrival, account.waited - reader->run_delay);
@@ -191,9 +235,13 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 SEC("tp_btf/sched_switch")
 int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct thread *thread = followed(next);
+	struct thread *thread;
 
+	if (!is_sampling())
+		return 0;
+	thread = followed(next);
 	if (thread) {
+		begin_away(thread, next);
 		thread->reader.seen = bpf_ktime_get_ns();
 		/* The kernel counts it after this event. */
 		thread->reader.seen_arrivals = next->sched_info.pcount + 1;

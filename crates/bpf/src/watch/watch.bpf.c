@@ -65,6 +65,7 @@ __noinline int add(__u32 span, __s64 value)
 }
 
 #include "target.h"
+#include "sample.h"
 #include "../include/holders.h"
 #include "sockets.h"
 #include "thread.h"
@@ -83,7 +84,7 @@ int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
 	bool arrives;
 	__u64 now;
 
-	if (!is_followed(sk) || !read_segment(skb, &segment))
+	if (!is_sampling() || !is_followed(sk) || !read_segment(skb, &segment))
 		return 0;
 	arrives = config.receives && segment.seq != segment.end;
 	tcp = bpf_skc_to_tcp_sock(sk);
@@ -100,17 +101,21 @@ int BPF_PROG(on_tcp_probe, struct sock *sk, struct sk_buff *skb)
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 {
+	struct tcp_sock *tcp;
 	__u64 now;
 
-	if (!is_followed(sk))
+	if (!is_sampling() || !is_followed(sk))
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
 		return 0;
 	if (config.by_socket)
 		take_place(sk);
 	now = bpf_ktime_get_ns();
 	if (config.receives)
-		answer(sk, now);
+		answer(sk, tcp, now);
 	if (config.sends)
-		send(sk, msg, now);
+		send(sk, tcp, msg, now);
 	return 0;
 }
 

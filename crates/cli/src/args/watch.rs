@@ -10,7 +10,7 @@ use netfathom_model::record::WatchStage;
 
 use super::stack::DIRECTIONS;
 use super::words;
-use super::{OutputArgs, parse_time, parse_whole};
+use super::{OutputArgs, parse_percent, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -25,8 +25,8 @@ Examples:
 
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
       a line a second for another program
-  netfathom watch redis-server --serve :9435 --quiet
-      until it ends, as a target of Prometheus
+  netfathom watch redis-server --serve :9435 --quiet --budget 1%
+      until it ends, as a target of Prometheus, for 1 % of a CPU
   netfathom watch both --port 6379 --slow 10ms --stop-after 1
       until a message takes 10 ms, and what became of it
 
@@ -106,7 +106,7 @@ pub struct WatchArgs {
     /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// Also by socket, for the first 255 active; the live view and --json-lines imply it
+    /// Also by socket, for the first 255 active, and with --serve by process; the live view and --json-lines imply it
     #[arg(long)]
     pub sockets: bool,
     /// Keep each message that takes at least this long: 10ms, or p99.9 for that percentile of those before it
@@ -115,6 +115,9 @@ pub struct WatchArgs {
     /// End after this many slow messages
     #[arg(long, value_name = "N", requires = "slow", value_parser = parse_whole::<u64>)]
     pub stop_after: Option<u64>,
+    /// Follow messages for 100 ms at a time, as often as takes no more than this part of one CPU [default: all the time]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub budget: Option<f64>,
     /// Write one JSON object per second to standard output, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,

@@ -7,9 +7,10 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use hyper::StatusCode;
 use netfathom_model::record::Measurement;
-use netfathom_results::export;
+use netfathom_results::export::{self, Part};
 use tokio::sync::oneshot;
 
+use super::second::Processes;
 use crate::http::{self, Content, Missing, Site};
 
 const PATH: &str = "/metrics";
@@ -59,8 +60,11 @@ impl Exporter {
         format!("http://{}{PATH}", self.address)
     }
 
-    pub fn set(&self, so_far: &Measurement) {
-        *self.page.text.lock().unwrap_or_else(PoisonError::into_inner) = export::exposition(so_far);
+    pub fn set(&self, so_far: &Measurement, processes: &Processes) {
+        let parts: Vec<Part<'_>> =
+            processes.iter().map(|(name, seen)| Part { label: ("process", name), seen }).collect();
+        let text = export::exposition(so_far, &parts);
+        *self.page.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
 

@@ -7,7 +7,7 @@ use netfathom_model::record::{
     WatchedStage, WatchedSum,
 };
 
-/// About a second; it is as long as the run's look at its sums was apart from the one before.
+/// About a second, or what was followed of it: the run's look at its sums is that far apart from the one before.
 #[derive(Clone, Debug, Default)]
 pub struct Second {
     /// Since the run began.
@@ -33,6 +33,7 @@ pub struct Seconds {
 #[derive(Debug)]
 struct State {
     at_ns: u64,
+    followed_ns: u64,
     all: WatchSocket,
     sockets: BTreeMap<u64, WatchSocket>,
     others: WatchSocket,
@@ -46,7 +47,8 @@ impl Seconds {
         let others = so_far.other_sockets.clone().unwrap_or_default();
         let slow = so_far.slow.as_ref();
         let slow_kept = slow.map_or(0, |slow| slow.kept);
-        let state = State { at_ns: so_far.watched_ns, all: all(so_far), sockets, others, slow_kept };
+        let (at_ns, followed_ns) = (so_far.watched_ns, so_far.followed_ns());
+        let state = State { at_ns, followed_ns, all: all(so_far), sockets, others, slow_kept };
         let second = self.last.as_ref().map(|last| Second {
             slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
             slow_so_far: slow.map(WatchSlow::seen),
@@ -71,7 +73,7 @@ impl State {
         sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
         Second {
             at_ns: self.at_ns,
-            length_ns: self.at_ns.saturating_sub(last.at_ns),
+            length_ns: self.followed_ns.saturating_sub(last.followed_ns),
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
@@ -115,6 +117,31 @@ impl Second {
     }
 }
 
+/// Processes with series of their own; a label may have as many values.
+const MOST_PROCESSES: usize = 16;
+/// Stands for all others, and for those that are not known.
+const OTHER: &str = "other";
+
+/// What the processes of each name saw, since the first second.
+#[derive(Debug, Default)]
+pub struct Processes(BTreeMap<String, WatchSocket>);
+
+impl Processes {
+    /// The first names stay: a series that leaves and returns would look like a restart.
+    pub fn add(&mut self, second: &Second) {
+        for socket in second.sockets.iter().chain([&second.others]).filter(|socket| socket.messages() > 0) {
+            let name = socket.process.as_ref().map_or(OTHER, |process| &process.name);
+            let is_known = self.0.contains_key(name) || self.0.len() < MOST_PROCESSES;
+            self.0.entry(if is_known { name } else { OTHER }.to_owned()).or_default().add(socket);
+        }
+    }
+
+    /// By their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &WatchSocket)> {
+        self.0.iter().map(|(name, seen)| (name.as_str(), seen))
+    }
+}
+
 /// 0 of a process that is not known.
 pub fn pid(socket: &WatchSocket) -> u32 {
     socket.process.as_ref().map_or(0, |process: &WatchedProcess| process.pid)
@@ -134,7 +161,23 @@ mod tests {
     fn state(sockets: &[(u64, u64)], others: u64) -> State {
         let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
         let others = socket(0, others);
-        State { at_ns: 0, all: WatchSocket::default(), sockets, others, slow_kept: 0 }
+        State { at_ns: 0, followed_ns: 0, all: WatchSocket::default(), sockets, others, slow_kept: 0 }
+    }
+
+    #[test]
+    fn processes_beyond_the_most_are_one_and_nothing_is_lost() {
+        let mut processes = Processes::default();
+        let named = |name: u64, n| WatchSocket {
+            process: Some(WatchedProcess { pid: 1, name: format!("p{name:02}") }),
+            ..socket(name, n)
+        };
+        let sockets: Vec<WatchSocket> = (0..20).map(|name| named(name, 10)).collect();
+        let second = Second { sockets, others: socket(0, 3), ..Second::default() };
+        processes.add(&second);
+        processes.add(&Second { sockets: vec![named(19, 5), named(0, 5)], ..Second::default() });
+        let seen: BTreeMap<&str, u64> =
+            processes.iter().map(|(name, seen)| (name, seen.messages())).collect();
+        assert_eq!((seen.len(), seen["p00"], seen["p15"], seen[OTHER]), (17, 15, 10, 48));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use netfathom_sys::directory::Directory;
 use super::exporter::Exporter;
 use super::lines;
 use super::live::Live;
-use super::second::Seconds;
+use super::second::{Processes, Seconds};
 use crate::keep::Keeper;
 
 /// How a run is shown.
@@ -31,6 +31,8 @@ pub struct Shown<'a, 'b> {
     pub medium: Medium,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
+    /// For the exporter.
+    pub processes: Processes,
     pub stop: Arc<AtomicBool>,
     /// Why what was seen could not be written.
     pub failed: Option<io::Error>,
@@ -59,10 +61,12 @@ impl Observer<WatchResult> for Shown<'_, '_> {
 
     fn shows(&mut self, so_far: &WatchResult) {
         let whole = LazyCell::new(|| Measurement::from(so_far.clone()));
+        let second = self.seconds.next(so_far);
         if let Some(exporter) = &self.exporter {
-            exporter.set(&whole);
+            second.iter().for_each(|second| self.processes.add(second));
+            exporter.set(&whole, &self.processes);
         }
-        let Some(second) = self.seconds.next(so_far) else { return };
+        let Some(second) = second else { return };
         match &self.medium {
             Medium::Progress => {}
             Medium::Terminal(live) => {

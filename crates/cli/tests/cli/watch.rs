@@ -16,6 +16,7 @@ use netfathom_testkit::{needs_root, privileged, skipped};
 use crate::child::{Ended, end, netfathom, on_terminal, out, run, signal, start, until};
 use crate::killed::Held;
 
+mod budget;
 mod exporter;
 mod live;
 mod servers;

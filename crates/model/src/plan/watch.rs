@@ -60,6 +60,9 @@ pub struct WatchPlan {
     /// The run ends after this many of them.
     #[serde(default)]
     pub stop_after: Option<u64>,
+    /// Messages are followed for as much of the time as takes this part of a CPU, 0 to 1; `None`: all the time.
+    #[serde(default)]
+    pub budget: Option<f64>,
 }
 
 /// What records have that name no direction.
@@ -80,6 +83,14 @@ impl WatchPlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         if let Some(time_ns) = self.time_ns {
             span("time", time_ns, (100 * MS, 86_400 * S))?;
+        }
+        if let Some(budget) = self.budget {
+            if !(0.001..=1.0).contains(&budget) {
+                return Err(PlanError::Conflict("--budget: a part of one CPU, from 0.1% to 100%".into()));
+            }
+            if let Some(time_ns) = self.time_ns {
+                span("time with --budget", time_ns, (S, 86_400 * S))?;
+            }
         }
         if let Some(SlowBound::Time(bound_ns)) = self.slow {
             span("slow", bound_ns, (1, 3600 * S))?;

@@ -57,6 +57,9 @@ pub struct WatchResult {
     /// What netfathom's own programs took, sampled; `None` where the kernel does not count it (it takes CAP_SYS_ADMIN).
     #[serde(default)]
     pub programs: Option<WatchPrograms>,
+    /// For how much of the time messages were followed; `None`: for all of it.
+    #[serde(default)]
+    pub sampling: Option<WatchSampling>,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
     /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
@@ -65,6 +68,12 @@ pub struct WatchResult {
 }
 
 impl WatchResult {
+    /// How long messages were followed that came or were sent.
+    #[must_use]
+    pub fn followed_ns(&self) -> u64 {
+        self.sampling.map_or(self.watched_ns, |sampling| sampling.followed_ns)
+    }
+
     /// Keeps the sockets with the most messages, and adds the rest to the others.
     pub fn keep_sockets(&mut self, most: usize) {
         self.sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
@@ -72,6 +81,19 @@ impl WatchResult {
         let rest = self.sockets.split_off(most.min(self.sockets.len()));
         rest.iter().for_each(|socket| others.add(socket));
     }
+}
+
+/// A run within a budget of CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSampling {
+    /// How often messages were followed for a while.
+    pub samples: u64,
+    /// How long messages that began were followed, all samples together.
+    pub followed_ns: u64,
+    /// How long programs were attached: also until those messages had ended.
+    pub attached_ns: u64,
+    /// What netfathom's own process took of the CPUs.
+    pub own_ns: u64,
 }
 
 /// What the kernel programs took in a sample of the run.
@@ -85,6 +107,16 @@ pub struct WatchPrograms {
     pub runs: u64,
     /// The time in them, on all CPUs together: without what it takes to call them.
     pub ns: u64,
+}
+
+impl WatchPrograms {
+    /// Both samples together.
+    pub fn add(&mut self, other: &Self) {
+        self.sampled_ns += other.sampled_ns;
+        self.messages += other.messages;
+        self.runs += other.runs;
+        self.ns += other.ns;
+    }
 }
 
 /// The messages that were sent.

@@ -25,7 +25,7 @@ use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
-pub use openmetrics::exposition;
+pub use openmetrics::{Part, exposition};
 
 use crate::store;
 

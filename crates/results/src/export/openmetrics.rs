@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use netfathom_model::record::{Distribution, Measurement, Record};
+use netfathom_model::record::{Distribution, Measurement, Record, WatchSocket};
 use netfathom_model::verdict::Level;
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
@@ -57,15 +57,34 @@ pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Ex
     finish(out, record, &families)
 }
 
-/// What a run that goes on has counted and timed so far. A set of times has its series from its first time on, and
-/// then always the same ones, so that Prometheus can tell what came between.
-pub fn exposition(measurement: &Measurement) -> String {
+/// A part of what a run that goes on saw, such as one process.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Such as `process`, and its name.
+    pub label: (&'static str, &'a str),
+    pub seen: &'a WatchSocket,
+}
+
+/// What a run that goes on has counted and timed so far, and by part. A set of times has its series from its first time on,
+/// and then always the same ones, so that Prometheus can tell what came between.
+pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> String {
     let mut families = BTreeMap::new();
+    for part in parts {
+        of_part(&mut families, measurement, part);
+    }
     for counter in quantity::counters(measurement) {
         total(&mut families, measurement, &counter);
     }
     for set in histograms(measurement) {
-        grown(&mut families, measurement, &set);
+        let times = set.times;
+        let shown = Grown {
+            n: times.n,
+            negative: times.negative,
+            sum_ns: times.sum_ns,
+            grain: times.grain,
+            buckets: &times.buckets,
+        };
+        grown(&mut families, &name(measurement, "times", "seconds"), &label("quantity", &set.name), &shown);
     }
     let mut out = Vec::new();
     // Memory takes all of it.
@@ -209,26 +228,68 @@ fn total(families: &mut BTreeMap<String, Family>, measurement: &Measurement, cou
     let _ = writeln!(family.lines, "{name}_total{labels} {}", counter.value as f64 / divisor);
 }
 
-/// Of a run that goes on: all sets in one family, by octaves, whether they hold anything or not.
-fn grown(families: &mut BTreeMap<String, Family>, measurement: &Measurement, set: &Histogram<'_>) {
-    let name = name(measurement, "times", "seconds");
-    let family = families.entry(name.clone()).or_insert_with(|| Family {
+fn of_part(families: &mut BTreeMap<String, Family>, measurement: &Measurement, part: &Part<'_>) {
+    let (kind, which) = part.label;
+    for (direction, way) in [("rx", &part.seen.receive), ("tx", &part.seen.send)] {
+        if way.total.n == 0 {
+            continue;
+        }
+        let times = &way.total;
+        let shown = Grown {
+            n: times.n,
+            negative: times.negative,
+            sum_ns: times.sum_ns,
+            grain: times.grain,
+            buckets: &times.buckets,
+        };
+        let labels = format!("{},{}", label(kind, which), label("quantity", direction));
+        grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &labels, &shown);
+        let name = name(measurement, &format!("{kind}_stage"), "seconds");
+        let family = families.entry(name.clone()).or_insert_with(|| Family {
+            kind: "counter",
+            unit: "seconds",
+            help: "The time of all messages in a stage.".into(),
+            ..Family::default()
+        });
+        for stage in &way.stages {
+            let labels = format!(
+                "{},{}",
+                label(kind, which),
+                label("stage", &format!("{direction}.{}", stage.stage.name()))
+            );
+            let _ = writeln!(family.lines, "{name}_total{{{labels}}} {}", stage.sum_ns as f64 / 1e9);
+        }
+    }
+}
+
+/// A histogram of times that grows.
+struct Grown<'a> {
+    n: u64,
+    negative: u64,
+    sum_ns: i64,
+    grain: u32,
+    buckets: &'a [(u32, u64)],
+}
+
+/// Of a run that goes on: by octaves, whether they hold anything or not.
+fn grown(families: &mut BTreeMap<String, Family>, name: &str, labels: &str, times: &Grown<'_>) {
+    let family = families.entry(name.to_owned()).or_insert_with(|| Family {
         kind: "histogram",
         unit: "seconds",
         help: "How long it took, by what it is the time of.".into(),
         ..Family::default()
     });
-    let (times, what) = (set.times, label("quantity", &set.name));
     for octave in OCTAVES {
         let below: u64 = 1 << octave;
-        let within: u64 =
-            set.buckets().filter(|&(_, high, _)| high <= below).map(|(_, _, count)| count).sum();
+        let is_within = |index: u32| bucket_bounds(index as usize, times.grain).1 <= below;
+        let within: u64 = times.buckets.iter().filter(|of| is_within(of.0)).map(|of| of.1).sum();
         let bound = (below - 1) as f64 / 1e9;
-        let _ = writeln!(family.lines, "{name}_bucket{{{what},le=\"{bound}\"}} {}", times.negative + within);
+        let _ =
+            writeln!(family.lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {}", times.negative + within);
     }
-    let _ = writeln!(family.lines, "{name}_bucket{{{what},le=\"+Inf\"}} {}", times.n);
-    let _ = writeln!(family.lines, "{name}_count{{{what}}} {}", times.n);
-    let _ = writeln!(family.lines, "{name}_sum{{{what}}} {}", times.sum_ns as f64 / 1e9);
+    let _ = writeln!(family.lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.n);
+    let _ = writeln!(family.lines, "{name}_count{{{labels}}} {}", times.n);
+    let _ = writeln!(family.lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
 }
 
 /// Upper bounds in seconds, each with all that lies at or below it. Times are whole nanoseconds, so a bucket

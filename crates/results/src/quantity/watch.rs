@@ -30,7 +30,7 @@ impl Figures for WatchResult {
             }
             all.extend(of_times("tx.acknowledged", "device to acknowledgement", &send.acknowledged, false));
         }
-        let seconds = self.watched_ns as f64 / 1e9;
+        let seconds = self.followed_ns() as f64 / 1e9;
         let rate = |seen: u64| (seconds > 0.0).then(|| seen as f64 / seconds);
         if self.plan.watches(Direction::Rx) {
             all.push(Quantity::rate("rate", "messages that came", rate(self.account.seen)));
@@ -50,7 +50,8 @@ impl Figures for WatchResult {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let mut all = Vec::new();
+        let followed = count("followed", "how long messages were followed", self.followed_ns());
+        let mut all = vec![Counter { unit: Unit::Nanoseconds, ..followed }];
         if self.plan.watches(Direction::Rx) {
             let a = &self.account;
             all.extend(messages("rx", a.seen, &a.outcomes()));

@@ -83,6 +83,7 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
         ("time", plan.time_ns.map_or("until it is ended".into(), number::seconds)),
     ];
     words.extend(plan.slow.map(|bound| ("slow messages", slow::named(bound))));
+    words.extend(plan.budget.map(|part| ("budget", format!("{} of a CPU", number::percent(part)))));
     words
 }
 
@@ -138,8 +139,8 @@ fn remarks(result: &WatchResult) -> Vec<String> {
         (None, _) => (None, timed(account.seen, account.share_timed(), "messages")),
     };
     let timed: Vec<String> = [sent, received].into_iter().flatten().collect();
-    let timed = (!timed.is_empty())
-        .then(|| format!("{} are timed, in {}", timed.join(" and "), number::seconds(result.watched_ns)));
+    let timed =
+        (!timed.is_empty()).then(|| format!("{} are timed, in {}", timed.join(" and "), followed(result)));
     let alone = result.application.as_ref().filter(|times| times.n > 0 && ways.len() == 1);
     let application = alone.map(|times| {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
@@ -147,6 +148,15 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     });
     let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
     slow.into_iter().chain(most).chain([timed, application].into_iter().flatten()).collect()
+}
+
+/// How long messages were followed, and of how long.
+fn followed(result: &WatchResult) -> String {
+    let (followed, whole) = (number::seconds(result.followed_ns()), number::seconds(result.watched_ns));
+    match result.plan.budget {
+        Some(budget) => format!("{followed} of {whole} (budget: {} of a CPU)", number::percent(budget)),
+        None => whole,
+    }
 }
 
 fn account(page: &mut Page, result: &WatchResult) {
@@ -164,7 +174,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     let of_received = receives.then(|| (head, received(&result.account)));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
-    result.programs.iter().for_each(|programs| page.note(&own(programs)));
+    result.programs.iter().for_each(|programs| page.note(&own(programs, result)));
     if columns.len() > 1 {
         // The tables of two directions leave no room for it.
         page.rest();
@@ -178,17 +188,25 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
 }
 
-/// What its own programs took.
-fn own(programs: &WatchPrograms) -> String {
+/// What its own programs took; within a budget also while they were not attached, and with what counts against it.
+fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     let share = number::percent(programs.ns as f64 / programs.sampled_ns.max(1) as f64);
     let message = (programs.messages > 0).then(|| {
         let each = |sum: u64| sum as f64 / programs.messages as f64;
         let (runs, time) = (number::ratio(each(programs.runs), None), number::mean(each(programs.ns)));
         format!(", {time} in {runs} runs per message")
     });
+    let message = message.unwrap_or_default();
+    let Some(sampling) = result.sampling else {
+        return format!(
+            "overhead: netfathom's programs took {share} of a CPU{message}, without the calls to them"
+        );
+    };
+    let part = |ns: u64| ns as f64 / result.watched_ns.max(1) as f64;
     format!(
-        "overhead: netfathom's programs took {share} of a CPU{}, without the calls to them",
-        message.unwrap_or_default()
+        "overhead: netfathom's process took {} of a CPU, and its programs {share}{message}, without the calls to them, while they were attached: {} of the time",
+        number::percent(part(sampling.own_ns)),
+        number::percent(part(sampling.attached_ns)),
     )
 }
 

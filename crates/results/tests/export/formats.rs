@@ -81,7 +81,7 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
     let Measurement::Watch(watch) = run("watch-both").record.measurement else { panic!() };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("metrics");
-    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()))).unwrap();
+    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[])).unwrap();
     let families = read(&python, OPENMETRICS, &file);
     let of = |kind, name: &str, labels: &[(&str, &str)]| {
         let mut all = samples(&families, kind)

@@ -15,7 +15,7 @@ fn attach(port: Option<u16>) -> Option<Watch> {
 }
 
 /// One datagram of 64 bytes after the other; the server does `before` each read, once there is something to read.
-fn exchange(server: &UdpSocket, requests: u64, before: fn()) {
+pub(super) fn exchange(server: &UdpSocket, requests: u64, before: fn()) {
     let (address, client) = (server.local_addr().unwrap(), UdpSocket::bind("[::]:0").unwrap());
     let client = if address.is_ipv4() { UdpSocket::bind("0.0.0.0:0").unwrap() } else { client };
     thread::scope(|scope| {

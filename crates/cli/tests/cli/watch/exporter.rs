@@ -60,3 +60,35 @@ fn an_exporter_at_a_taken_port_is_refused() {
         ended.err
     );
 }
+
+#[test]
+fn prometheus_gets_processes_by_their_names() {
+    needs_root!();
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let mut child = watching(&format!("--port {port} --serve :0 --sockets --quiet"), dir.path());
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address =
+        line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned();
+    // After the first second.
+    until("the first second", || {
+        scraped(&address, "/metrics", &address).contains("seen_messages").then_some(())
+    });
+    echo(&listener, 60, 20);
+    let own = fs::read_to_string("/proc/self/comm").unwrap();
+    let series = |name: &str, more: &str| {
+        format!("netfathom_watch_process_{name}{{process=\"{}\",{more}}}", own.trim())
+    };
+    until("its process", || {
+        let text = scraped(&address, "/metrics", &address);
+        let value = |series: String| {
+            let of = text.lines().find_map(|line| line.strip_prefix(series.as_str()));
+            of.and_then(|value| value.trim().parse::<f64>().ok())
+        };
+        let timed = value(series("times_seconds_count", "quantity=\"rx\"")).unwrap_or(0.0);
+        let blocked = value(series("stage_seconds_total", "stage=\"rx.blocked\"")).unwrap_or(0.0);
+        (timed >= 54.0 && blocked >= 0.02 * timed).then_some(())
+    });
+    assert_eq!(interrupted(child).status, 0);
+}

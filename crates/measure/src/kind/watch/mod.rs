@@ -30,14 +30,16 @@ mod findings;
 mod judge;
 mod members;
 mod process;
+mod sampling;
 mod slow;
 
 use process::Watched;
+use sampling::Sampling;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
 /// For how much of that the kernel counts what the programs take.
-const SAMPLE: Duration = Duration::from_millis(50);
+const COUNTED: Duration = Duration::from_millis(50);
 /// Single sockets in the record, at most.
 const MOST_SOCKETS: usize = 20;
 
@@ -53,6 +55,10 @@ pub enum WatchRunError {
     Process { pid: u32, source: io::Error },
     #[error("cannot watch {what}: {why}")]
     Target { what: String, why: String },
+    #[error(
+        "cannot keep to a budget: the kernel does not count what programs take: {0}; run as root, or give the program CAP_SYS_ADMIN"
+    )]
+    Budget(io::Error),
 }
 
 fn remedy(error: &io::Error) -> &'static str {
@@ -66,7 +72,7 @@ fn remedy(error: &io::Error) -> &'static str {
 impl Failure for WatchRunError {
     fn mistake(&self) -> Option<Mistake> {
         let named = match self {
-            Self::Programs(_) => false,
+            Self::Programs(_) | Self::Budget(_) => false,
             Self::Process { source, .. } => source.kind() == io::ErrorKind::NotFound,
             Self::Target { .. } => true,
         };
@@ -87,10 +93,11 @@ pub fn run(
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some() };
+    let sampling = plan.budget.map(Sampling::new).transpose()?;
+    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: sampling.is_some() };
     let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
-    look_on(&mut watch, plan, process.as_mut(), &mut progressed.result, (observer, stop))?;
+    look_on(&mut watch, sampling, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
     read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
@@ -180,6 +187,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         slow: slow::nothing(plan),
         clock_moved_ns: 0,
         programs: None,
+        sampling: None,
         unmarked: 0,
         late: 0,
     }
@@ -192,11 +200,13 @@ fn distribution(times: &stats::Distribution) -> Distribution {
 /// While the programs work.
 fn look_on(
     watch: &mut Watch,
-    plan: &WatchPlan,
+    mut sampling: Option<Sampling>,
     mut process: Option<&mut Watched>,
     result: &mut WatchResult,
     (observer, stop): (&mut impl Observer<WatchResult>, &AtomicBool),
 ) -> Result<(), RunError> {
+    let plan = &result.plan.clone();
+    let mut shown_ns = None;
     let end = plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
     let (live, started) = (Arc::new(Live::default()), Instant::now());
     loop {
@@ -212,16 +222,23 @@ fn look_on(
         }
         let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
-        if plan.by_socket || observer.looks() {
-            result.watched_ns = started.elapsed().as_nanos() as u64;
+        result.watched_ns = started.elapsed().as_nanos() as u64;
+        let followed_ns = Some(result.followed_ns());
+        if (plan.by_socket || observer.looks()) && shown_ns != followed_ns {
+            shown_ns = followed_ns;
             read(watch, result).map_err(WatchRunError::from)?;
             observer.shows(result);
         }
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let tick = left.unwrap_or(TICK).min(TICK);
         let wait = |time| process::wait(process.as_deref(), time, stop);
-        let sample = SAMPLE.min(tick);
-        let ended = sampled(watch, &mut result.programs, || wait(sample))? || wait(tick - sample)?;
+        let ended = match &mut sampling {
+            Some(sampling) => sampling.tick(watch, result, tick, wait)?,
+            None => {
+                let first = COUNTED.min(tick);
+                counted(watch, &mut result.programs, || wait(first))? || wait(tick - first)?
+            }
+        };
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
@@ -233,7 +250,7 @@ fn look_on(
 }
 
 /// Adds what the programs took during a wait.
-fn sampled(
+fn counted(
     watch: &Watch,
     sum: &mut Option<WatchPrograms>,
     wait: impl FnOnce() -> io::Result<bool>,
@@ -243,11 +260,13 @@ fn sampled(
     let (since, (before, seen_before)) = (Instant::now(), now()?);
     let ended = wait()?;
     let (after, seen) = now()?;
-    let (took, sum) = (after - before, sum.get_or_insert_default());
-    sum.sampled_ns += since.elapsed().as_nanos() as u64;
-    sum.messages += seen - seen_before;
-    sum.runs += took.runs;
-    sum.ns += took.ns;
+    let took = after - before;
+    sum.get_or_insert_default().add(&WatchPrograms {
+        sampled_ns: since.elapsed().as_nanos() as u64,
+        messages: seen - seen_before,
+        runs: took.runs,
+        ns: took.ns,
+    });
     Ok(ended)
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Samples: within a budget of CPU time the programs are attached for a while at a time. In a sample they follow the
+ * messages that come or are sent, then for a while only what becomes of these, so that the slow ones have times too. What
+ * sockets and threads kept before a sample counts as nothing, since no program saw what happened in between.
+ *
+ * Without a budget the whole run is one sample.
+ */
+#ifndef NETFATHOM_WATCH_SAMPLE_H
+#define NETFATHOM_WATCH_SAMPLE_H
+
+/* Between two samples some programs are attached, and others not yet. */
+static __always_inline bool is_sampling(void)
+{
+	return !config.samples || shared.sample & 1;
+}
+
+static __always_inline __u32 this_sample(void)
+{
+	return config.samples ? shared.sample : 1;
+}
+
+static __always_inline __u64 sample_began(void)
+{
+	return config.samples ? shared.sample_began : 0;
+}
+
+/* Messages that begin now are followed. */
+static __always_inline bool takes_new(void)
+{
+	return !config.samples || shared.takes_new;
+}
+
+#endif
