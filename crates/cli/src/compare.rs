@@ -48,16 +48,18 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
         }
         What::Apart(..) => rounds::RoundsTaken { pairs: Vec::new(), notes: Vec::new(), failed: None },
     };
+    if let Some(failed) = taken.failed.as_ref().filter(|failed| failed.is::<ThresholdError>()) {
+        // Found after the first round: there is nothing to decide.
+        output::complain(failed);
+        rounds::tell(args, &rounds::again(&taken));
+        return Ok(exit::USAGE.into());
+    }
     let status = show(args, &wanted, &taken);
     if let What::Rounds(..) = wanted.what {
         rounds::tell(args, &rounds::again(&taken));
     }
     match taken.failed {
         None => status,
-        Some(failed) if failed.is::<ThresholdError>() => {
-            output::complain(&failed);
-            Ok(exit::USAGE.into())
-        }
         Some(failed) => {
             // Both are shown, whichever is returned.
             if let Err(error) = status {
@@ -86,8 +88,6 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
     // What was measured is shown, whatever the threshold was for.
     write(args, &wanted.what, &all)?;
     match wrong {
-        // After the first round it was found already.
-        Some(_) if taken.failed.is_some() => Ok(exit::USAGE.into()),
         Some(error) => {
             let is_void = matches!(error, ThresholdError::OneSided { .. });
             output::complain(&error.into());

@@ -74,9 +74,10 @@ pub struct CompareArgs {
     /// The arguments of B for --run, of both for --kernel
     #[arg(last = true, value_name = "ARGS OF B", conflicts_with = "runs")]
     pub against: Vec<String>,
-    /// Exit status 4 if this change is significant: QUANTITY>CHANGE or QUANTITY<-CHANGE, the change in
-    /// percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us, lost>0.1pp); may be given
-    /// again. `netfathom export RUN --to csv` has the quantities of a run
+    /// Exit status 4 if the change is larger than this, and significantly so: QUANTITY>CHANGE or
+    /// QUANTITY<-CHANGE, the change in percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us,
+    /// lost>0.1pp); may be given again. On a machine with other work tx.undisturbed.mean decides more
+    /// often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Also exit with 4 if a --fail-if change cannot be ruled out

@@ -69,7 +69,7 @@ pub fn no_number(_: f64) -> String {
 pub fn of_a_slot(value: f64) -> String {
     let text = percent(value);
     let of = if text.ends_with('%') { " of" } else { "" };
-    format!("{text}{of} the time between two sends")
+    format!("{text}{of} a send slot")
 }
 
 /// What part of the send slots may be missed.
@@ -77,7 +77,7 @@ pub const MOST_MISSED: f64 = 0.01;
 /// The 99th percentile of the lag, in send slots.
 pub const MOST_LAG: f64 = 0.1;
 pub const MISSED: &str = "the generator missed {} of its send slots (1 % allowed): ";
-pub const UNEVEN: &str = "the load was uneven: 1 % of the messages were late by {} or more (10 % allowed): ";
+pub const UNEVEN: &str = "the load was uneven: p99 lag {} (10 % allowed): ";
 
 /// A trial that has a load and an account of it.
 pub trait Judged {

@@ -1,6 +1,7 @@
 //! Of `netfathom capacity`.
 
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
+use netfathom_model::verdict::Level;
 use serde_json::Value;
 
 use super::Figures;
@@ -14,7 +15,7 @@ impl Figures for CapacityResult {
         all.push(Quantity::rate(
             "inferred",
             "load capability inferred from the stack time",
-            self.inferred.iter().map(|inferred| inferred.theoretical_per_s),
+            self.inferred.iter().filter(|i| i.verdict.level != Level::Void).map(|i| i.theoretical_per_s),
         ));
         all
     }

@@ -42,8 +42,8 @@ impl Figures for StackResult {
         let mut all = Vec::new();
         for direction in [Direction::Tx, Direction::Rx] {
             let way = match direction {
-                Direction::Tx => "out",
-                Direction::Rx => "in",
+                Direction::Tx => "send",
+                Direction::Rx => "receive",
             };
             let paths: Vec<&PathTimes> =
                 trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
@@ -52,7 +52,7 @@ impl Figures for StackResult {
                 self.summaries.iter().any(|s| s.direction == direction && s.stands_for_all().is_some());
             all.extend(OF_TIMES.map(|(what, value)| Quantity {
                 name: format!("{}.{what}", direction.name()),
-                title: format!("stack time {way}, {what}"),
+                title: format!("time to {way}, {what}"),
                 unit: Unit::Nanoseconds,
                 better: Better::Less,
                 main: !stand && MAIN.contains(&what),
@@ -60,7 +60,7 @@ impl Figures for StackResult {
             }));
             all.extend(OF_TIMES.map(|(what, value)| Quantity {
                 name: format!("{}.undisturbed.{what}", direction.name()),
-                title: format!("stack time {way}, undisturbed, {what}"),
+                title: format!("time to {way}, undisturbed, {what}"),
                 unit: Unit::Nanoseconds,
                 better: Better::Less,
                 main: stand && MAIN.contains(&what),

@@ -3,7 +3,7 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
-use netfathom_model::record::{CapacityRow, Inferred, LoadThread, Probe, Search};
+use netfathom_model::record::{CapacityRow, LoadThread, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::between_trials;
 
@@ -173,8 +173,9 @@ fn contradiction(search: &Search) -> Option<(f64, f64)> {
     against(|p| p.sustained, search.sustained_per_s).or_else(|| against(|p| p.in_time, search.capacity_per_s))
 }
 
-/// How far the run can be trusted: a row that cannot does not spoil the others.
-pub fn run(rows: &[CapacityRow], inferred: Option<&Inferred>, wanted: usize, left_out: usize) -> Verdict {
+/// How far the run can be trusted: a row that cannot does not spoil the others. What is inferred is no part of the answer,
+/// and has a verdict of its own.
+pub fn run(rows: &[CapacityRow], wanted: usize, left_out: usize) -> Verdict {
     let mut verdict = Verdict::default();
     if rows.is_empty() {
         verdict.lower(Level::Void, "no search was finished");
@@ -188,11 +189,6 @@ pub fn run(rows: &[CapacityRow], inferred: Option<&Inferred>, wanted: usize, lef
             let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
             verdict.lower(level, format!("{name}{mark}: {}", reason.text));
         }
-    }
-    for reason in inferred.iter().flat_map(|i| &i.verdict.reasons) {
-        let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
-        let level = reason.level.min(Level::Degraded);
-        verdict.lower(level, format!("inferred from the stack time{mark}: {}", reason.text));
     }
     let done = rows.len() + left_out;
     if done < wanted {

@@ -91,8 +91,7 @@ fn conclude(p: &mut Progressed<CapacityResult>, wanted: &Rows) {
     let given_up = |&&(engine, workers): &&(Engine, u32)| {
         p.result.left_out.iter().any(|l| l.what == report::name(engine, workers))
     };
-    let CapacityResult { rows, inferred, .. } = &p.result;
-    p.verdict = judge::run(rows, inferred.as_ref(), wanted.len(), wanted.iter().filter(given_up).count());
+    p.verdict = judge::run(&p.result.rows, wanted.len(), wanted.iter().filter(given_up).count());
 }
 
 /// Whether the other engines would meet the same.

@@ -12,11 +12,11 @@ use crate::load::judge::{
 
 /// What part of the send slots may be missed where only the time out is answered.
 const MOST_MISSED_OUT: f64 = 0.1;
-const DISTURBED: &str = "other tasks held a CPU that {} of the messages needed (half allowed): ";
+const DISTURBED: &str = "other tasks disturbed {} of the messages (half allowed): ";
 const UNDISTURBED_MISSED: &str =
     "the generator missed {} of the send slots of undisturbed messages (1 % allowed): ";
 const UNDISTURBED_UNEVEN: &str =
-    "the load was uneven: 1 % of the undisturbed messages were late by {} or more (10 % allowed): ";
+    "the load was uneven: p99 lag of the undisturbed messages {} (10 % allowed): ";
 
 /// One way of a trial.
 struct Way<'a> {

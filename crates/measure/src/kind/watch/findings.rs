@@ -9,6 +9,8 @@ use netfathom_model::verdict::Finding;
 const MUCH: f64 = 0.3;
 /// Loss is worth one earlier: without it there is none of its stage.
 const LOST: f64 = 0.05;
+/// With so many threads for its messages a server makes one for each connection, which has few.
+const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
 
@@ -118,6 +120,14 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
 }
 
 fn sockqueue(result: &WatchResult) -> (&'static str, String, String) {
+    let account = &result.account;
+    if account.threads as f64 > A_THREAD_EACH * account.timed as f64 {
+        return (
+            "messages wait in the socket until a thread or process is made for their connection",
+            format!("{} threads for {} messages", account.threads, account.timed),
+            "keep connections open, or have threads ready for new ones (a pool)".into(),
+        );
+    }
     let seen = "messages wait in the socket while their reader is busy";
     let busy = "works on earlier messages";
     let cause = match result.account.threads {

@@ -228,15 +228,15 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
 
 /// Draws comparisons, each with what came of its thresholds, as one HTML file that needs nothing beside itself.
 pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String, Error> {
-    let verdict = |(comparison, _): &(Comparison, Gates)| {
-        let (style, label) = story::compare::label(comparison);
+    let verdict = |(comparison, gates): &(Comparison, Gates)| {
+        let (style, label) = story::compare::label(comparison, gates);
         Verdict {
             level: Level::Void,
             tone: style.tone().into(),
             label: label.into(),
             trust: "",
             state: Vec::new(),
-            answer: printable(&story::compare::answer(comparison)),
+            answer: printable(&story::compare::answer(comparison, gates)),
             reasons: Vec::new(),
             more_reasons: 0,
             remarks: Vec::new(),

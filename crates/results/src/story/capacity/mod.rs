@@ -3,6 +3,7 @@
 mod rates;
 mod searches;
 
+use netfathom_model::engine::Engine;
 use netfathom_model::plan::{CapacityPlan, Transport};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
 use netfathom_model::units::format_duration;
@@ -33,13 +34,14 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `Sends 301k ± 9k messages/s with 1 send worker, 157k/s to a sleeping receiver`.
+    /// Such as `Sends 301k ± 9k messages/s with 1 send worker, 157k/s to a sleeping receiver`: with one call a message where
+    /// that was searched, since that is what most programs do.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
         }
         let tcp = if self.plan.transport == Transport::Tcp { "TCP " } else { "" };
-        let Some((row, most)) = best(self, |r| r.sustained_per_s) else {
+        let Some((row, most)) = leading(self) else {
             return "no rate was sustained".into();
         };
         let rate = sustained(row, &most);
@@ -55,7 +57,7 @@ impl Story for CapacityResult {
     }
 
     fn is_of_values(&self) -> bool {
-        best(self, |row| row.sustained_per_s).is_some()
+        leading(self).is_some()
     }
 
     fn site(&self) -> Site {
@@ -90,12 +92,21 @@ fn finished(result: &CapacityResult) -> String {
 /// What the answer is of, and what narrows it: the schedule, bursts, the paper's inference.
 fn remarks(result: &CapacityResult) -> Vec<String> {
     let plan = &result.plan;
-    let part = |what: &str, of: fn(&CapacityRow) -> Option<Bounded>| {
-        best(result, of).map(|(row, b)| format!("{what}: {} ({})", bounded(&b), name(row)))
-    };
-    let sustained = best(result, |r| r.sustained_per_s);
-    let on_schedule =
-        part("on schedule (99 % leave within a tenth of an interval of their time)", |r| r.capacity_per_s);
+    let sustained = leading(result);
+    let fastest = best(result, |r| r.sustained_per_s)
+        .filter(|(row, _)| sustained.is_some_and(|(leading, _)| leading.engine != row.engine));
+    let fastest = fastest.map(|(row, b)| {
+        let past = if row.engine.passes_stack() { "" } else { ", past the stack" };
+        format!("most: {} ({}{past})", bounded(&b), name(row))
+    });
+    let on_schedule = sustained.map(|(row, _)| match row.capacity_per_s {
+        Some(b) => format!(
+            "on schedule (99 % leave within a tenth of an interval of their time): {} ({})",
+            bounded(&b),
+            name(row)
+        ),
+        None => format!("no rate was on schedule ({})", name(row)),
+    });
     let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
     let how = format!(
         "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
@@ -105,8 +116,9 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     );
     let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
     [
+        fastest,
         Some(how).filter(|_| !result.rows.is_empty()),
-        on_schedule.or_else(|| sustained.map(|_| "no rate was on schedule".into())),
+        on_schedule,
         waits.into_iter().next(),
         sustained.and_then(|(row, _)| asleep(result, row)),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
@@ -120,6 +132,14 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
 fn asleep(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
     let (with, blocking) = best(result, |r| r.blocking_per_s).filter(|_| row.blocking_per_s.is_none())?;
     Some(format!("a sleeping receiver sustains {} ({})", bounded(&blocking), name(with)))
+}
+
+/// What the answer is of.
+fn leading(result: &CapacityResult) -> Option<(&CapacityRow, Bounded)> {
+    let calls = result.rows.iter().filter(|row| row.engine == Engine::Send);
+    let known = calls.filter_map(|row| row.sustained_per_s.map(|b| (row, b)));
+    let most = known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s));
+    most.or_else(|| best(result, |row| row.sustained_per_s))
 }
 
 fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
@@ -175,8 +195,11 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
             ));
         }
     }
-    for reason in &i.verdict.reasons {
-        page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+    for (place, reason) in i.verdict.reasons.iter().enumerate() {
+        // Both ways may have it.
+        if !i.verdict.reasons[..place].iter().any(|before| before.text == reason.text) {
+            page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+        }
     }
 }
 

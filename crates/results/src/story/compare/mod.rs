@@ -3,7 +3,7 @@
 mod pictures;
 mod words;
 
-use crate::compare::{Compared, Comparison, Difference, Gates, Outcome};
+use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
 use crate::page::{Align, Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -29,8 +29,8 @@ pub fn of(comparisons: &[(Comparison, Gates)]) -> Page {
         if number > 0 {
             page.main(&title(comparison));
         }
-        let (style, label) = label(comparison);
-        page.labelled(style, label, &answer(comparison));
+        let (style, label) = label(comparison, gates);
+        page.labelled(style, label, &answer(comparison, gates));
         found(&mut page, comparison, gates, number);
     }
     page
@@ -46,8 +46,10 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
     page
 }
 
-pub(crate) fn answer(comparison: &Comparison) -> String {
-    shortened(&words::answer(comparison), LONGEST_ANSWER)
+/// What came of the thresholds, if there are any.
+pub(crate) fn answer(comparison: &Comparison, gates: &Gates) -> String {
+    let answer = words::worst(comparison, gates).map(|(_, text)| text);
+    shortened(&answer.unwrap_or_else(|| words::answer(comparison)), LONGEST_ANSWER)
 }
 
 pub(crate) fn title(comparison: &Comparison) -> String {
@@ -55,6 +57,9 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 }
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
+    if words::worst(comparison, gates).is_some() {
+        page.bullet(&words::main(comparison));
+    }
     for obstacle in &comparison.obstacles {
         page.bullet(obstacle);
     }
@@ -72,7 +77,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     }
     sides(page, comparison);
     differences(page, comparison);
-    quantities(page, comparison);
+    quantities(page, comparison, gates);
     thresholds(page, comparison, gates);
     pictures::draw(page, comparison, number);
 }
@@ -88,9 +93,17 @@ fn sides(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-pub(crate) fn label(comparison: &Comparison) -> (Style, &'static str) {
+pub(crate) fn label(comparison: &Comparison, gates: &Gates) -> (Style, &'static str) {
     if comparison.is_refused() {
         return (Style::Bad, "NOT COMPARED");
+    }
+    if let Some((passage, _)) = words::worst(comparison, gates) {
+        return match passage {
+            Passage::Beyond => (Style::Bad, "FAIL"),
+            Passage::Within => (Style::Good, "PASS"),
+            Passage::CannotTell => (Style::Warning, "INCONCLUSIVE"),
+            Passage::NotDecided => (Style::Warning, "NOT DECIDED"),
+        };
     }
     match words::overall(comparison) {
         Some(Outcome::Worse) => (Style::Bad, "WORSE"),
@@ -131,8 +144,11 @@ fn all_differences(differences: &[Difference]) -> Table {
     table
 }
 
-fn quantities(page: &mut Page, comparison: &Comparison) {
-    let (main, others): (Vec<&Compared>, Vec<&Compared>) = comparison.quantities.iter().partition(|q| q.main);
+/// Those with a threshold stand among the main ones.
+fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
+    let has_threshold = |q: &Compared| gates.gates.iter().any(|gate| gate.quantity == q.name);
+    let (main, others): (Vec<&Compared>, Vec<&Compared>) =
+        comparison.quantities.iter().partition(|q| q.main || has_threshold(q));
     for (head, title, those) in [
         (Page::main as fn(&mut Page, &str), "Main quantities", main),
         (Page::heading, "Other quantities", others),

@@ -196,6 +196,39 @@ pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
     gates.gates.iter().map(judged).collect()
 }
 
+/// What came of the threshold that matters most, and how many others there are. `None` without thresholds.
+pub fn worst(comparison: &Comparison, all: &Gates) -> Option<(Passage, String)> {
+    if comparison.is_refused() {
+        return None;
+    }
+    let order = |passage| match passage {
+        Passage::Beyond => 0,
+        Passage::NotDecided => 1,
+        Passage::CannotTell => 2,
+        Passage::Within => 3,
+    };
+    let of = all.gates.iter().map(|gate| gate.passage);
+    let (place, passage) = of.enumerate().min_by_key(|(_, passage)| order(*passage))?;
+    let (threshold, words) = gates(comparison, all).swap_remove(place);
+    // The label has the outcome.
+    let words = words.split_once(": ").map_or(String::new(), |(_, why)| format!(": {why}"));
+    let more = match all.gates.len() - 1 {
+        0 => String::new(),
+        more => format!("; {more} more below"),
+    };
+    Some((passage, format!("{threshold}{words}{more}")))
+}
+
+/// The main quantities, beside thresholds.
+pub fn main(comparison: &Comparison) -> String {
+    let outcome = match overall(comparison) {
+        Some(Outcome::Worse) => "worse: ",
+        Some(Outcome::Better) => "better: ",
+        _ => "",
+    };
+    format!("main quantities: {outcome}{}", answer(comparison))
+}
+
 /// What would decide it.
 fn undecided(design: Design, gate: &Gate) -> String {
     match (design, gate.pairs_needed) {

@@ -12,6 +12,9 @@ use crate::story::number::{mean as time, percent};
 /// Comparisons beyond these stand in the tables only.
 const MOST_SHOWN: usize = 4;
 
+/// A program that uses less than that takes little from any CPU.
+const MUCH_OF_A_CPU: f64 = 0.05;
+
 /// What takes more than this part of the time that was added is its cause.
 const MOST_OF_IT: f64 = 0.5;
 
@@ -25,7 +28,7 @@ const LONGEST_NAME: usize = 60;
 const LONGEST_BRIEF: usize = 22;
 
 /// The same before an interval that must not be cut.
-const LONGEST_BEFORE: usize = 15;
+const LONGEST_BEFORE: usize = 16;
 
 /// Letters of a benchmark beside which there is room to say that it is one.
 const SHORT_NAME: usize = 8;
@@ -62,9 +65,10 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let all = compared(result);
     let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
-    let apart = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
-    let apart =
-        apart.map(|_| "what it takes besides the CPU: keep them apart by --cpu and --program-cpu".to_owned());
+    let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
+    let shares = shares
+        .map(|_| "what it takes besides the CPU: keep them apart by --cpu and --program-cpu".to_owned());
+    let apart = all.first().and_then(|(_, comparison)| apart(result, comparison));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
     let more = (more > 0).then(|| format!("{more} more below"));
@@ -77,7 +81,15 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
-    part.into_iter().chain(first).chain(apart).chain(others).chain(overall(result)).chain(blocks).collect()
+    apart
+        .into_iter()
+        .chain(part)
+        .chain(first)
+        .chain(shares)
+        .chain(others)
+        .chain(overall(result))
+        .chain(blocks)
+        .collect()
 }
 
 /// What answers the question, the largest cost first.
@@ -97,7 +109,9 @@ fn compared_as(
     comparison: &Comparison,
     longest: usize,
 ) -> String {
-    let who = shortened(&who(result, comparison), longest);
+    let who = who(result, comparison);
+    let who = if who.chars().count() > longest { without_directories(&who) } else { who };
+    let who = shortened(&who, longest);
     let (whom, at) = (whom(benchmark, longest), at(result, comparison));
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
@@ -128,6 +142,28 @@ fn compared_as(
     }
 }
 
+/// A command whose files have their names alone.
+fn without_directories(command: &str) -> String {
+    let name =
+        |word: &str| word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word).to_owned();
+    command.split_whitespace().map(name).collect::<Vec<_>>().join(" ")
+}
+
+/// That the program had a CPU of its own, where it took none from the benchmark.
+fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
+    let free = |plan: &CostPlan| plan.cpu.is_empty() && plan.program_cpu.is_empty();
+    if comparison.outcome != Outcome::NoCost || !result.plan.as_ref().is_some_and(free) {
+        return None;
+    }
+    let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
+    (used >= MUCH_OF_A_CPU).then(|| {
+        format!(
+            "it used {} of a CPU that the benchmark left free; with both on one CPU: --cpu 1 --program-cpu 1",
+            percent(used)
+        )
+    })
+}
+
 /// The slowdown of a whole benchmark, where only a part is significantly slower.
 fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     let (span, _) = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
@@ -146,9 +182,7 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
         }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            let most = slowdown(comparison).ends().map(|ends| ends.1).filter(|most| *most > 0.0);
-            let most = most.map_or_else(String::new, |most| format!("up to {} is possible; ", percent(most)));
-            Some(format!("{most}minimum detectable slowdown: {} (80 % power)", percent(smallest)))
+            Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
         }
     }
 }

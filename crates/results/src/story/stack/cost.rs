@@ -21,9 +21,20 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         };
         format!("{} {agreement} ({})", w.direction.name(), w.tap.name())
     };
+    let own = |(way, within): (&str, Option<Estimate>)| {
+        let within = within.filter(|within| !within.holds(0.0) && within.value > 0.0)?;
+        Some(format!("{} of {way}", number::interval(within.value, Some(within.half_width))))
+    };
+    let cost = result.self_cost.as_ref();
+    let own: Vec<String> =
+        [("tx", cost.and_then(|c| c.within_tx_ns)), ("rx", cost.and_then(|c| c.within_rx_ns))]
+            .into_iter()
+            .filter_map(own)
+            .collect();
+    let own = (!own.is_empty()).then(|| format!("of these times the tap itself takes {}", own.join(" and ")));
     let checks: Vec<String> = result.witnesses.iter().map(check).collect();
     let checks = (!checks.is_empty()).then(|| format!("cross-check: {}", checks.join(", ")));
-    let parts: Vec<String> = overhead.into_iter().chain(checks).collect();
+    let parts: Vec<String> = own.into_iter().chain(overhead).chain(checks).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 

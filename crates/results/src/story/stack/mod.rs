@@ -16,7 +16,7 @@ mod waterfall;
 use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::plan::Transport;
+use netfathom_model::plan::{Place, Transport};
 use netfathom_model::record::{
     Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind,
 };
@@ -207,20 +207,35 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "measured at up to {}, chosen to be sent on schedule here with the tap (--profile sets another)",
+            "measured {} at up to {}, chosen to be sent on schedule here (--profile sets another)",
+            between(plan.place),
             number::rate(plan.profile.peak_per_s())
         )
     });
-    let most = result.summaries.iter().filter_map(|summary| most_of(summary, result.plan.transport));
+    let most: Vec<String> =
+        result.summaries.iter().filter_map(|summary| most_of(summary, result.plan.transport)).collect();
+    // The answer may be of the undisturbed ones.
+    let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
+    let of_all = if is_of_all { "over all messages, " } else { "" };
+    let most = (!most.is_empty()).then(|| format!("{of_all}{}", most.join("; ")));
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
-    rates
+    let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
+    disturbed(result)
         .into_iter()
-        .chain(disturbed(result))
-        .chain(precision::remark(result))
+        .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(most)
         .chain(waits)
         .chain((trials > 0).then_some(how))
         .collect()
+}
+
+/// Where both ends are.
+fn between(ends: Place) -> String {
+    match ends {
+        Place::Lab => "between two network namespaces of this host".into(),
+        Place::Loopback => "over loopback".into(),
+        other => place(other),
+    }
 }
 
 fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
@@ -268,7 +283,5 @@ fn most_of(summary: &PathSummary, transport: Transport) -> Option<String> {
     let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
     let verb = verb(summary.direction);
     let share = number::whole_percent(share);
-    // The answer may be of the undisturbed ones.
-    let of_all = if summary.stands_for_all().is_some() { ", over all messages," } else { "" };
-    Some(format!("{share} of the time to {verb}{of_all} is {}: {}", stage.name(), stage.meaning(transport)))
+    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning(transport)))
 }

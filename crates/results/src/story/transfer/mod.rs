@@ -128,7 +128,7 @@ fn explain(page: &mut Page, e: &Explanation) {
         table.row([cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }]);
     }
     page.table(table);
-    if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.0 {
+    if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.01 {
         page.note("several causes overlap");
     }
 }

@@ -30,8 +30,8 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
 /// At the receiver; its limits are not known here.
 pub(super) fn receiver(enough_bytes: u64) -> String {
     format!(
-        "at the receiver leave -b out; where there is none, raise the last of the three numbers of net.ipv4.tcp_rmem there \
-         to {} or more",
+        "at the receiver raise the last of the three numbers of net.ipv4.tcp_rmem to {} or more; a -b there keeps the \
+         window small: leave it out",
         size(enough_bytes)
     )
 }
