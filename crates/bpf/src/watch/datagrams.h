@@ -29,7 +29,7 @@ struct datagram {
 };
 
 struct datagrams {
-	__u32 sample; /* of which all this is */
+	__u32 sample; /* all this is of that one */
 	__u32 came;
 	__u32 read;
 	__u32 unused;

@@ -44,7 +44,7 @@ struct sending {
 	__u32 why; /* nothing is sent, at the last look */
 	__u32 queued_until;
 	__u32 left_until;
-	__u32 sample; /* of which all this is */
+	__u32 sample; /* all this is of that one */
 	__u64 queued_at;
 	__u64 left_at;
 	struct departure ring[SENDS];

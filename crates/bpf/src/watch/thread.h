@@ -35,7 +35,7 @@ struct wait {
 
 struct thread {
 	struct reader reader;
-	__u64 sample; /* of which all this is */
+	__u64 sample; /* all this is of that one */
 	__u64 met; /* what was before is unknown; 0: nothing is */
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */

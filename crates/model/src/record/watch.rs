@@ -92,7 +92,7 @@ pub struct WatchSampling {
     pub followed_ns: u64,
     /// How long programs were attached: also until those messages had ended.
     pub attached_ns: u64,
-    /// What netfathom's own process took of the CPUs.
+    /// What netfathom's own process took of the CPUs since the programs were loaded.
     pub own_ns: u64,
 }
 

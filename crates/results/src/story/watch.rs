@@ -184,7 +184,7 @@ fn account(page: &mut Page, result: &WatchResult) {
         page.note(&format!("timed messages have {bytes} bytes; {again} segments were retransmitted"));
     }
     if receives {
-        read(page, &result.account);
+        read(page, result);
     }
 }
 
@@ -210,12 +210,19 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     )
 }
 
-fn read(page: &mut Page, account: &WatchAccount) {
+fn read(page: &mut Page, result: &WatchResult) {
+    let account = &result.account;
     let bytes = account.bytes_read.max(1) as f64;
     let timed = number::percent_down((account.bytes_timed as f64 / bytes).min(1.0));
     let (read, threads) =
         (number::count(account.bytes_read), super::counted(account.threads as u32, "thread"));
-    page.note(&format!("timed messages have {timed} of the {read} bytes read; {threads} followed"));
+    // Of what is read after a sample, messages from before it are timed alone.
+    page.note(&match result.sampling {
+        None => format!("timed messages have {timed} of the {read} bytes read; {threads} followed"),
+        Some(_) => {
+            format!("timed messages have {} bytes; {threads} followed", number::count(account.bytes_timed))
+        }
+    });
 }
 
 type Row = (&'static str, u64, &'static str);

@@ -72,7 +72,8 @@ impl Turn {
             TrialKind::Witness => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
             TrialKind::Alternating => "tap on and off",
         };
-        let widest = self.widest.map_or_else(String::new, |half| format!("; so far ± {}", percent(half)));
+        let widest =
+            self.widest.map_or_else(String::new, |half| format!("; widest interval ± {}", percent(half)));
         Step::trial(&format!("{kind}{widest}"), self.index + 1, self.of)
     }
 }

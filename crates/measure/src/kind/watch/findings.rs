@@ -9,7 +9,7 @@ use netfathom_model::verdict::Finding;
 const MUCH: f64 = 0.3;
 /// Loss is worth one earlier: without it there is none of its stage.
 const LOST: f64 = 0.05;
-/// With so many threads for its messages a server makes one for each connection, which has few.
+/// With more threads than that for each message a server makes one for each connection, which has few messages.
 const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;

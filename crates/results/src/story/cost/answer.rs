@@ -142,7 +142,7 @@ fn compared_as(
     }
 }
 
-/// A command whose files have their names alone.
+/// A command, its files without their directories.
 fn without_directories(command: &str) -> String {
     let name =
         |word: &str| word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word).to_owned();
