@@ -15,7 +15,7 @@ use crate::ground::error::RunError;
 /// A sample follows the messages that begin within this time, and for as long again what becomes of them.
 const SAMPLE: Duration = Duration::from_millis(100);
 /// The kernel counts the time in programs, with a part of what counting takes, and without what it takes to call them. Measured
-/// was 1.1 times that (docs/watch.md); more, to stay within the budget.
+/// was 1.2 times that (docs/watch.md); more, to stay within the budget.
 const WITH_CALLS: f64 = 1.5;
 /// Ticks from one sample to the next, at most.
 const MOST_APART: u32 = 60;

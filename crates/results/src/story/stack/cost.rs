@@ -8,10 +8,20 @@ use crate::story::{number, trial_number};
 
 /// Both in a line.
 pub(super) fn brief(result: &StackResult) -> Option<String> {
-    let share = result.self_cost.as_ref().and_then(|cost| cost.send_call_share);
+    let cost = result.self_cost.as_ref();
+    let within = [("tx", cost.and_then(|c| c.within_tx_ns)), ("rx", cost.and_then(|c| c.within_rx_ns))];
+    let own: Vec<String> = within
+        .into_iter()
+        .filter_map(|(way, within)| Some((way, within.filter(|own| own.value > own.half_width)?)))
+        .map(|(way, own)| format!("{} of {way}", number::interval(own.value, Some(own.half_width))))
+        .collect();
+    let tap = result.tap.name();
+    let own = (!own.is_empty()).then(|| format!("the {tap} tap itself takes {}", own.join(" and ")));
+    let share = cost.and_then(|cost| cost.send_call_share);
+    let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
         let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
-        format!("the {} tap adds {} to a send call{effect}", result.tap.name(), percent(share))
+        format!("the {tap} tap adds {} to a send call{effect}", percent(share))
     });
     let check = |w: &Witness| {
         let agreement = match w.agreement {
@@ -21,17 +31,6 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         };
         format!("{} {agreement} ({})", w.direction.name(), w.tap.name())
     };
-    let own = |(way, within): (&str, Option<Estimate>)| {
-        let within = within.filter(|within| !within.holds(0.0) && within.value > 0.0)?;
-        Some(format!("{} of {way}", number::interval(within.value, Some(within.half_width))))
-    };
-    let cost = result.self_cost.as_ref();
-    let own: Vec<String> =
-        [("tx", cost.and_then(|c| c.within_tx_ns)), ("rx", cost.and_then(|c| c.within_rx_ns))]
-            .into_iter()
-            .filter_map(own)
-            .collect();
-    let own = (!own.is_empty()).then(|| format!("of these times the tap itself takes {}", own.join(" and ")));
     let checks: Vec<String> = result.witnesses.iter().map(check).collect();
     let checks = (!checks.is_empty()).then(|| format!("cross-check: {}", checks.join(", ")));
     let parts: Vec<String> = own.into_iter().chain(overhead).chain(checks).collect();

@@ -16,7 +16,7 @@ mod waterfall;
 use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::plan::{Place, Transport};
+use netfathom_model::plan::Place;
 use netfathom_model::record::{
     Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind,
 };
@@ -207,16 +207,25 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "measured {} at up to {}, chosen to be sent on schedule here (--profile sets another)",
+            "measured {} at up to {}, chosen to be on schedule here (--profile)",
             between(plan.place),
             number::rate(plan.profile.peak_per_s())
         )
     });
-    let most: Vec<String> =
-        result.summaries.iter().filter_map(|summary| most_of(summary, result.plan.transport)).collect();
+    let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns));
+    let longest = longest.map(|summary| summary.direction);
+    let most = result.summaries.iter().filter_map(|summary| {
+        let stage = most_of(summary)?;
+        // What a stage is, of the longer way: there is no room for both.
+        let meaning = (longest == Some(summary.direction)).then(|| stage.0.meaning(plan.transport));
+        let meaning = meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
+        let share = number::whole_percent(stage.1);
+        Some(format!("{share} of {} is {}{meaning}", verb(summary.direction), stage.0.name()))
+    });
+    let most: Vec<String> = most.collect();
     // The answer may be of the undisturbed ones.
     let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
-    let of_all = if is_of_all { "over all messages, " } else { "" };
+    let of_all = if is_of_all { "all messages: " } else { "" };
     let most = (!most.is_empty()).then(|| format!("{of_all}{}", most.join("; ")));
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
@@ -232,7 +241,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
 /// Where both ends are.
 fn between(ends: Place) -> String {
     match ends {
-        Place::Lab => "between two network namespaces of this host".into(),
+        Place::Lab => "between two network namespaces".into(),
         Place::Loopback => "over loopback".into(),
         other => place(other),
     }
@@ -277,11 +286,8 @@ fn delivered(result: &StackResult) -> String {
     }
 }
 
-/// Such as `87 % of the time to send is socket: system call, socket, UDP, IP and routing`.
-fn most_of(summary: &PathSummary, transport: Transport) -> Option<String> {
+/// The stage that takes most of the time, and its part.
+fn most_of(summary: &PathSummary) -> Option<(Stage, f64)> {
     let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
-    let (stage, share) = inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)?;
-    let verb = verb(summary.direction);
-    let share = number::whole_percent(share);
-    Some(format!("{share} of the time to {verb} is {}: {}", stage.name(), stage.meaning(transport)))
+    inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)
 }

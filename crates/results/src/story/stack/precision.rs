@@ -1,29 +1,24 @@
 //! Why the run ended, and how narrow its intervals are.
 
 use netfathom_model::print::percent;
-use netfathom_model::record::{Ended, StackResult, TrialKind, Width};
+use netfathom_model::record::{Ended, StackResult, Width};
 use netfathom_model::units::format_duration;
 
-use super::of_kind;
-use crate::story::{counted, number};
+use crate::story::number;
 
-/// Such as `Ended after 9 trials, 21 s: every mean and p99 is known to ± 5 % (rx p99: ± 4.6 %)`.
+/// Such as `ended after 21 s: means and p99 are known to ± 5 %`.
 pub(super) fn remark(result: &StackResult) -> Option<String> {
     let (until, precision) = (result.plan.until?, result.precision.as_ref()?);
-    let asked = percent(until.precision);
-    let trials = counted(of_kind(result, TrialKind::Measured).count() as u32, "trial");
-    let (after, limit) = (number::seconds(precision.after_ns), format_duration(until.time_limit_ns));
-    let wide: Vec<_> =
-        precision.widths.iter().filter(|width| !width.is_within(until.precision)).map(written).collect();
-    Some(match precision.ended? {
-        Ended::TimeLimit if !wide.is_empty() => {
-            format!("hit the time limit ({limit}) after {trials}: {}, target ± {asked}", wide.join(", "))
+    let (asked, limit) = (percent(until.precision), format_duration(until.time_limit_ns));
+    let widest = precision.widest().filter(|widest| !widest.is_within(until.precision));
+    Some(match (precision.ended?, widest) {
+        (Ended::TimeLimit, Some(widest)) => {
+            format!("hit the time limit ({limit}): {}, target ± {asked}", written(widest))
         }
-        _ => {
-            let widest = precision.widest().map(|width| format!(" ({})", written(width)));
-            let widest = widest.unwrap_or_default();
-            format!("ended after {trials} and {after}: each mean and p99 is known to ± {asked}{widest}")
-        }
+        _ => format!(
+            "ended after {}: means and p99 are known to ± {asked}",
+            number::seconds(precision.after_ns)
+        ),
     })
 }
 
