@@ -142,6 +142,7 @@ struct inet_connection_sock {
 } relocated;
 
 struct iov_iter {
+	size_t iov_offset;
 	size_t count;
 } relocated;
 

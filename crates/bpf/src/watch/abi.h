@@ -108,8 +108,7 @@ struct shared {
 	__u64 slow_lost; /* there was no room to keep them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
-	__u64 sample; /* the number of the last one, odd while it goes on */
-	__u64 sample_began;
+	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none goes on */
 	__u64 takes_new; /* 0: only messages from before are followed */
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
 };

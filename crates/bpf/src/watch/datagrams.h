@@ -29,10 +29,10 @@ struct datagram {
 };
 
 struct datagrams {
-	__u32 sample; /* all this is of that one */
+	__u64 sample; /* all this is of that one */
+	__u64 begun; /* the one that it becomes of */
 	__u32 came;
 	__u32 read;
-	__u32 unused;
 	struct datagram ring[PLACES];
 };
 
@@ -76,14 +76,20 @@ static __always_inline void realign(struct datagrams *d, __u32 number, __u32 wai
 }
 
 /* Those before this one were not counted as they came. Numbers go on beyond all that the ring has. */
-static __always_inline void begin_datagrams(struct datagrams *d, __u32 waiting)
+static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 {
-	__u32 before = d->sample, next = (after(d->read, d->came) ? d->read : d->came) + PLACES;
+	__u64 begun = d->begun, sample = this_sample();
+	__u32 next = (after(d->read, d->came) ? d->read : d->came) + PLACES;
 
-	if (before == this_sample() || __sync_val_compare_and_swap(&d->sample, before, this_sample()) != before)
-		return;
+	if (observe(d->sample) == sample)
+		return true;
+	/* Another processor does it. */
+	if (begun == sample || __sync_val_compare_and_swap(&d->begun, begun, sample) != begun)
+		return false;
 	d->read = next;
 	d->came = next + (waiting > 1 ? waiting - 1 : 0);
+	publish(d->sample, sample);
+	return true;
 }
 
 /* A datagram is in the queue of its socket. */
@@ -102,7 +108,8 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 		return 0;
 	now = bpf_ktime_get_ns();
 	waiting = waiting_in(sk);
-	begin_datagrams(d, waiting);
+	if (!begin_datagrams(d, waiting))
+		return 0;
 	number = __sync_fetch_and_add(&d->came, 1);
 	realign(d, number, waiting, now);
 	if (!takes_new())
@@ -152,7 +159,8 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 		return 0;
 	number = __sync_fetch_and_add(&d->read, 1);
 	from = datagram(d, number);
-	count(COUNT_BYTES_READ, bytes);
+	if (takes_new())
+		count(COUNT_BYTES_READ, bytes);
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);

@@ -47,7 +47,7 @@ struct flow {
 	__u32 read_until;
 	__u32 head;
 	__u32 tail;
-	__u32 sample; /* all this is of that one */
+	__u64 sample; /* all this is of that one */
 	__u64 ahead; /* waiting messages that came ahead of a hole */
 	__u64 in_order; /* when the last message in order came */
 	__u64 read_at; /* 0: something was sent since */

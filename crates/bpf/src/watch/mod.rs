@@ -221,9 +221,7 @@ impl Watch {
     pub fn begin_sample(&mut self) -> Result<(), WatchError> {
         self.mapping.get().takes_new.store(1, Relaxed);
         self.attach_programs()?;
-        let shared = self.mapping.get();
-        shared.sample_began.store(monotonic_ns(), Relaxed);
-        shared.sample.fetch_add(1, Relaxed);
+        self.mapping.get().sample.store(monotonic_ns(), Relaxed);
         Ok(())
     }
 
@@ -235,7 +233,7 @@ impl Watch {
     /// Takes the programs of messages away from their hooks until the next sample.
     pub fn end_sample(&mut self) {
         self.take_no_more();
-        self.mapping.get().sample.fetch_add(1, Relaxed);
+        self.mapping.get().sample.store(0, Relaxed);
         self.links.retain(|name, _| is_lasting(name));
     }
 

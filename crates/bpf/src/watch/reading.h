@@ -192,7 +192,8 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	settle(&s);
 	take_back(r.flow, s.rcv_nxt);
 	if (after(r.copied, r.flow->read_until)) {
-		count(COUNT_BYTES_READ, r.copied - r.flow->read_until);
+		if (takes_new())
+			count(COUNT_BYTES_READ, r.copied - r.flow->read_until);
 		r.flow->read_until = r.copied;
 	}
 	load_account(bpf_get_current_task_btf(), &account);

@@ -9,20 +9,16 @@
 #ifndef NETFATHOM_WATCH_SAMPLE_H
 #define NETFATHOM_WATCH_SAMPLE_H
 
-/* Between two samples some programs are attached, and others not yet. */
-static __always_inline bool is_sampling(void)
-{
-	return !config.samples || shared.sample & 1;
-}
-
-static __always_inline __u32 this_sample(void)
+/* When it began is its name: one word, so that no order of stores matters. */
+static __always_inline __u64 this_sample(void)
 {
 	return config.samples ? shared.sample : 1;
 }
 
-static __always_inline __u64 sample_began(void)
+/* Between two samples some programs are attached, and others not yet. */
+static __always_inline bool is_sampling(void)
 {
-	return config.samples ? shared.sample_began : 0;
+	return this_sample() != 0;
 }
 
 /* Messages that begin now are followed. */

@@ -40,11 +40,12 @@ struct sending {
 	__u32 queued;
 	__u32 tail;
 	__u32 written; /* the sequence number at the last turn of a call */
-	__u32 crowded; /* the end of the message that found no room */
+	__u32 crowded; /* the end of the message that found no room, or had begun before */
 	__u32 why; /* nothing is sent, at the last look */
 	__u32 queued_until;
 	__u32 left_until;
-	__u32 sample; /* all this is of that one */
+	__u32 unused;
+	__u64 sample; /* all this is of that one */
 	__u64 queued_at;
 	__u64 left_at;
 	struct departure ring[SENDS];
@@ -66,14 +67,17 @@ static __always_inline struct sending *sending_of(struct sock *sk)
 	return s && s->sample == this_sample() ? s : 0;
 }
 
-static __always_inline void begin_sending(struct sending *s)
+/* A call that goes on from before the sample, as some of its message is copied, is none of it. */
+static __always_inline void begin_sending(struct sending *s, const struct msghdr *msg, __u32 end)
 {
 	if (s->sample == this_sample())
 		return;
-	s->sample = this_sample();
 	s->head = s->left = s->queued = s->tail = 0;
-	s->crowded = s->queued_until = s->left_until = 0;
+	s->queued_until = s->left_until = 0;
 	s->queued_at = s->left_at = 0;
+	s->crowded = config.samples && msg->msg_iter.iov_offset ? end : 0;
+	/* A device may get a packet of this socket meanwhile. */
+	publish(s->sample, this_sample());
 }
 
 static __always_inline struct departure *departure(struct sending *s, __u32 place)
@@ -184,9 +188,9 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 	s = bpf_sk_storage_get(&sendings, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!s)
 		return;
-	begin_sending(s);
 	written = tcp->write_seq;
 	end = written + msg->msg_iter.count;
+	begin_sending(s, msg, end);
 	last = departure(s, s->tail - 1);
 	if (!shared.process)
 		name_process(bpf_get_current_task_btf());
@@ -419,6 +423,8 @@ static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(tx_tcp_retransmit_skb, struct sock *sk)
 {
+	if (!is_sampling() || !takes_new())
+		return 0;
 	/* It failed. Volatile, as Linux refuses a program that reads an argument which there is not. */
 	if (bpf_core_field_exists(((struct trace_event_raw_tcp_retransmit_skb *)0)->err) && (int)((volatile __u64 *)ctx)[2])
 		return 0;

@@ -108,14 +108,24 @@ static __always_inline void begin_thread(struct thread *thread, __u64 now)
 		thread->copying = 0;
 }
 
-/* It has run since the sample began: no switch was seen. How far the clocks are apart is still known. */
-static __always_inline void begin_running(struct thread *thread, const struct account *account)
+/*
+ * It has run since the sample began, or since a switch to it that no program saw. How far the clocks are apart is known from
+ * before, unless it was made meanwhile.
+ */
+static __always_inline void begin_running(struct thread *thread, const struct account *account, __u64 now)
 {
+	struct reader *reader = &thread->reader;
+
 	if (thread->sample == this_sample())
 		return;
-	thread->reader.departures = 0;
-	thread->reader.arrivals = thread->reader.seen_arrivals = account->arrivals - 1;
-	begin_thread(thread, sample_began());
+	reader->departures = 0;
+	if (!reader->ahead_at) {
+		meet(reader, account, now);
+		begin_thread(thread, now);
+		return;
+	}
+	reader->arrivals = reader->seen_arrivals = account->arrivals - 1;
+	begin_thread(thread, later(this_sample(), account->arrival + reader->ahead));
 }
 
 /* It arrives, and was away since the sample began. Whether it slept follows from how long it waited. */
@@ -125,13 +135,13 @@ static __always_inline void begin_away(struct thread *thread, const struct task_
 
 	if (thread->sample == this_sample())
 		return;
-	reader->departed = reader->asleep_at = reader->away_at = sample_began();
+	reader->departed = reader->asleep_at = reader->away_at = this_sample();
 	reader->departures = 1;
 	reader->looked = 0;
 	reader->sleeps = 1;
 	reader->arrivals = task->sched_info.pcount;
 	reader->run_delay = task->sched_info.run_delay;
-	begin_thread(thread, sample_began());
+	begin_thread(thread, this_sample());
 }
 
 /* The thread that runs, which reads from a followed socket. */
@@ -145,7 +155,7 @@ static __always_inline struct thread *reading_thread(__u64 now)
 		return thread;
 	load_account(task, &account);
 	if (thread) {
-		begin_running(thread, &account);
+		begin_running(thread, &account, now);
 		return thread;
 	}
 	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -212,10 +222,10 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	struct account account;
 
 	load_account(task, &account);
-	begin_running(thread, &account);
+	begin_running(thread, &account, bpf_ktime_get_ns());
 	away.from = reader->departed;
 	departures = reader->departures;
-	if (departures) {
+	if (departures && takes_new()) {
 		count(COUNT_WAITED_NS, account.waited - reader->run_delay);
 		blame(account.arrival, account.waited - reader->run_delay);
 	}

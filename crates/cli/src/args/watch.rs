@@ -118,7 +118,7 @@ pub struct WatchArgs {
     /// Follow messages for 100 ms at a time, as often as takes no more than this part of one CPU [default: all the time]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub budget: Option<f64>,
-    /// Write one JSON object per second to standard output, and nothing else
+    /// Write one JSON object per second (with --budget, per sample) to standard output, and nothing else
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
     /// Also serve what was seen so far at http://ADDRESS/metrics, for Prometheus; :PORT binds loopback only

@@ -131,7 +131,8 @@ impl Processes {
     pub fn add(&mut self, second: &Second) {
         for socket in second.sockets.iter().chain([&second.others]).filter(|socket| socket.messages() > 0) {
             let name = socket.process.as_ref().map_or(OTHER, |process| &process.name);
-            let is_known = self.0.contains_key(name) || self.0.len() < MOST_PROCESSES;
+            let names = self.0.keys().filter(|name| *name != OTHER).count();
+            let is_known = self.0.contains_key(name) || names < MOST_PROCESSES;
             self.0.entry(if is_known { name } else { OTHER }.to_owned()).or_default().add(socket);
         }
     }
@@ -173,7 +174,8 @@ mod tests {
         };
         let sockets: Vec<WatchSocket> = (0..20).map(|name| named(name, 10)).collect();
         let second = Second { sockets, others: socket(0, 3), ..Second::default() };
-        processes.add(&second);
+        processes.add(&Second { others: socket(0, 0), ..second.clone() });
+        processes.add(&Second { sockets: Vec::new(), ..second });
         processes.add(&Second { sockets: vec![named(19, 5), named(0, 5)], ..Second::default() });
         let seen: BTreeMap<&str, u64> =
             processes.iter().map(|(name, seen)| (name, seen.messages())).collect();

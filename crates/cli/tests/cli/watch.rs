@@ -122,6 +122,39 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
 }
 
 #[test]
+fn a_server_that_makes_a_thread_for_each_connection_is_recognized() {
+    needs_root!();
+    const CONNECTIONS: usize = 60;
+    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = listener.local_addr().unwrap();
+    let child = watching(&format!("--port {} --json", address.port()), dir.path());
+    let serve = |mut stream: TcpStream| {
+        let mut message = [0; 64];
+        stream.read_exact(&mut message).unwrap();
+        stream.write_all(&message).unwrap();
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for stream in listener.incoming().take(CONNECTIONS) {
+                // Its message is there by then.
+                thread::sleep(std::time::Duration::from_millis(5));
+                let stream = stream.unwrap();
+                scope.spawn(move || serve(stream));
+            }
+        });
+        for _ in 0..CONNECTIONS {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(&[7; 64]).unwrap();
+            stream.read_exact(&mut [0; 64]).unwrap();
+        }
+    });
+    let record = record(&interrupted(child));
+    let finding = &record.findings[0];
+    assert!(finding.seen.contains("until a thread or process is made"), "{:?}", record.findings);
+    assert!(finding.remedy.contains("pool"), "{finding:?}");
+}
+
+#[test]
 fn a_page_names_the_process_and_what_became_of_its_messages() {
     needs_root!();
     let (dir, listener) = (out(), TcpListener::bind("[::1]:0").unwrap());

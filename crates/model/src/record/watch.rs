@@ -86,14 +86,15 @@ impl WatchResult {
 /// A run within a budget of CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSampling {
-    /// How often messages were followed for a while.
+    /// How often messages began to be followed.
     pub samples: u64,
     /// How long messages that began were followed, all samples together.
     pub followed_ns: u64,
     /// How long programs were attached: also until those messages had ended.
     pub attached_ns: u64,
-    /// What netfathom's own process took of the CPUs since the programs were loaded.
-    pub own_ns: u64,
+    /// What it took of the CPUs since the programs were loaded: netfathom's own process, and 1.5 times what the kernel counts
+    /// in its programs.
+    pub spent_ns: u64,
 }
 
 /// What the kernel programs took in a sample of the run.

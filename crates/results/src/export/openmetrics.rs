@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use netfathom_model::record::{Distribution, Measurement, Record, WatchSocket};
+use netfathom_model::record::{Distribution, Measurement, Record, WatchSocket, WatchTimes};
 use netfathom_model::verdict::Level;
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
@@ -76,14 +76,7 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> String {
         total(&mut families, measurement, &counter);
     }
     for set in histograms(measurement) {
-        let times = set.times;
-        let shown = Grown {
-            n: times.n,
-            negative: times.negative,
-            sum_ns: times.sum_ns,
-            grain: times.grain,
-            buckets: &times.buckets,
-        };
+        let shown = Grown::from(set.times);
         grown(&mut families, &name(measurement, "times", "seconds"), &label("quantity", &set.name), &shown);
     }
     let mut out = Vec::new();
@@ -234,14 +227,7 @@ fn of_part(families: &mut BTreeMap<String, Family>, measurement: &Measurement, p
         if way.total.n == 0 {
             continue;
         }
-        let times = &way.total;
-        let shown = Grown {
-            n: times.n,
-            negative: times.negative,
-            sum_ns: times.sum_ns,
-            grain: times.grain,
-            buckets: &times.buckets,
-        };
+        let shown = Grown::from(&way.total);
         let labels = format!("{},{}", label(kind, which), label("quantity", direction));
         grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &labels, &shown);
         let name = name(measurement, &format!("{kind}_stage"), "seconds");
@@ -269,6 +255,18 @@ struct Grown<'a> {
     sum_ns: i64,
     grain: u32,
     buckets: &'a [(u32, u64)],
+}
+
+impl<'a> From<&'a Distribution> for Grown<'a> {
+    fn from(d: &'a Distribution) -> Self {
+        Self { n: d.n, negative: d.negative, sum_ns: d.sum_ns, grain: d.grain, buckets: &d.buckets }
+    }
+}
+
+impl<'a> From<&'a WatchTimes> for Grown<'a> {
+    fn from(t: &'a WatchTimes) -> Self {
+        Self { n: t.n, negative: t.negative, sum_ns: t.sum_ns, grain: t.grain, buckets: &t.buckets }
+    }
 }
 
 /// Of a run that goes on: by octaves, whether they hold anything or not.

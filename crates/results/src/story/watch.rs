@@ -54,7 +54,7 @@ impl Story for WatchResult {
             (false, _) => format!("{name}: {}", answers.join(", ")),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };
-                format!("{name}: no message {what} in {}", number::seconds(self.watched_ns))
+                format!("{name}: no message {what} in {}", followed(self))
             }
             (true, _) => format!("{name}: no message has times"),
         }
@@ -153,9 +153,14 @@ fn remarks(result: &WatchResult) -> Vec<String> {
 /// How long messages were followed, and of how long.
 fn followed(result: &WatchResult) -> String {
     let (followed, whole) = (number::seconds(result.followed_ns()), number::seconds(result.watched_ns));
-    match result.plan.budget {
-        Some(budget) => format!("{followed} of {whole} (budget: {} of a CPU)", number::percent(budget)),
-        None => whole,
+    match (result.plan.budget, result.sampling) {
+        (Some(budget), Some(sampling)) => {
+            let spent = sampling.spent_ns as f64 / result.watched_ns.max(1) as f64;
+            let over = if spent > budget { "over the budget of" } else { "budget" };
+            let [spent, budget] = [spent, budget].map(number::percent);
+            format!("{followed} of {whole} ({spent} of a CPU, {over} {budget})")
+        }
+        _ => whole,
     }
 }
 
@@ -188,7 +193,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
 }
 
-/// What its own programs took; within a budget also while they were not attached, and with what counts against it.
+/// What its own programs took, and when.
 fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     let share = number::percent(programs.ns as f64 / programs.sampled_ns.max(1) as f64);
     let message = (programs.messages > 0).then(|| {
@@ -197,16 +202,13 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
         format!(", {time} in {runs} runs per message")
     });
     let message = message.unwrap_or_default();
-    let Some(sampling) = result.sampling else {
-        return format!(
-            "overhead: netfathom's programs took {share} of a CPU{message}, without the calls to them"
-        );
-    };
-    let part = |ns: u64| ns as f64 / result.watched_ns.max(1) as f64;
+    let attached = result.sampling.map_or_else(String::new, |sampling| {
+        let part = sampling.attached_ns as f64 / result.watched_ns.max(1) as f64;
+        format!("; they were attached for {} of the time", number::percent(part))
+    });
+    let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
     format!(
-        "overhead: netfathom's process took {} of a CPU, and its programs {share}{message}, without the calls to them, while they were attached: {} of the time",
-        number::percent(part(sampling.own_ns)),
-        number::percent(part(sampling.attached_ns)),
+        "overhead: netfathom's programs took {share} of a CPU{message}{meanwhile}, without the calls to them{attached}"
     )
 }
 

@@ -21,7 +21,7 @@ const RULES: [Rule<WatchResult>; 11] = [
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
-        "no message came: ",
+        "no message came while messages were followed: ",
     )
     .advise(nothing_came),
     Rule::void(
@@ -104,6 +104,9 @@ fn miss(total_ns: i64, stages: &[WatchedStage]) -> f64 {
 
 /// Whether anything serves there, where that can be looked up.
 fn nothing_came(results: &[&WatchResult], _: f64) -> String {
+    if results.iter().any(|result| result.sampling.is_some()) {
+        return "give it more of a CPU (--budget), or more time".into();
+    }
     let port = results.iter().find_map(|result| match result.plan.target {
         WatchTarget::Port(port) => Some(port),
         _ => None,

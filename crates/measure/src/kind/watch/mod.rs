@@ -244,6 +244,9 @@ fn look_on(
         let time_is_up = left.is_some_and(|left| left <= TICK);
         let is_enough = slow::is_enough(plan, result.slow.as_ref());
         if ended || live_on == Some(false) || time_is_up || is_enough || stop.load(Relaxed) {
+            sampling.iter_mut().for_each(|sampling| {
+                sampling.pass(result);
+            });
             return Ok(());
         }
     }

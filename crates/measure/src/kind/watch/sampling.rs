@@ -19,8 +19,9 @@ const SAMPLE: Duration = Duration::from_millis(100);
 const WITH_CALLS: f64 = 1.5;
 /// Ticks from one sample to the next, at most.
 const MOST_APART: u32 = 60;
-/// What was not spent for so long may be spent later.
+/// What was not spent for so long may be spent later, and what was spent beyond that is forgotten.
 const LONGEST_CREDIT_S: f64 = 10.0;
+const LONGEST_DEBT_S: f64 = 60.0;
 
 pub(super) struct Sampling {
     budget: f64,
@@ -53,60 +54,77 @@ impl Sampling {
         tick: Duration,
         wait: impl Fn(Duration) -> io::Result<bool>,
     ) -> Result<bool, RunError> {
-        let own_ns = self.pass();
-        result.sampling.get_or_insert_default().own_ns += own_ns;
+        let began = Instant::now();
+        let own = self.pass(result);
         self.passed += 1;
         let room = tick.saturating_sub(2 * SAMPLE);
-        if !self.goes_on && (room.is_zero() || self.passed < MOST_APART && !self.account.has_credit()) {
-            return Ok(wait(tick)?);
-        }
-        self.passed = 0;
-        if !self.goes_on {
+        let is_due = self.passed >= MOST_APART || self.account.has_credit();
+        if !self.goes_on && !room.is_zero() && is_due {
+            self.passed = 0;
             // At another moment each time: what an application does each second would be in all samples, or in none.
-            if wait(Duration::from_nanos(monotonic_ns() % room.as_nanos() as u64))? {
+            let offset = Duration::from_nanos(monotonic_ns() % room.as_nanos() as u64);
+            if wait(offset)? || began.elapsed() < offset {
                 return Ok(true);
             }
             watch.begin_sample().map_err(WatchRunError::from)?;
+            result.sampling.get_or_insert_default().samples += 1;
+            let ended = self.follow(watch, result, (SAMPLE, own), &wait)?;
+            return Ok(ended || wait(tick.saturating_sub(began.elapsed()))?);
         }
-        let (began, open_for) = (Instant::now(), if self.goes_on { tick } else { SAMPLE });
-        let own = own_ns as f64 / tick.as_nanos() as f64;
+        let ended = self.goes_on && self.follow(watch, result, (tick, own), &wait)?;
+        Ok(ended || wait(tick.saturating_sub(began.elapsed()))?)
+    }
+
+    /// Follows messages for so long, or until it costs too much.
+    fn follow(
+        &mut self,
+        watch: &mut Watch,
+        result: &mut WatchResult,
+        (length, own): (Duration, f64),
+        wait: &impl Fn(Duration) -> io::Result<bool>,
+    ) -> Result<bool, RunError> {
+        let began = Instant::now();
         let mut ended = false;
-        let mut share = 0.0;
-        while !ended && began.elapsed() < open_for {
+        let share = loop {
+            let slice = SAMPLE.min(length.saturating_sub(began.elapsed()));
             let (since, mut programs) = (Instant::now(), None);
-            ended = counted(watch, &mut programs, || wait(SAMPLE))?;
+            ended |= counted(watch, &mut programs, || wait(slice))?;
             let programs: WatchPrograms = programs.unwrap_or_default();
-            share = WITH_CALLS * programs.ns as f64 / programs.sampled_ns.max(1) as f64;
+            let share = WITH_CALLS * programs.ns as f64 / programs.sampled_ns.max(1) as f64;
             result.programs.get_or_insert_default().add(&programs);
-            self.account.spend(share * since.elapsed().as_secs_f64());
+            self.spend(result, share * since.elapsed().as_secs_f64());
             self.goes_on = share + own <= self.budget && self.account.has_credit();
-            // It costs too much, or the run was ended.
-            if !self.goes_on || since.elapsed() < SAMPLE {
-                break;
+            // The run was ended if the slice is not over.
+            if ended || !self.goes_on || since.elapsed() < slice || began.elapsed() >= length {
+                break share;
             }
-        }
+        };
         let followed = began.elapsed();
         if !self.goes_on {
             watch.take_no_more();
             ended |= wait(SAMPLE)?;
             watch.end_sample();
-            self.account.spend(share * SAMPLE.as_secs_f64());
+            self.spend(result, share * (began.elapsed() - followed).as_secs_f64());
         }
         let sampling = result.sampling.get_or_insert_default();
-        sampling.samples += 1;
         sampling.followed_ns += followed.as_nanos() as u64;
         sampling.attached_ns += began.elapsed().as_nanos() as u64;
         Ok(ended)
     }
 
-    /// The time since the last tick is over. Returns what this process took of the CPUs in it, ns.
-    fn pass(&mut self) -> u64 {
+    /// The time since the last call is over. Returns what this process took of a CPU in it.
+    pub fn pass(&mut self, result: &mut WatchResult) -> f64 {
         let now = (Instant::now(), process_time_ns());
-        let Some(before) = self.last.replace(now) else { return 0 };
-        let own_ns = now.1 - before.1;
-        self.account.earn(self.budget, (now.0 - before.0).as_secs_f64());
-        self.account.spend(own_ns as f64 / 1e9);
-        own_ns
+        let Some(before) = self.last.replace(now) else { return 0.0 };
+        let (passed_s, own_s) = ((now.0 - before.0).as_secs_f64(), (now.1 - before.1) as f64 / 1e9);
+        self.account.earn(self.budget, passed_s);
+        self.spend(result, own_s);
+        own_s / passed_s.max(1e-9)
+    }
+
+    fn spend(&mut self, result: &mut WatchResult, cpu_s: f64) {
+        self.account.spend(self.budget, cpu_s);
+        result.sampling.get_or_insert_default().spent_ns += (cpu_s * 1e9) as u64;
     }
 }
 
@@ -119,8 +137,8 @@ impl Account {
         self.0 = (self.0 + budget * passed_s).min(budget * LONGEST_CREDIT_S);
     }
 
-    fn spend(&mut self, cpu_s: f64) {
-        self.0 -= cpu_s;
+    fn spend(&mut self, budget: f64, cpu_s: f64) {
+        self.0 = (self.0 - cpu_s).max(-budget * LONGEST_DEBT_S);
     }
 
     fn has_credit(&self) -> bool {
@@ -138,7 +156,7 @@ mod tests {
         for _ in 0..3600 {
             account.earn(budget, 1.0);
             if account.has_credit() {
-                account.spend(sample_s);
+                account.spend(budget, sample_s);
                 spent += sample_s;
             }
         }
@@ -156,7 +174,7 @@ mod tests {
     fn an_idle_hour_is_no_reason_for_a_minute_of_more() {
         let mut account = Account::default();
         account.earn(0.01, 3600.0);
-        account.spend(0.11);
+        account.spend(0.01, 0.11);
         assert!(!account.has_credit());
     }
 }

@@ -136,7 +136,8 @@ fn asleep(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
 
 /// What the answer is of.
 fn leading(result: &CapacityResult) -> Option<(&CapacityRow, Bounded)> {
-    let calls = result.rows.iter().filter(|row| row.engine == Engine::Send);
+    let stands = |row: &&CapacityRow| row.engine == Engine::Send && row.verdict.level != Level::Void;
+    let calls = result.rows.iter().filter(stands);
     let known = calls.filter_map(|row| row.sustained_per_s.map(|b| (row, b)));
     let most = known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s));
     most.or_else(|| best(result, |row| row.sustained_per_s))

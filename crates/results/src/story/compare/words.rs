@@ -184,16 +184,21 @@ pub fn passage(passage: Passage) -> &'static str {
     }
 }
 
+/// Each threshold, and what came of it with the reason.
 pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
-    let judged = |gate: &Gate| {
-        let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
-        let by = quantity.filter(|_| gate.passage != Passage::NotDecided).map(by);
-        let unclear = (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate));
-        let words = by.into_iter().chain(gate.why.clone().or(unclear)).collect::<Vec<_>>().join("; ");
-        let words = if words.is_empty() { words } else { format!(": {words}") };
-        (gate.threshold.clone(), format!("{}{words}", passage(gate.passage)))
+    let whole = |gate: &Gate| {
+        (gate.threshold.clone(), format!("{}{}", passage(gate.passage), reason(comparison, gate)))
     };
-    gates.gates.iter().map(judged).collect()
+    gates.gates.iter().map(whole).collect()
+}
+
+/// Such as `: +1.2 % (95 % interval -0.5 to +2.9 %)`; empty where there is none.
+fn reason(comparison: &Comparison, gate: &Gate) -> String {
+    let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
+    let by = quantity.filter(|_| gate.passage != Passage::NotDecided).map(by);
+    let unclear = (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate));
+    let words = by.into_iter().chain(gate.why.clone().or(unclear)).collect::<Vec<_>>().join("; ");
+    if words.is_empty() { words } else { format!(": {words}") }
 }
 
 /// What came of the threshold that matters most, and how many others there are. `None` without thresholds.
@@ -207,16 +212,13 @@ pub fn worst(comparison: &Comparison, all: &Gates) -> Option<(Passage, String)> 
         Passage::CannotTell => 2,
         Passage::Within => 3,
     };
-    let of = all.gates.iter().map(|gate| gate.passage);
-    let (place, passage) = of.enumerate().min_by_key(|(_, passage)| order(*passage))?;
-    let (threshold, words) = gates(comparison, all).swap_remove(place);
-    // The label has the outcome.
-    let words = words.split_once(": ").map_or(String::new(), |(_, why)| format!(": {why}"));
+    let gate = all.gates.iter().min_by_key(|gate| order(gate.passage))?;
     let more = match all.gates.len() - 1 {
         0 => String::new(),
         more => format!("; {more} more below"),
     };
-    Some((passage, format!("{threshold}{words}{more}")))
+    // The label has the outcome.
+    Some((gate.passage, format!("{}{}{more}", gate.threshold, reason(comparison, gate))))
 }
 
 /// The main quantities, beside thresholds.
@@ -226,7 +228,8 @@ pub fn main(comparison: &Comparison) -> String {
         Some(Outcome::Better) => "better: ",
         _ => "",
     };
-    format!("main quantities: {outcome}{}", answer(comparison))
+    let answer = answer(comparison).replace("No significant change", "no significant change");
+    format!("main quantities: {outcome}{answer}")
 }
 
 /// What would decide it.

@@ -144,12 +144,15 @@ fn compared_as(
 
 /// A command, its files without their directories.
 fn without_directories(command: &str) -> String {
-    let name =
-        |word: &str| word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word).to_owned();
+    let is_path = |word: &str| ["/", "./", "../"].iter().any(|start| word.starts_with(start));
+    let name = |word: &str| {
+        let name = word.rsplit('/').next().filter(|name| is_path(word) && !name.is_empty());
+        name.unwrap_or(word).to_owned()
+    };
     command.split_whitespace().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// That the program had a CPU of its own, where it took none from the benchmark.
+/// That the program may have had a CPU of its own, where it took little from the benchmark.
 fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let free = |plan: &CostPlan| plan.cpu.is_empty() && plan.program_cpu.is_empty();
     if comparison.outcome != Outcome::NoCost || !result.plan.as_ref().is_some_and(free) {
@@ -158,7 +161,7 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
-            "it used {} of a CPU that the benchmark left free; with both on one CPU: --cpu 1 --program-cpu 1",
+            "it used {} of a CPU; what it takes where both share one: --cpu 0 --program-cpu 0",
             percent(used)
         )
     })

@@ -220,7 +220,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
         let meaning = (longest == Some(summary.direction)).then(|| stage.0.meaning(plan.transport));
         let meaning = meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
         let share = number::whole_percent(stage.1);
-        Some(format!("{share} of {} is {}{meaning}", verb(summary.direction), stage.0.name()))
+        Some(format!("{share} of the time to {} is {}{meaning}", verb(summary.direction), stage.0.name()))
     });
     let most: Vec<String> = most.collect();
     // The answer may be of the undisturbed ones.
