@@ -3,8 +3,10 @@
 use std::process::{Command, Stdio};
 
 use netfathom_model::plan::{Protocol, Role};
-use netfathom_model::record::{Measurement, TransferEnd, UdpCounts};
-use netfathom_results::export::{self, Extent, Format, What};
+use netfathom_model::record::{
+    Measurement, SocketWay, TransferEnd, UdpCounts, WatchSocket, WatchTimes, WatchedStage, WatchedSum,
+};
+use netfathom_results::export::{self, Extent, Format, Part, What};
 use netfathom_results::quantity;
 use serde_json::{Value, json};
 
@@ -81,7 +83,12 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
     let Measurement::Watch(watch) = run("watch-both").record.measurement else { panic!() };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("metrics");
-    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[])).unwrap();
+    let sum = |stage: &WatchedStage| WatchedSum { stage: stage.stage, sum_ns: stage.times.sum_ns };
+    let stages = watch.stages.iter().map(sum).collect();
+    let receive = SocketWay { total: WatchTimes::from(&watch.total), stages };
+    let seen = WatchSocket { receive, ..WatchSocket::default() };
+    let part = Part { label: ("process", "a \"name\""), seen: &seen };
+    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[part])).unwrap();
     let families = read(&python, OPENMETRICS, &file);
     let of = |kind, name: &str, labels: &[(&str, &str)]| {
         let mut all = samples(&families, kind)
@@ -98,12 +105,20 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
         |part: &str| of("histogram", &format!("netfathom_watch_times_seconds_{part}"), &[("quantity", "rx")]);
     assert_eq!((times("count"), times("bucket")), (watch.total.n as f64, watch.total.n as f64));
     assert_eq!(times("sum"), watch.total.sum_ns as f64 / 1e9);
-    let bounds = |quantity: &str| {
-        samples(&families, "histogram")
-            .filter(|s| s[1]["quantity"] == quantity && s[1]["le"].is_string())
-            .count()
+    let bounds = |family: &str, quantity: &str| {
+        let name = format!("netfathom_watch_{family}_seconds_bucket");
+        samples(&families, "histogram").filter(|s| s[0] == *name && s[1]["quantity"] == quantity).count()
     };
-    assert_eq!((bounds("rx"), bounds("tx.qdisc")), (26, 26));
+    assert_eq!((bounds("times", "rx"), bounds("times", "tx.qdisc")), (26, 26));
+    let process = ("process", "a \"name\"");
+    let of_process =
+        of("histogram", "netfathom_watch_process_times_seconds_count", &[process, ("quantity", "rx")]);
+    assert_eq!((of_process, bounds("process_times", "rx")), (watch.total.n as f64, 26));
+    let sum: f64 = samples(&families, "counter")
+        .filter(|s| s[1]["stage"].is_string())
+        .map(|s| s[2].as_f64().unwrap())
+        .sum();
+    assert!((sum - times("sum")).abs() < 1e-6, "{sum}");
 }
 
 fn samples<'a>(families: &'a Value, kind: &str) -> impl DoubleEndedIterator<Item = &'a Value> {
