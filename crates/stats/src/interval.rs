@@ -119,9 +119,16 @@ pub fn decide(differences: &[f64]) -> Option<Decision> {
 /// The interval of a [`paired_ratio`] of `pairs` pairs at the level [`DECIDED`]: [`decide`] finds their logarithms
 /// above or below 0 exactly if 1 lies outside of it. `None` below two pairs.
 pub fn decided_interval(ratio: Estimate, pairs: u32) -> Option<(f64, f64)> {
+    decided_interval_of(ratio, pairs, 1)
+}
+
+/// The same of one of several ratios, such that 1 lies outside of any of their intervals by chance no more often than outside
+/// of a single one (Bonferroni).
+pub fn decided_interval_of(ratio: Estimate, pairs: u32, together: usize) -> Option<(f64, f64)> {
     let degrees = f64::from(pairs.checked_sub(1).filter(|&degrees| degrees > 0)?);
     let t = |level: f64| Contrast { value: 0.0, error: 1.0, degrees }.half_width(level);
-    let factor = (1.0 + ratio.half_width / ratio.value).powf(t(DECIDED) / t(0.95));
+    let level = 1.0 - (1.0 - DECIDED) / together.max(1) as f64;
+    let factor = (1.0 + ratio.half_width / ratio.value).powf(t(level) / t(0.95));
     Some((ratio.value / factor, ratio.value * factor))
 }
 

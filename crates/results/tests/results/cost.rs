@@ -57,9 +57,20 @@ fn the_slowdown_with_its_interval_comes_first() {
         (part.outcome, part.ratio.as_mut().unwrap().value) = (Outcome::Cost, 1.25);
     });
     let text = message(&one_part);
-    let answer = "VALID only plant-1 → plant-2 of tar is slowed by nothing (A/A): 25.0 % (24.3 to 25.8 %) - slowed most: \
-                  plant-1 → plant-2; as a whole: 0.12 % (-0.23 to 0.47 %), not significant";
+    let answer = "VALID only plant-1 → plant-2 of tar is slowed by nothing (A/A): 25.0 % (24.0 to 26.0 %) - slowed most: \
+                  plant-1 → plant-2, at 99 % for 7 spans together; as a whole: 0.12 % (-0.23 to 0.47 %), not significant";
     assert!(text.contains(answer), "{text}");
+    let one_by_chance = with("cost-chance", |c| {
+        let part = &mut c.benchmarks[0].comparisons[0].spans[1];
+        let ratio = part.ratio.as_mut().unwrap();
+        // Beyond the 99 % interval of one span (t = 3.11 instead of 2.20), not beyond that of seven.
+        (part.outcome, ratio.value) = (Outcome::Cost, 1.0 + 1.6 * ratio.half_width);
+    });
+    assert!(
+        message(&one_by_chance).contains("VALID no significant slowdown of tar"),
+        "{}",
+        message(&one_by_chance)
+    );
     let text = message(&fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);

@@ -12,6 +12,9 @@ use crate::story::number::{mean as time, percent};
 /// Comparisons beyond these stand in the tables only.
 const MOST_SHOWN: usize = 4;
 
+/// A slowdown of that size matters to most: a run that could have missed it is short.
+const COARSE: f64 = 0.05;
+
 /// A program that uses less than that takes little from any CPU.
 const MUCH_OF_A_CPU: f64 = 0.05;
 
@@ -77,7 +80,11 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         if n == 1 {
             "a single block: chance cannot be excluded".into()
         } else {
-            format!("99 % intervals from {n} blocks (each runs every condition twice)")
+            let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
+            let phases = phases.map_or_else(String::new, |b| {
+                format!("; {}: {} short phases, each about one resource", b.name, b.resources.len())
+            });
+            format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
@@ -170,8 +177,10 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
 /// The slowdown of a whole benchmark, where only a part is significantly slower.
 fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     let (span, _) = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
-    let whole = slowdown(comparison).percent();
-    Some(format!("slowed most: {span}; as a whole: {whole}, not significant"))
+    let (whole, spans) = (slowdown(comparison).percent(), comparison.spans.len());
+    Some(format!(
+        "slowed most: {span}, at 99 % for {spans} spans together; as a whole: {whole}, not significant"
+    ))
 }
 
 /// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the
@@ -185,7 +194,8 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
         }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
+            let longer = if smallest > COARSE { "; a longer run detects less: --precision 1%" } else { "" };
+            Some(format!("minimum detectable slowdown: {} (80 % power){longer}", percent(smallest)))
         }
     }
 }

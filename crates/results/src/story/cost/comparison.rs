@@ -110,14 +110,17 @@ pub(super) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
     }
 }
 
-/// The span with the largest significant loss, as a share of its time.
+/// The span with the largest significant loss, as a share of its time. Where the whole has none, its spans are decided
+/// together, since the largest of them is chosen.
 pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<(String, Figure)> {
+    let together = if comparison.outcome == Outcome::NoCost { comparison.spans.len() } else { 1 };
     let slowed = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
-    let (place, ratio) =
-        slowed.filter_map(|(i, s)| Some((i, s.ratio?))).max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let figures = slowed.filter_map(|(i, s)| Some((i, Figure::decided_of(comparison, s.ratio?, together))));
+    let beyond = figures.filter(|(_, figure)| figure.beyond_chance());
+    let (place, figure) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
     let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
-    Some((format!("{}{about}", span_name(benchmark, place)), Figure::decided(comparison, ratio)))
+    Some((format!("{}{about}", span_name(benchmark, place)), figure))
 }
 
 pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {

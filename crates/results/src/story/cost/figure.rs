@@ -28,8 +28,13 @@ impl Figure {
 
     /// Of a ratio with an outcome, less one: 1.12 is 0.12.
     pub fn decided(comparison: &Comparison, ratio: Estimate) -> Self {
-        let ends =
-            stats::decided_interval(ratio.into(), comparison.blocks).filter(|_| !is_single(comparison));
+        Self::decided_of(comparison, ratio, 1)
+    }
+
+    /// The same of one of several that are decided together.
+    pub fn decided_of(comparison: &Comparison, ratio: Estimate, together: usize) -> Self {
+        let ends = stats::decided_interval_of(ratio.into(), comparison.blocks, together)
+            .filter(|_| !is_single(comparison));
         let interval = ends.map(|(low, high)| Interval::Decided(low - 1.0, high - 1.0));
         Self { value: ratio.value - 1.0, interval }
     }
