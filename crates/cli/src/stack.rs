@@ -101,7 +101,7 @@ impl TrialCounts {
         // The highest rate on schedule differs from run to run, and the time to receive with it: a quick look has one that
         // most hosts send.
         match (quick, self.until) {
-            (true, _) => "ramp:1k..20k/500ms",
+            (true, _) => "ramp:1k..10k/500ms",
             (false, Some(_)) => "ramp:1k..200k/500ms",
             (false, None) => "ramp:1k..200k/10s",
         }

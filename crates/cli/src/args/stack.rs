@@ -102,7 +102,7 @@ pub struct StackArgs {
     #[arg(long)]
     pub loopback: bool,
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
-    /// [default: ramp:1k..200k/500ms (10s with --trials), with --quick ramp:1k..20k/500ms; the peak is at most what this host sends on schedule]
+    /// [default: ramp:1k..200k/500ms (10s with --trials), with --quick ramp:1k..10k/500ms; the peak is at most what this host sends on schedule]
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
     /// the times, not the number: RATE x TIME messages.

@@ -207,7 +207,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "measured {} at up to {}, chosen to be on schedule here (--profile)",
+            "measured {} at up to {}, chosen to be on schedule (--profile)",
             between(plan.place),
             number::rate(plan.profile.peak_per_s())
         )
