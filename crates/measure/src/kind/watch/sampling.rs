@@ -43,7 +43,7 @@ impl Sampling {
         Ok(Self { budget, account: Account(budget), passed: MOST_APART, goes_on: false, last: None })
     }
 
-    /// A tick, which has a sample or has none. True if the process ended.
+    /// A tick, which has a sample or has none. True if the run is over.
     ///
     /// # Errors
     /// What the kernel refused.
