@@ -75,7 +75,9 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
+/// It ends with the thread that starts it: a test that fails leaves none.
 pub fn start(command: &mut Command) -> Child {
+    netfathom_sys::child::asked_to_end_with_this_thread(command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 

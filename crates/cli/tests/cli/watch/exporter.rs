@@ -11,16 +11,20 @@ fn scraped(address: &str, path: &str, host: &str) -> String {
     text
 }
 
+/// Where it is served, which it shows first.
+fn address(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned()
+}
+
 #[test]
 fn prometheus_gets_what_was_seen_so_far() {
     needs_root!();
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = listener.local_addr().unwrap().port();
     let mut child = watching(&format!("both --port {port} --serve :0 --quiet"), dir.path());
-    let mut line = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let address =
-        line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned();
+    let address = address(&mut child);
     let value = |text: &str, series: &str| {
         let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         of.map(|value| value.trim().parse::<f64>().unwrap())
@@ -67,10 +71,7 @@ fn prometheus_gets_processes_by_their_names() {
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = listener.local_addr().unwrap().port();
     let mut child = watching(&format!("--port {port} --serve :0 --sockets --quiet"), dir.path());
-    let mut line = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let address =
-        line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned();
+    let address = address(&mut child);
     // After the first second.
     until("the first second", || {
         scraped(&address, "/metrics", &address).contains("seen_messages").then_some(())

@@ -25,16 +25,16 @@ use crate::ground::environment;
 use crate::ground::error::{Failure, Mistake, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
+mod budget;
 mod container;
 mod findings;
 mod judge;
 mod members;
 mod process;
-mod sampling;
 mod slow;
 
+use budget::Budget;
 use process::Watched;
-use sampling::Sampling;
 
 /// How often new sockets are sought and clocks are read.
 const TICK: Duration = Duration::from_secs(1);
@@ -93,11 +93,11 @@ pub fn run(
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
-    let sampling = plan.budget.map(Sampling::new).transpose()?;
-    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: sampling.is_some() };
+    let budget = plan.budget.map(Budget::new).transpose()?;
+    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: budget.is_some() };
     let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
-    look_on(&mut watch, sampling, process.as_mut(), &mut progressed.result, (observer, stop))?;
+    look_on(&mut watch, budget, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
     read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
@@ -200,7 +200,7 @@ fn distribution(times: &stats::Distribution) -> Distribution {
 /// While the programs work.
 fn look_on(
     watch: &mut Watch,
-    mut sampling: Option<Sampling>,
+    mut budget: Option<Budget>,
     mut process: Option<&mut Watched>,
     result: &mut WatchResult,
     (observer, stop): (&mut impl Observer<WatchResult>, &AtomicBool),
@@ -232,45 +232,48 @@ fn look_on(
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         let tick = left.unwrap_or(TICK).min(TICK);
         let wait = |time| process::wait(process.as_deref(), time, stop);
-        let ended = match &mut sampling {
-            Some(sampling) => sampling.tick(watch, result, tick, wait)?,
-            None => {
-                let first = COUNTED.min(tick);
-                counted(watch, &mut result.programs, || wait(first))? || wait(tick - first)?
-            }
+        let ended = if let Some(budget) = &mut budget {
+            budget.tick(watch, result, tick, wait)?
+        } else if let Ok(counting) = Counting::start() {
+            let first = COUNTED.min(tick);
+            let (ended, programs) = counted(watch, &counting, || wait(first))?;
+            drop(counting);
+            result.programs.get_or_insert_default().add(&programs);
+            ended || wait(tick - first)?
+        } else {
+            wait(tick)?
         };
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
         let is_enough = slow::is_enough(plan, result.slow.as_ref());
         if ended || live_on == Some(false) || time_is_up || is_enough || stop.load(Relaxed) {
-            sampling.iter_mut().for_each(|sampling| {
-                sampling.pass(result);
-            });
+            if let Some(budget) = &mut budget {
+                budget.pass(result);
+            }
             return Ok(());
         }
     }
 }
 
-/// Adds what the programs took during a wait.
+/// Whether the process ended in a wait, and what the programs took meanwhile.
 fn counted(
     watch: &Watch,
-    sum: &mut Option<WatchPrograms>,
+    _counting: &Counting,
     wait: impl FnOnce() -> io::Result<bool>,
-) -> Result<bool, RunError> {
-    let Ok(_counting) = Counting::start() else { return Ok(wait()?) };
+) -> Result<(bool, WatchPrograms), RunError> {
     let now = || Ok::<_, RunError>((watch.run_time()?, seen(watch).map_err(WatchRunError::from)?));
     let (since, (before, seen_before)) = (Instant::now(), now()?);
     let ended = wait()?;
     let (after, seen) = now()?;
     let took = after - before;
-    sum.get_or_insert_default().add(&WatchPrograms {
+    let programs = WatchPrograms {
         sampled_ns: since.elapsed().as_nanos() as u64,
         messages: seen - seen_before,
         runs: took.runs,
         ns: took.ns,
-    });
-    Ok(ended)
+    };
+    Ok((ended, programs))
 }
 
 fn seen(watch: &Watch) -> Result<u64, WatchError> {

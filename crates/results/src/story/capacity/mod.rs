@@ -137,14 +137,19 @@ fn asleep(result: &CapacityResult, row: &CapacityRow) -> Option<String> {
 /// What the answer is of.
 fn leading(result: &CapacityResult) -> Option<(&CapacityRow, Bounded)> {
     let stands = |row: &&CapacityRow| row.engine == Engine::Send && row.verdict.level != Level::Void;
-    let calls = result.rows.iter().filter(stands);
-    let known = calls.filter_map(|row| row.sustained_per_s.map(|b| (row, b)));
-    let most = known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s));
-    most.or_else(|| best(result, |row| row.sustained_per_s))
+    let sustained = |row: &CapacityRow| row.sustained_per_s;
+    best_of(result.rows.iter().filter(stands), sustained).or_else(|| best(result, sustained))
 }
 
 fn best(result: &CapacityResult, of: fn(&CapacityRow) -> Option<Bounded>) -> Option<(&CapacityRow, Bounded)> {
-    let known = result.rows.iter().filter_map(|r| of(r).map(|b| (r, b)));
+    best_of(result.rows.iter(), of)
+}
+
+fn best_of<'a>(
+    rows: impl Iterator<Item = &'a CapacityRow>,
+    of: fn(&CapacityRow) -> Option<Bounded>,
+) -> Option<(&'a CapacityRow, Bounded)> {
+    let known = rows.filter_map(|r| of(r).map(|b| (r, b)));
     known.max_by(|a, b| a.1.mean_per_s.total_cmp(&b.1.mean_per_s))
 }
 

@@ -198,7 +198,7 @@ fn verb(direction: Direction) -> &'static str {
     }
 }
 
-/// Where most of the time goes, and how it was measured.
+/// What changes how to read the answer, where most of the time goes, and how it was measured.
 fn remarks(result: &StackResult) -> Vec<String> {
     let plan = &result.plan;
     let trials = result.summaries.first().map_or(0, |s| s.overall.trials);
@@ -212,27 +212,12 @@ fn remarks(result: &StackResult) -> Vec<String> {
             number::rate(plan.profile.peak_per_s())
         )
     });
-    let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns));
-    let longest = longest.map(|summary| summary.direction);
-    let most = result.summaries.iter().filter_map(|summary| {
-        let stage = most_of(summary)?;
-        // What a stage is, of the longer way: there is no room for both.
-        let meaning = (longest == Some(summary.direction)).then(|| stage.0.meaning(plan.transport));
-        let meaning = meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
-        let share = number::whole_percent(stage.1);
-        Some(format!("{share} of the time to {} is {}{meaning}", verb(summary.direction), stage.0.name()))
-    });
-    let most: Vec<String> = most.collect();
-    // The answer may be of the undisturbed ones.
-    let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
-    let of_all = if is_of_all { "all messages: " } else { "" };
-    let most = (!most.is_empty()).then(|| format!("{of_all}{}", most.join("; ")));
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
     disturbed(result)
         .into_iter()
         .chain((!measured.is_empty()).then(|| measured.join("; ")))
-        .chain(most)
+        .chain(largest_stages(result))
         .chain(waits)
         .chain((trials > 0).then_some(how))
         .collect()
@@ -284,6 +269,26 @@ fn delivered(result: &StackResult) -> String {
         Some(0) => format!("all {} messages delivered", number::count(sent)),
         _ => format!("{} of {} messages delivered", number::count(delivered), number::count(sent)),
     }
+}
+
+/// Such as `all messages: 89 % of the time to send is socket; 71 % of the time to receive is wakeup: waking the sleeping reader`.
+fn largest_stages(result: &StackResult) -> Option<String> {
+    let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns))?;
+    let way = |summary: &PathSummary| {
+        let (stage, share) = most_of(summary)?;
+        let (verb, share) = (verb(summary.direction), number::whole_percent(share));
+        let text = format!("{share} of the time to {verb} is {}", stage.name());
+        // There is no room for what both are.
+        Some(match summary.direction == longest.direction {
+            true => format!("{text}: {}", stage.meaning(result.plan.transport)),
+            false => text,
+        })
+    };
+    let ways: Vec<String> = result.summaries.iter().filter_map(way).collect();
+    // The answer may be of the undisturbed ones.
+    let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
+    let of_all = if is_of_all { "all messages: " } else { "" };
+    (!ways.is_empty()).then(|| format!("{of_all}{}", ways.join("; ")))
 }
 
 /// The stage that takes most of the time, and its part.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_bpf::run_time::Counting;
 use netfathom_bpf::watch::Watch;
-use netfathom_model::record::{WatchPrograms, WatchResult};
+use netfathom_model::record::WatchResult;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::process_time_ns;
 
@@ -23,8 +23,9 @@ const MOST_APART: u32 = 60;
 const LONGEST_CREDIT_S: f64 = 10.0;
 const LONGEST_DEBT_S: f64 = 60.0;
 
-pub(super) struct Sampling {
-    budget: f64,
+pub(super) struct Budget {
+    /// Of one CPU.
+    part: f64,
     account: Account,
     /// Ticks since the last sample.
     passed: u32,
@@ -35,12 +36,12 @@ pub(super) struct Sampling {
     last: Option<(Instant, u64)>,
 }
 
-impl Sampling {
+impl Budget {
     /// # Errors
     /// Where the kernel does not count what programs take.
-    pub fn new(budget: f64) -> Result<Self, WatchRunError> {
+    pub fn new(part: f64) -> Result<Self, WatchRunError> {
         Counting::start().map_err(WatchRunError::Budget)?;
-        Ok(Self { budget, account: Account(budget), passed: MOST_APART, goes_on: false, last: None })
+        Ok(Self { part, account: Account(part), passed: MOST_APART, goes_on: false, last: None })
     }
 
     /// A tick, which has a sample or has none. True if the run is over.
@@ -87,13 +88,15 @@ impl Sampling {
         let mut ended = false;
         let share = loop {
             let slice = SAMPLE.min(length.saturating_sub(began.elapsed()));
-            let (since, mut programs) = (Instant::now(), None);
-            ended |= counted(watch, &mut programs, || wait(slice))?;
-            let programs: WatchPrograms = programs.unwrap_or_default();
+            let since = Instant::now();
+            let counting = Counting::start().map_err(WatchRunError::Budget)?;
+            let (is_over, programs) = counted(watch, &counting, || wait(slice))?;
+            drop(counting);
+            ended |= is_over;
             let share = WITH_CALLS * programs.ns as f64 / programs.sampled_ns.max(1) as f64;
             result.programs.get_or_insert_default().add(&programs);
             self.spend(result, share * since.elapsed().as_secs_f64());
-            self.goes_on = share + own <= self.budget && self.account.has_credit();
+            self.goes_on = share + own <= self.part && self.account.has_credit();
             // The run was ended if the slice is not over.
             if ended || !self.goes_on || since.elapsed() < slice || began.elapsed() >= length {
                 break share;
@@ -117,19 +120,19 @@ impl Sampling {
         let now = (Instant::now(), process_time_ns());
         let Some(before) = self.last.replace(now) else { return 0.0 };
         let (passed_s, own_s) = ((now.0 - before.0).as_secs_f64(), (now.1 - before.1) as f64 / 1e9);
-        self.account.earn(self.budget, passed_s);
+        self.account.earn(self.part, passed_s);
         self.spend(result, own_s);
         own_s / passed_s.max(1e-9)
     }
 
     fn spend(&mut self, result: &mut WatchResult, cpu_s: f64) {
-        self.account.spend(self.budget, cpu_s);
+        self.account.spend(self.part, cpu_s);
         result.sampling.get_or_insert_default().spent_ns += (cpu_s * 1e9) as u64;
     }
 }
 
 /// CPU time that may be spent, s: at first what a second has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account(f64);
 
 impl Account {
@@ -152,7 +155,7 @@ mod tests {
 
     /// What samples that cost so much take of a CPU over an hour, once a second where there is credit.
     fn spent(budget: f64, sample_s: f64) -> f64 {
-        let (mut account, mut spent) = (Account::default(), 0.0);
+        let (mut account, mut spent) = (Account(0.0), 0.0);
         for _ in 0..3600 {
             account.earn(budget, 1.0);
             if account.has_credit() {
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn an_idle_hour_is_no_reason_for_a_minute_of_more() {
-        let mut account = Account::default();
+        let mut account = Account(0.0);
         account.earn(0.01, 3600.0);
         account.spend(0.01, 0.11);
         assert!(!account.has_credit());
