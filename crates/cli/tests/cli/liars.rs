@@ -239,18 +239,22 @@ fn a_sink_takes_load_from_allowed_senders_only() {
             "load send --to {} --allow {} --profile constant:1k/200ms --quiet --out",
             sink.address, PUBLIC[1]
         ));
-        end_of(hosts.near.run(|| start(load.arg(dir.path()))).unwrap())
+        hosts.near.run(|| run(load.arg(dir.path()))).unwrap()
     };
-    let sink = hosts.far.run(|| Sink::at(&format!("{}:0", PUBLIC[1]), "")).unwrap();
-    let refused = send(&sink);
+    // All in the thread that starts the sink: it ends with that.
+    let sent = |allow: &str| {
+        let served = || {
+            let sink = Sink::at(&format!("{}:0", PUBLIC[1]), allow);
+            let (ended, address) = (send(&sink), sink.address.clone());
+            assert_eq!(sink.end().status, 0);
+            (ended, address)
+        };
+        hosts.far.run(served).unwrap()
+    };
+    let (refused, address) = sent("");
     assert_eq!(refused.status, 1, "{}", refused.err);
-    let reply =
-        format!("the sink at {} refuses: your address {} is not in a private", sink.address, PUBLIC[0]);
+    let reply = format!("the sink at {address} refuses: your address {} is not in a private", PUBLIC[0]);
     assert!(refused.err.contains(&reply), "{}", refused.err);
     assert!(refused.err.contains(&format!("--allow {}/32", PUBLIC[0])), "{}", refused.err);
-    assert_eq!(sink.end().status, 0);
-    let allow = format!("--allow {}/32", PUBLIC[0]);
-    let sink = hosts.far.run(|| Sink::at(&format!("{}:0", PUBLIC[1]), &allow)).unwrap();
-    send(&sink).measured();
-    assert_eq!(sink.end().status, 0);
+    sent(&format!("--allow {}/32", PUBLIC[0])).0.measured();
 }
