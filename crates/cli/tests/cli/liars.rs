@@ -245,7 +245,7 @@ fn a_sink_takes_load_from_allowed_senders_only() {
     let sent = |allow: &str| {
         let served = || {
             let sink = Sink::at(&format!("{}:0", PUBLIC[1]), allow);
-            let (ended, address) = (send(&sink), sink.address.clone());
+            let (ended, address) = (send(&sink), sink.address);
             assert_eq!(sink.end().status, 0);
             (ended, address)
         };
