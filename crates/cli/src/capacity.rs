@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use netfathom_measure::kind::capacity;
 use netfathom_model::engine::Engine;
-use netfathom_model::plan::{CapacityPlan, EngineChoice, Place, Transport};
+use netfathom_model::plan::{CapacityPlan, Place, Transport};
 
 use crate::args::CapacityArgs;
 use crate::keep::Run;
@@ -33,18 +33,10 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
         Some(to) => Place::To(plans::plain(to)),
         None => plans::place(args.lab, args.loopback),
     };
-    let only = |choice: &EngineChoice| match choice {
-        EngineChoice::Only(engine) => Some(*engine),
-        EngineChoice::Auto => None,
-    };
-    let named: Option<Vec<Engine>> = args.engine.iter().map(only).collect();
-    let Some(named) = named else {
-        bail!("--engine auto: a search is made with each engine that is named; leave it out for all of them");
-    };
     // lo is no wire that frames could be put on.
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
-    let engines = match named {
-        named if !named.is_empty() => named,
+    let engines = match &args.engine[..] {
+        named @ [_, ..] => named.to_vec(),
         _ if args.quick || args.transport == Transport::Tcp => vec![Engine::Send],
         _ => Engine::LADDER.into_iter().filter(here).collect(),
     };

@@ -84,11 +84,11 @@ fn plan(args: &CostArgs) -> Result<CostPlan> {
         benchmarks,
         load: args.load.as_ref().map(|load| load.load(args.frame)),
         levels,
-        means: args.means,
+        means: args.marks_by,
         own: args.own,
         precision: args.precision,
-        least_blocks: args.least_blocks.min(args.blocks),
-        most_blocks: args.blocks,
+        least_blocks: args.min_blocks.min(args.max_blocks),
+        most_blocks: args.max_blocks,
         most_ns: args.time,
         // A job begins together with the benchmark.
         settle_ns: args.settle.unwrap_or(if args.job { 0 } else { SETTLE_NS }),
@@ -97,7 +97,7 @@ fn plan(args: &CostArgs) -> Result<CostPlan> {
         program_cpu: args.program_cpu.clone(),
         terminal: args.terminal,
         when_ended: when_ended(args),
-        controls: !args.no_controls,
+        controls: !args.no_baselines,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
     };
     Ok(plan.validated()?)

@@ -44,10 +44,10 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
         carrier,
         layers: args.layers.clone(),
         placements: args.placement.clone(),
-        processors: args.cpus,
+        processors: args.cpu_pairs,
         cpus: args.cpu.clone(),
-        least_ns: args.least,
-        most_ns: args.most.unwrap_or(if args.quick { QUICK_MOST_NS } else { usual.most_ns }),
+        least_ns: args.min_time,
+        most_ns: args.max_time.unwrap_or(if args.quick { QUICK_MOST_NS } else { usual.most_ns }),
         rate_per_s: args.rate,
         trials: args.trials,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
@@ -63,7 +63,7 @@ fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
         None if args.quick => plan.messages = (plan.messages / 10).max(100),
         None => {}
     }
-    if args.most.is_none() {
+    if args.max_time.is_none() {
         plan.most_ns = plan.most_ns.max((SPARE * leaving_ns(&plan)) as u64);
     }
     if !args.sizes.is_empty() {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(figures("oneway --loopback --rate 20k"), (2000, 2000));
         assert_eq!(figures("oneway --loopback --rate 100"), (200, 3000));
         assert_eq!(figures("oneway --loopback --rate 20k --messages 50000"), (50_000, 3750));
-        assert_eq!(figures("oneway --loopback --rate 20k --messages 50000 --most 1s"), (50_000, 1000));
+        assert_eq!(figures("oneway --loopback --rate 20k --messages 50000 --max-time 1s"), (50_000, 1000));
     }
 
     #[test]

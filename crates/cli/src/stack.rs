@@ -51,7 +51,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         profile: plans::profile(profile.as_deref().unwrap_or(counts.usual_profile(args.quick)))?,
         fits: profile.is_none() && is_within,
         trials: counts.trials,
-        controls: args.controls.unwrap_or(counts.controls),
+        controls: args.baselines.unwrap_or(counts.controls),
         witnesses: args.witnesses.unwrap_or(counts.witnesses),
         until: counts.until,
         tap: args.tap,

@@ -63,9 +63,18 @@ fn beside(
     rounds: u32,
 ) -> Result<(), Failure> {
     let least = format!("{LENGTH_MS}ms");
-    let options =
-        ["--layers", "adaptive", "--sizes", size, "--trials", "1", "--no-remedies", "--cpus", processors];
-    let options = [&options[..], &["--least", &least]].concat();
+    let options = [
+        "--layers",
+        "adaptive",
+        "--sizes",
+        size,
+        "--trials",
+        "1",
+        "--no-remedies",
+        "--cpu-pairs",
+        processors,
+    ];
+    let options = [&options[..], &["--min-time", &least]].concat();
     let (bytes, pair) = match run::message(test, &options) {
         Ok(result) => (result.cells.first().map_or(0, |cell| cell.bytes), result.pairs[0]),
         // On a machine with one processor there is no other pair.

@@ -75,8 +75,18 @@ fn start(processor: usize, words: &[&str]) -> std::io::Result<Child> {
 /// Median and 99th percentile of a round trip with the library, in microseconds.
 fn ours(bytes: u32) -> Result<Vec<f64>, Failure> {
     let bytes = bytes.to_string();
-    let options =
-        ["--layers", "adaptive", "--sizes", &bytes, "--trials", "1", "--least", "500ms", "--cpus", "cross"];
+    let options = [
+        "--layers",
+        "adaptive",
+        "--sizes",
+        &bytes,
+        "--trials",
+        "1",
+        "--min-time",
+        "500ms",
+        "--cpu-pairs",
+        "cross",
+    ];
     let result = run::message(MessageTest::Pingpong, &options)?;
     let trial = result.cells.first().and_then(|cell| cell.trials.first()).ok_or("no trial")?;
     Ok([trial.p50_ns, trial.p99_ns].map(|ns| ns as f64 / 1e3).into())

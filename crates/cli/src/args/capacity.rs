@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use clap::Args as ClapArgs;
 use netfathom_measure::load::allow::Prefix;
-use netfathom_model::plan::{EngineChoice, Transport};
+use netfathom_model::engine::Engine;
+use netfathom_model::plan::Transport;
 
 use super::load::ENGINES;
 use super::stack::TRANSPORTS;
@@ -34,12 +35,12 @@ pub struct CapacityArgs {
     pub loopback: bool,
     /// Engines to search with [default: all that work here; with --quick send]
     #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', value_name = "ENGINE,...")]
-    pub engine: Vec<EngineChoice>,
+    pub engine: Vec<Engine>,
     /// Numbers of senders to search with, each with each engine
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,...", value_parser = parse_whole::<u32>)]
     pub workers: Vec<u32>,
-    /// How long each rate is held
-    #[arg(long, default_value = "500ms", default_value_if("quick", "true", "100ms"), value_name = "TIME", value_parser = parse_time)]
+    /// How long each rate is held; longer is stricter
+    #[arg(long, default_value = "200ms", default_value_if("quick", "true", "100ms"), value_name = "TIME", value_parser = parse_time)]
     pub hold: u64,
     /// Number of rate searches
     #[arg(long, default_value_t = 3, default_value_if("quick", "true", "2"), value_name = "N", value_parser = parse_whole::<u32>)]

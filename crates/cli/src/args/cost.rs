@@ -61,10 +61,10 @@ pub struct CostArgs {
     /// Rank COMMAND's own system calls by their time, and by what --load adds to them
     #[arg(long = "self", conflicts_with_all = ["benchmark", "marks_from", "pid", "service", "toggle"])]
     pub own: bool,
-    /// End after this time, once there are --least-blocks
+    /// End after this time, once there are --min-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Half of the 95 % interval of the slowdown to aim at: sets the number of blocks
+    /// Stop when the 95 % interval of the slowdown is within ± this: sets the number of blocks
     #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
     /// Fewer and shorter trials, where not set otherwise
@@ -114,10 +114,10 @@ pub struct CostArgs {
     pub terminal: bool,
     /// Fewest blocks; a block has every condition twice, as A B B A
     #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
-    pub least_blocks: u32,
+    pub min_blocks: u32,
     /// Most blocks
     #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
-    pub blocks: u32,
+    pub max_blocks: u32,
     /// Repeat the order and the tree of a run [default: random]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub seed: Option<u64>,
@@ -133,12 +133,12 @@ pub struct CostArgs {
     /// How long a trial watches the program of --marks-from
     #[arg(help_heading = MARKS, long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub window: u64,
-    /// How marks are taken [default: the best that works]
+    /// How passing an observation point is recorded [default: the best that works]
     #[arg(help_heading = MARKS, long, value_parser = one_of(MEANS), value_name = "HOW")]
-    pub means: Option<MarkMeans>,
+    pub marks_by: Option<MarkMeans>,
     /// Skip the trials that measure the overhead of the observation points
-    #[arg(help_heading = MARKS, long = "no-baselines", alias = "no-controls")]
-    pub no_controls: bool,
+    #[arg(help_heading = MARKS, long)]
+    pub no_baselines: bool,
     /// Length of a phase of light on an idle machine
     #[arg(help_heading = SIZES, long, value_name = "TIME", default_value = "150ms", default_value_if("quick", "true", "60ms"), value_parser = parse_time)]
     pub phase: u64,

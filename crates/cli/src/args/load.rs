@@ -1,5 +1,6 @@
 //! Arguments of `netfathom load`.
 
+use std::iter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -40,22 +41,20 @@ pub enum LoadCommand {
     Sink(SinkArgs),
 }
 
-pub const ENGINES: &[Word<EngineChoice>] = &[
-    ("auto", EngineChoice::Auto, "The first of the others that reaches the profile's peak rate on schedule"),
-    ("send", EngineChoice::Only(Engine::Send), "One send call per message, as most programs do"),
-    ("sendmmsg", EngineChoice::Only(Engine::Sendmmsg), "One system call for what is due"),
-    (
-        "gso",
-        EngineChoice::Only(Engine::Gso),
-        "One buffer for what is due, which the kernel splits (UDP_SEGMENT)",
-    ),
-    ("af_xdp", EngineChoice::Only(Engine::AfXdp), "Frames that bypass the stack; needs root"),
-    ("af-xdp", EngineChoice::Only(Engine::AfXdp), ""),
-    (
-        "xdp",
-        EngineChoice::Only(Engine::Xdp),
-        "Frames written by a kernel program; needs root, and XDP at the receiving device",
-    ),
+/// One of them, or the one that a rate takes.
+fn engines() -> Vec<Word<EngineChoice>> {
+    let auto = "The first of the others that reaches the profile's peak rate on schedule";
+    let only = |&(word, engine, help): &Word<Engine>| (word, EngineChoice::Only(engine), help);
+    iter::once(("auto", EngineChoice::Auto, auto)).chain(ENGINES.iter().map(only)).collect()
+}
+
+pub const ENGINES: &[Word<Engine>] = &[
+    ("send", Engine::Send, "One send call per message, as most programs do"),
+    ("sendmmsg", Engine::Sendmmsg, "One system call for what is due"),
+    ("gso", Engine::Gso, "One buffer for what is due, which the kernel splits (UDP_SEGMENT)"),
+    ("af_xdp", Engine::AfXdp, "Frames that bypass the stack; needs root"),
+    ("af-xdp", Engine::AfXdp, ""),
+    ("xdp", Engine::Xdp, "Frames written by a kernel program; needs root, and XDP at the receiving device"),
 ];
 
 const RECEIVERS: &[Word<ReceiveChoice>] = &[
@@ -94,7 +93,7 @@ pub struct SendArgs {
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the wire
-    #[arg(long, value_parser = one_of(ENGINES), default_value = "send")]
+    #[arg(long, value_parser = one_of(engines()), default_value = "send")]
     pub engine: EngineChoice,
     /// How the receiver takes messages, in the lab and over loopback
     #[arg(long, value_parser = one_of(RECEIVERS), default_value = "auto")]

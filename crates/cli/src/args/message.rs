@@ -77,21 +77,21 @@ pub struct MessageArgs {
     pub placement: Vec<Placement>,
     /// CPUs of the ends: both on one, each on its own, or every kind of pair there is
     #[arg(long, value_parser = one_of(PROCESSORS), default_value = "sweep", value_name = "WHICH")]
-    pub cpus: ProcessorChoice,
+    pub cpu_pairs: ProcessorChoice,
     /// CPUs to choose from [default: all that this process may use]
     #[arg(help_heading = ENDS, long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000; with --rate what leaves in --least, or 1000 if --most has
+    /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000; with --rate what leaves in --min-time, or 1000 if --max-time has
     /// time for them]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub messages: Option<u64>,
     /// A trial takes at least as long
     #[arg(help_heading = TRIALS, long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
-    pub least: u64,
+    pub min_time: u64,
     /// A trial takes at most as long, even if it has not come to its messages [default: 2s; --quick: 500ms; with --rate half
     /// as long again as they take, if that is more]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
-    pub most: Option<u64>,
+    pub max_time: Option<u64>,
     /// Open loop: messages leave at this rate a second, and times count from when they were to leave
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
     pub rate: Option<f64>,

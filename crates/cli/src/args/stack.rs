@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use netfathom_measure::load::allow::Prefix;
-use netfathom_model::path::{Direction, Tap};
+use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{InsertedDelay, StageSet, TapChoice, Transport};
 
 use super::words::{self, Word, one_of};
@@ -27,9 +27,19 @@ Examples:
       keep 10,000 messages with all their times as Parquet, look at the verdict";
 
 pub fn stages() -> String {
-    words::stages(|direction| {
-        direction.stages().iter().map(|stage| (stage.name(), stage.meaning(Transport::Udp)))
-    })
+    let whole = |direction: Direction| direction.stages().iter().filter(|stage| stage.whole().is_none());
+    let stages = words::stages(|direction| {
+        whole(direction).map(|stage| (stage.name(), stage.meaning(Transport::Udp)))
+    });
+    let divided = [Direction::Tx, Direction::Rx].into_iter().flat_map(whole).filter_map(parts);
+    format!("{stages}\n\n--tap fentry divides:\n  {}", divided.collect::<Vec<_>>().join("\n  "))
+}
+
+/// Such as `socket     send, output`, of a stage that the fentry tap divides.
+fn parts(stage: &Stage) -> Option<String> {
+    let parts = stage.direction().stages().iter().filter(|part| part.whole() == Some(*stage));
+    let parts: Vec<&str> = parts.map(|part| part.name()).collect();
+    (!parts.is_empty()).then(|| format!("{:<11}{}", stage.name(), parts.join(", ")))
 }
 
 const TRIALS: &str = "Trials";
@@ -119,11 +129,11 @@ pub struct StackArgs {
     pub time_limit: u64,
     /// Trials without the tap, interleaved with the others, for the overhead of the tap
     /// [default: half of the trials; without --trials 2 to 6 of them]
-    #[arg(help_heading = TRIALS, long = "baselines", alias = "controls", value_name = "N", value_parser = parse_whole::<u32>)]
-    pub controls: Option<u32>,
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub baselines: Option<u32>,
     /// Trials with the other tap, interleaved with the others; with --tap all of each other
     /// tap [default: 4 of 10; with --tap all half of the trials; without --trials 2 to 6]
-    #[arg(help_heading = TRIALS, long = "cross-checks", alias = "witnesses", value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub witnesses: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]

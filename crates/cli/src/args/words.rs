@@ -1,5 +1,7 @@
 //! Values of a plan as words of the command line.
 
+use std::borrow::Cow;
+
 use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netfathom_model::path::Direction;
@@ -9,10 +11,11 @@ pub type Word<T> = (&'static str, T, &'static str);
 
 /// Takes one of these words. One without help is another form of that before it, and is not shown.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
-    words: &'static [Word<T>],
+    words: impl Into<Cow<'static, [Word<T>]>>,
 ) -> impl TypedValueParser<Value = T> {
+    let words = words.into();
     let value = |&(word, _, help): &Word<T>| PossibleValue::new(word).help(help).hide(help.is_empty());
-    PossibleValuesParser::new(words.iter().map(value)).try_map(|typed: String| {
+    PossibleValuesParser::new(words.iter().map(value)).try_map(move |typed: String| {
         let found = words.iter().find(|(word, ..)| word.eq_ignore_ascii_case(&typed));
         found.map(|&(_, value, _)| value).ok_or("no such word")
     })

@@ -11,7 +11,8 @@ fn samples_of_the_pcap_tap_are_there_or_refused() {
     needs_root!();
     for wanted in ["--samples=100", "--export=pcapng"] {
         let dir = out();
-        let args = "stack tx --tap pcap --trials 1 --controls 0 --witnesses 0 --profile constant:1k/100ms";
+        let args =
+            "stack tx --tap pcap --trials 1 --baselines 0 --cross-checks 0 --profile constant:1k/100ms";
         let ended = run(netfathom(args).arg(wanted).arg("--out").arg(dir.path()));
         let there = ended.status != 2 && only_run(dir.path()).join("samples.parquet").exists();
         let reply = ended.err.contains("--samples") || ended.err.contains("--export");
@@ -33,8 +34,8 @@ fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
 fn too_few_descriptors_end_the_run() {
     needs_root!();
     let dir = out();
-    let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --controls 0 \
-                  --witnesses 0 --profile constant:1k/100ms; exit $?";
+    let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --baselines 0 \
+                  --cross-checks 0 --profile constant:1k/100ms; exit $?";
     let ended = run(shell(script).current_dir(dir.path()));
     assert_eq!(ended.status, 1, "{}", ended.err);
     assert!(ended.err.contains("open files"), "{}", ended.err);
@@ -50,7 +51,7 @@ fn a_tcpdump_that_says_nothing_is_given_up() {
     std::fs::write(&fake, "#!/bin/sh\nexec sleep 100\n").unwrap();
     std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
     let script = "PATH=$PWD:$PATH; timeout -s KILL 30 $0 stack tx --tap pcap --tcpdump --trials 1 \
-                  --controls 0 --witnesses 0 --profile constant:1k/100ms; exit $?";
+                  --baselines 0 --cross-checks 0 --profile constant:1k/100ms; exit $?";
     let ended = run(shell(script).current_dir(dir.path()));
     assert_eq!(ended.status, 1, "{}", ended.err);
     assert!(ended.err.contains("tcpdump"), "{}", ended.err);

@@ -16,8 +16,8 @@ use crate::refusals::refused;
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes. Several such runs start within one second, and
 /// all have the same seed.
-const SHORT: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpus same --trials 2 \
-                     --messages 100 --least 1ms --most 200ms --seed 7";
+const SHORT: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpu-pairs same --trials 2 \
+                     --messages 100 --min-time 1ms --max-time 200ms --seed 7";
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))

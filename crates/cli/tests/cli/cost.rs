@@ -21,7 +21,7 @@ use crate::child::{netfathom, out, run, runs};
 use crate::refusals::refused;
 
 /// Two blocks of two conditions, and nothing else: a baseline trial and one with the program, there and back.
-const SHORT: &str = "cost --quick --time 1s --least-blocks 2 --blocks 2 --no-controls --json";
+const SHORT: &str = "cost --quick --time 1s --min-blocks 2 --max-blocks 2 --no-baselines --json";
 /// Trials of each condition in that.
 const TRIALS: usize = 4;
 /// The shortest benchmark that is one.

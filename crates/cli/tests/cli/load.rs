@@ -57,7 +57,7 @@ fn numbers_and_words_that_cannot_be() {
         ("load send --to 127.0.0.1:9 --receive gro", "--receive"),
         ("load send --to nowhere", "--to"),
         ("load sink --listen nowhere", "--listen"),
-        ("capacity --engine auto", "--engine auto"),
+        ("capacity --engine auto", "--engine"),
         ("capacity --workers 1,0", "--workers 0"),
         ("capacity --hold 1ms", "--hold"),
         ("capacity --trials 0", "--trials 0"),

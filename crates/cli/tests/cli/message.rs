@@ -9,9 +9,9 @@ use netfathom_testkit::privileged;
 use crate::child::{end, netfathom, out, record, run, runs, signal, start, unprivileged, until};
 
 /// Short, and no privilege needed.
-const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpus same --trials 2 --messages 50 --least 0s";
+const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpu-pairs same --trials 2 --messages 50 --min-time 0s";
 /// Would take minutes.
-const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --least 200ms";
+const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --min-time 200ms";
 
 fn messages(record: &Record) -> &MessageResult {
     match &record.measurement {
@@ -40,7 +40,7 @@ fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
     // System calls are counted by a program, which requires privilege: n/a, not zero.
     assert!(ended.out.contains("n/a"), "{}", ended.out);
-    let mut kernel = unprivileged(&SHORT.replace("--cpus same", "--cpus same --placement UK"));
+    let mut kernel = unprivileged(&SHORT.replace("--cpu-pairs same", "--cpu-pairs same --placement UK"));
     kernel.arg("--out").arg(dir.path());
     let refused = run(&mut kernel);
     assert_eq!(refused.status, 1);
@@ -66,7 +66,8 @@ fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
         return;
     }
     let dir = out();
-    let args = "message pingpong --lab --sizes 64 --layers write --placement UK,KK --trials 100 --cpus same";
+    let args =
+        "message pingpong --lab --sizes 64 --layers write --placement UK,KK --trials 100 --cpu-pairs same";
     let child = start(&mut into(&mut netfathom(args), dir.path()));
     until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
     signal("KILL", &child);

@@ -34,8 +34,8 @@ fn numbers_out_of_range() {
         "stack --trials 1001",
         "stack --trials -1",
         "stack --trials many",
-        "stack --controls 1001",
-        "stack --witnesses 1001",
+        "stack --baselines 1001",
+        "stack --cross-checks 1001",
         "stack --samples 10000001",
         "stack --port 65536",
         "stack --seed 18446744073709551616",
@@ -151,7 +151,7 @@ fn messages_that_cannot_be() {
         "message pingpong --placement UK --over unix",
         "message pingpong --placement UX",
         "message pingpong --rate 1k --placement KU",
-        "message oneway --least 3s --most 1s",
+        "message oneway --min-time 3s --max-time 1s",
         "message oneway --lab --loopback",
     ]);
     insta::assert_snapshot!(reply);

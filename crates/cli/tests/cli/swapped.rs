@@ -11,7 +11,7 @@ use netfathom_testkit::needs_root;
 use crate::child::{end, first_trial, netfathom, only_run, out, run, start};
 use crate::refusals::refused;
 
-const TRIALS: &str = "--trials 3 --controls 0 --witnesses 0 --profile constant:1k/200ms";
+const TRIALS: &str = "--trials 3 --baselines 0 --cross-checks 0 --profile constant:1k/200ms";
 
 /// Runs that write every kind of file, and what is there in the end.
 const RUNS: [(&str, &[&str]); 3] = [

@@ -6,8 +6,9 @@ use super::given;
 /// on its path.
 const STACK: &str = "--json --profile constant:100/600ms --trials 1 --baselines 0 --cross-checks 0";
 const LOAD: &str = "load send --json --lab --profile constant:1k/200ms --trials 1";
-const PINGPONG: &str = "message pingpong --json --sizes 64 --cpus same --least 20ms --trials 1 --no-remedies";
-const COST: &str = "cost --json --least-blocks 2 --blocks 2 --time 1s";
+const PINGPONG: &str =
+    "message pingpong --json --sizes 64 --cpu-pairs same --min-time 20ms --trials 1 --no-remedies";
+const COST: &str = "cost --json --min-blocks 2 --max-blocks 2 --time 1s";
 
 /// Each message is slow, so that all are kept. It is ended once all were sent.
 const WATCH: &str = "--json --port 9311 --time 30s --slow 1ns";

@@ -98,8 +98,8 @@ impl CostPlan {
         if !(0.0001..=1.0).contains(&self.precision) {
             return Err(conflict("--precision: choose from 0.01% to 100%"));
         }
-        range("blocks", self.most_blocks.into(), 2, 10_000)?;
-        range("least-blocks", self.least_blocks.into(), 2, self.most_blocks.into())?;
+        range("max-blocks", self.most_blocks.into(), 2, 10_000)?;
+        range("min-blocks", self.least_blocks.into(), 2, self.most_blocks.into())?;
         span("time", self.most_ns, (S, 86_400 * S))?;
         span("settle", self.settle_ns, (0, 600 * S))?;
         span("grace", self.grace_ns, (0, 600 * S))?;

@@ -204,10 +204,10 @@ impl MessagePlan {
         once("placement", &self.placements, |p| p.name().into())?;
         range("messages", self.messages, 1, 1_000_000_000)?;
         range("trials", self.trials.into(), 1, 100)?;
-        span("least", self.least_ns, (0, 600 * S))?;
-        span("most", self.most_ns, (10 * MS, 600 * S))?;
+        span("min-time", self.least_ns, (0, 600 * S))?;
+        span("max-time", self.most_ns, (10 * MS, 600 * S))?;
         if self.most_ns < self.least_ns {
-            return Err(conflict("--most is shorter than --least: a trial cannot take both"));
+            return Err(conflict("--max-time is shorter than --min-time: a trial cannot take both"));
         }
         if let Some(rate) = self.rate_per_s
             && !(1.0..=100e6).contains(&rate)

@@ -186,8 +186,8 @@ impl StackPlan {
         size(self.size_bytes, self.place, self.family, self.transport)?;
         range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
         range("trials", self.trials.into(), 1, 1000)?;
-        range("controls", self.controls.into(), 0, 1000)?;
-        range("witnesses", self.witnesses.into(), 0, 1000)?;
+        range("baselines", self.controls.into(), 0, 1000)?;
+        range("cross-checks", self.witnesses.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
         self.until.map_or(Ok(()), Until::validated)?;
         span("reader-delay", self.reader_delay_ns, (0, 100 * MS))?;

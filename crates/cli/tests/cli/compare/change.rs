@@ -74,8 +74,8 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
 fn long() -> String {
     SHORT
         .replace("--trials 2", "--trials 100")
-        .replace("--least 1ms", "--least 1s")
-        .replace("--most 200ms", "--most 2s")
+        .replace("--min-time 1ms", "--min-time 1s")
+        .replace("--max-time 200ms", "--max-time 2s")
 }
 
 /// Both processes in turn: whoever is killed, the other one undoes it.
@@ -340,7 +340,7 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
         ("make -C head install", "true"),
         ("--rounds 10", "--rounds 4"),
         (">5%", ">500%"),
-        ("--trials 5", "--trials 2 --messages 100 --least 1ms"),
+        ("--trials 5", "--trials 2 --messages 100 --min-time 1ms"),
     ] {
         assert!(script.contains(there), "{there}: {script}");
         script = script.replace(there, here);

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::child::{end_within, netfathom, out, start};
 
 const ROUNDS: &str = "100";
-const EQUAL: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpus same --trials 5 \
-                     --messages 1000 --least 20ms";
+const EQUAL: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpu-pairs same --trials 5 \
+                     --messages 1000 --min-time 20ms";
 const PLANTED: f64 = 1.05;
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(3600);
 

@@ -90,7 +90,7 @@ fn what_cannot_be_is_wrong_usage() {
         ("--load true --nothing", "{level}"),
         ("--levels 1,2 -- true", "{level}"),
         ("--precision 1k --nothing", "write 1% or 0.5%"),
-        ("--blocks 1 --nothing", "blocks"),
+        ("--max-blocks 1 --nothing", "blocks"),
         ("--self", "name the program after --"),
     ] {
         let message = short.refused(short.command().args(args.split_whitespace()), 2);
@@ -214,7 +214,7 @@ fn without_privilege_marks_are_taken_another_way() {
         assert_eq!(benchmark.marks, ["start", "end"]);
     }
     let short = Short::new();
-    let asked = ["--means", "tracepoints", "--marks", "one", "--benchmark", CHEAP, NOTHING, "--out"];
+    let asked = ["--marks-by", "tracepoints", "--marks", "one", "--benchmark", CHEAP, NOTHING, "--out"];
     let message = short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1);
     assert!(message.contains("cannot observe by tracepoints"), "{message}");
 }

@@ -10,7 +10,7 @@ use crate::child::{end, netfathom, record, runs, signal, start, until};
 fn ctrl_c_keeps_finished_trials_and_ends_the_program() {
     let short = Short::new();
     let script = format!("echo $$ >>{}; exec sleep 1000", short.file("pids"));
-    let mut command = netfathom("cost --time 60s --precision 0.01% --settle 20ms --no-controls --out");
+    let mut command = netfathom("cost --time 60s --precision 0.01% --settle 20ms --no-baselines --out");
     command.arg(short.runs()).args(["--benchmark", CHEAP, "--", "sh", "-c", &script]);
     let run = start(&mut command);
     let made = |record: &netfathom_model::record::Record| {

@@ -69,7 +69,7 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
     let most =
         all.iter().filter(|c| c.outcome == Outcome::CannotTell).filter_map(|c| most(c)).fold(0.0, f64::max);
     let why = if blocks < 3 {
-        format!("only {blocks} blocks: let it run longer (--time, --least-blocks)")
+        format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
     } else {
         format!(
             "too noisy: a slowdown of up to {:.0} % is possible: stop other work, or use --cpu or --time",
@@ -97,7 +97,7 @@ fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison]
         verdict.lower(
             Level::Degraded,
             format!(
-                "{}: time was up before the slowdown was known to ± {:.1} %: give it more time (--time) or CPUs of its own (--cpu)",
+                "{}: time was up before the slowdown was known to ± {:.1} % (95 %): give it more time (--time) or CPUs of its own (--cpu)",
                 benchmark.name,
                 100.0 * plan.precision
             ),

@@ -18,7 +18,7 @@ pub enum MessageError {
     Path(#[from] WireError),
     #[error("{0}")]
     Cpu(#[from] CpuError),
-    #[error("--cpus cross: it takes two CPUs; name two with --cpu, or choose --cpus same")]
+    #[error("--cpu-pairs cross: it takes two CPUs; name two with --cpu, or choose --cpu-pairs same")]
     OneProcessor,
     #[error("there is nothing to measure: {0}")]
     Nothing(String),

@@ -126,7 +126,7 @@ fn short(cells: &[MessageCell]) -> Option<String> {
     let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
     let least = short.iter().min_by_key(|cell| cell.times.n)?;
     let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
-        true => "raise --most",
+        true => "raise --max-time",
         false => "add --messages",
     };
     Some(format!(

@@ -133,7 +133,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
                     beyond / 1e6
                 )
             }),
-            "keep other work off these CPUs, or put both ends on one (--cpus same)".into(),
+            "keep other work off these CPUs, or put both ends on one (--cpu-pairs same)".into(),
         ),
     };
     Finding { seen, cause, evidence, remedy }

@@ -62,7 +62,7 @@ fn what_cannot_be_is_refused() {
     let subject = Subject::Command { argv: Vec::new() };
     assert!(refusal(CostPlan { subject, ..plan() }).contains("no COMMAND"));
     assert!(refusal(CostPlan { precision: 0.0, ..plan() }).contains("--precision"));
-    assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--least-blocks 60"));
+    assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--min-blocks 60"));
     let marks = MarkSource::Files(vec!["/".into()]);
     let kind = BenchmarkKind::Command { command: vec!["ls".into()], marks };
     let benchmarks = vec![Benchmark { name: "ls".into(), kind }];

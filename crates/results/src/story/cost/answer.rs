@@ -3,7 +3,7 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
-use super::comparison::{condition_name, difference, leading, level_name, most_taken};
+use super::comparison::{Slowed, condition_name, difference, leading, level_name, most_taken};
 use super::figure::{Figure, slowdown};
 use crate::page::shortened;
 use crate::story::contention;
@@ -125,11 +125,14 @@ fn compared_as(
     match comparison.outcome {
         Outcome::NoCost => {
             // The interval is the answer: what is before it is short enough for it.
-            if let Some((span, change)) = most_taken(benchmark, comparison) {
-                let (span, who) =
-                    (span.split(',').next().unwrap_or_default(), shortened(&who, LONGEST_BEFORE));
+            if let Some(Slowed { span, change, .. }) = most_taken(benchmark, comparison) {
+                let who = shortened(&who, LONGEST_BEFORE);
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
-                return format!("only {span} of {name} is slowed by {who}: {}", change.percent());
+                return format!(
+                    "{who} slows only the {} {span} of {name}: {}",
+                    noun(benchmark),
+                    change.percent()
+                );
             }
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };
@@ -176,11 +179,19 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
 
 /// The slowdown of a whole benchmark, where only a part is significantly slower.
 fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
-    let (span, _) = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
+    let slowed = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
     let (whole, spans) = (slowdown(comparison).percent(), comparison.spans.len());
     Some(format!(
-        "slowed most: {span}, at 99 % for {spans} spans together; as a whole: {whole}, not significant"
+        "slowed most: {}; the interval allows for {spans} {}s; {} as a whole: {whole}, not significant",
+        slowed.title(),
+        noun(benchmark),
+        shortened(&benchmark.name, LONGEST_BEFORE)
     ))
+}
+
+/// What a benchmark consists of: phases, each about one resource, or spans between its marks.
+fn noun(benchmark: &CostBenchmark) -> &'static str {
+    if benchmark.resources.is_empty() { "span" } else { "phase" }
 }
 
 /// What a comparison could detect, that it waits for a CPU, or which part is slowed most. Where it is inconclusive the
@@ -190,7 +201,7 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
         Outcome::CannotTell | Outcome::Faster => None,
         Outcome::Cost => waited_for_a_cpu(benchmark, comparison).or_else(|| {
             let most = most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty());
-            most.map(|(span, change)| format!("slowed most: {span}: {}", change.percent()))
+            most.map(|slowed| format!("slowed most: {}: {}", slowed.title(), slowed.change.percent()))
         }),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;

@@ -110,17 +110,31 @@ pub(super) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
     }
 }
 
+/// A span that is significantly slower.
+pub(super) struct Slowed<'a> {
+    pub span: String,
+    /// What it uses; not known of every benchmark.
+    resource: Option<&'a str>,
+    pub change: Figure,
+}
+
+impl Slowed<'_> {
+    /// Such as `loopback (TCP round trips over 127.0.0.1)`.
+    pub fn title(&self) -> String {
+        self.resource.map_or_else(|| self.span.clone(), |resource| format!("{} ({resource})", self.span))
+    }
+}
+
 /// The span with the largest significant loss, as a share of its time. Where the whole has none, its spans are decided
 /// together, since the largest of them is chosen.
-pub(super) fn most_taken(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<(String, Figure)> {
+pub(super) fn most_taken<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
     let together = if comparison.outcome == Outcome::NoCost { comparison.spans.len() } else { 1 };
     let slowed = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
     let figures = slowed.filter_map(|(i, s)| Some((i, Figure::decided_of(comparison, s.ratio?, together))));
     let beyond = figures.filter(|(_, figure)| figure.beyond_chance());
-    let (place, figure) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    let about = benchmark.resources.get(place).filter(|r| !r.trim().is_empty());
-    let about = about.map_or_else(String::new, |resource| format!(", {resource}"));
-    Some((format!("{}{about}", span_name(benchmark, place)), figure))
+    let (place, change) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let resource = benchmark.resources.get(place).map(|r| r.trim()).filter(|r| !r.is_empty());
+    Some(Slowed { span: span_name(benchmark, place), resource, change })
 }
 
 pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {

@@ -45,8 +45,9 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     page.table(table);
     more(page, comparison.spans.len());
     let most = comparison::most_taken(benchmark, comparison);
-    if let (false, Some((name, change))) = (benchmark.resources.is_empty(), most) {
-        page.text(&format!("most is taken from {}: {}", shortened(&name, LONGEST_NAME), change.percent()));
+    if let (false, Some(slowed)) = (benchmark.resources.is_empty(), most) {
+        let (phase, change) = (shortened(&slowed.title(), LONGEST_NAME), slowed.change.percent());
+        page.text(&format!("slowed most: {phase}: {change}"));
     }
 }
 

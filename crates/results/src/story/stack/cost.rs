@@ -16,12 +16,16 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         .map(|(way, own)| format!("{} of {way}", number::interval(own.value, Some(own.half_width))))
         .collect();
     let tap = result.tap.name();
-    let own = (!own.is_empty()).then(|| format!("the {tap} tap itself takes {}", own.join(" and ")));
+    let own = (!own.is_empty()).then(|| format!("overhead: the {tap} tap takes {}", own.join(" and ")));
     let share = cost.and_then(|cost| cost.send_call_share);
     let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
         let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
-        format!("the {tap} tap adds {} to a send call{effect}", percent(share))
+        format!(
+            "{}the {tap} tap adds {} to a send call{effect}",
+            if own.is_none() { "overhead: " } else { "" },
+            percent(share)
+        )
     });
     let check = |w: &Witness| {
         let agreement = match w.agreement {

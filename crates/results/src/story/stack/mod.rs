@@ -207,7 +207,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let how = format!("{over} of {}, {ends}, {tap} tap; {}", plan.profile, delivered(result));
     let rates = plan.fits.then(|| {
         format!(
-            "measured {} at up to {}, chosen to be on schedule (--profile)",
+            "measured {} at up to {}, which the sender keeps on schedule (--profile)",
             between(plan.place),
             number::rate(plan.profile.peak_per_s())
         )
@@ -236,13 +236,16 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `other programs disturbed 3 % of the messages; all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `other programs delayed 3 % of the messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
     let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
     let share = number::percent(most_disturbed(result)?);
-    Some(format!("other programs disturbed {share} of the messages; all messages: {}", all.join(" and ")))
+    Some(format!(
+        "other programs delayed {share} of the messages (disturbed); all messages: {}",
+        all.join(" and ")
+    ))
 }
 
 /// The part of the messages that the answer leaves out, of the way that has more of them.
@@ -271,24 +274,25 @@ fn delivered(result: &StackResult) -> String {
     }
 }
 
-/// Such as `all messages: 89 % of the time to send is socket; 71 % of the time to receive is wakeup: waking the sleeping reader`.
+/// Such as `largest stages of all messages: socket, 89 % of the time to send; wakeup (waking the sleeping reader), 71 % of the
+/// time to receive`.
 fn largest_stages(result: &StackResult) -> Option<String> {
     let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns))?;
     let way = |summary: &PathSummary| {
         let (stage, share) = most_of(summary)?;
         let (verb, share) = (verb(summary.direction), number::whole_percent(share));
-        let text = format!("{share} of the time to {verb} is {}", stage.name());
         // There is no room for what both are.
-        Some(match summary.direction == longest.direction {
-            true => format!("{text}: {}", stage.meaning(result.plan.transport)),
-            false => text,
-        })
+        let meaning = match summary.direction == longest.direction {
+            true => format!(" ({})", stage.meaning(result.plan.transport)),
+            false => String::new(),
+        };
+        Some(format!("{}{meaning}, {share} of the time to {verb}", stage.name()))
     };
     let ways: Vec<String> = result.summaries.iter().filter_map(way).collect();
     // The answer may be of the undisturbed ones.
     let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
-    let of_all = if is_of_all { "all messages: " } else { "" };
-    (!ways.is_empty()).then(|| format!("{of_all}{}", ways.join("; ")))
+    let of_all = if is_of_all { " of all messages" } else { "" };
+    (!ways.is_empty()).then(|| format!("largest stages{of_all}: {}", ways.join("; ")))
 }
 
 /// The stage that takes most of the time, and its part.

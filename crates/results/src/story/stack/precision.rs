@@ -13,7 +13,7 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
     let widest = precision.widest().filter(|widest| !widest.is_within(until.precision));
     Some(match (precision.ended?, widest) {
         (Ended::TimeLimit, Some(widest)) => {
-            format!("time limit ({limit}): {}, target ± {asked}", written(widest))
+            format!("ended at the time limit ({limit}): {}, target ± {asked}", written(widest))
         }
         _ => format!(
             "ended after {}: means and p99 are known to ± {asked}",

@@ -10,7 +10,7 @@ use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "calls",
-    resource: "the way into the kernel and back: what traces or filters system calls lies on it",
+    resource: "system calls that do little: what traces or filters them costs most here",
     unit: "calls",
     constant_ns: 0,
     prepare,

@@ -11,7 +11,7 @@ const STEPS: u64 = 1_000;
 
 pub const PHASE: Phase = Phase {
     name: "cpu",
-    resource: "a CPU's arithmetic: its time, its clock, and what a sibling thread takes",
+    resource: "arithmetic: CPU time, clock frequency, sibling threads",
     unit: "thousand steps",
     constant_ns: 0,
     prepare,

@@ -15,7 +15,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 
 pub const PHASE: Phase = Phase {
     name: "data",
-    resource: "copying the data of files into the page cache and out of it, without a disk",
+    resource: "copying file data to and from the page cache, no disk",
     unit: "blocks of 64 KiB",
     constant_ns: 0,
     prepare,

@@ -13,7 +13,7 @@ const MESSAGE_BYTES: usize = 64;
 
 pub const PHASE: Phase = Phase {
     name: "loopback",
-    resource: "the network stack, in system calls and in softirqs, over 127.0.0.1, on the first CPU allowed",
+    resource: "TCP round trips over 127.0.0.1 between two threads on one CPU",
     unit: "round trips",
     constant_ns: 0,
     prepare,

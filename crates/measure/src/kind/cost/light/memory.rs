@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 256 << 20;
 
 pub const PHASE: Phase = Phase {
     name: "memory",
-    resource: "the memory's bandwidth, and the last cache that others share",
+    resource: "memory bandwidth and the last-level cache",
     unit: "MiB",
     constant_ns: 0,
     prepare,

@@ -12,7 +12,7 @@ use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "metadata",
-    resource: "names and attributes of files: the file system's own locks and journal, without its disk",
+    resource: "names and attributes of files: locks and journal of the file system",
     unit: "names",
     constant_ns: 0,
     prepare,

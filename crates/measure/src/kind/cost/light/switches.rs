@@ -10,7 +10,7 @@ use super::{Phase, PhaseWork};
 
 pub const PHASE: Phase = Phase {
     name: "switches",
-    resource: "the scheduler: waking a thread and changing to it, on the first CPU allowed",
+    resource: "context switches between two threads on one CPU",
     unit: "round trips",
     constant_ns: 0,
     prepare,

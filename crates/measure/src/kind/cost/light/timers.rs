@@ -20,7 +20,7 @@ pub const ASKED_NS: u64 = 20_000;
 
 pub const PHASE: Phase = Phase {
     name: "timers",
-    resource: "how late a sleeper wakes: timer interrupts, idle states, the wait for a CPU",
+    resource: "how late a sleeping thread wakes: timers, idle states, run queue",
     unit: "sleeps of 20 us",
     constant_ns: ASKED_NS,
     prepare,

@@ -66,7 +66,7 @@ impl fmt::Display for Means {
 pub enum WatchError {
     #[error("{0}")]
     Points(String),
-    #[error("cannot observe by {means}: {why}; omit --means to use one that works")]
+    #[error("cannot observe by {means}: {why}; omit --marks-by to use one that works")]
     Means { means: Means, why: String },
     #[error("cannot time system calls by tracepoints: {0}")]
     Records(String),
