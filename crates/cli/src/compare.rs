@@ -85,13 +85,17 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
         });
         all.push((comparison, gates));
     }
-    // What was measured is shown, whatever the threshold was for.
-    write(args, &wanted.what, &all)?;
+    let is_void = |error: &ThresholdError| matches!(error, ThresholdError::OneSided { .. });
+    let is_mistaken = wrong.as_ref().is_some_and(|error| !is_void(error));
+    // What was just measured is shown, whatever the threshold was for.
+    if !is_mistaken || matches!(wanted.what, What::Rounds(..)) {
+        write(args, &wanted.what, &all)?;
+    }
     match wrong {
         Some(error) => {
-            let is_void = matches!(error, ThresholdError::OneSided { .. });
+            let status = if is_void(&error) { exit::VOID } else { exit::USAGE };
             output::complain(&error.into());
-            Ok(if is_void { exit::VOID } else { exit::USAGE }.into())
+            Ok(status.into())
         }
         None => Ok(status(args, &all)),
     }
@@ -246,7 +250,7 @@ fn is_dash(path: &Path) -> bool {
 fn status(args: &CompareArgs, all: &[(Comparison, Gates)]) -> ExitCode {
     if all.iter().any(|(_, gates)| gates.fail(args.strict)) {
         exit::BEYOND.into()
-    } else if all.iter().any(|(comparison, gates)| comparison.is_refused() || !gates.are_decided()) {
+    } else if all.iter().any(|(comparison, gates)| comparison.is_refused() || !gates.are_tested()) {
         exit::VOID.into()
     } else {
         ExitCode::SUCCESS

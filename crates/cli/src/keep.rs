@@ -120,7 +120,7 @@ impl Run<'_> {
         let out = self.output.out.display().to_string();
         let elsewhere =
             if out == "runs" { String::new() } else { format!(" --out {}", output::harmless(&out)) };
-        format!("more: netfathom report last{elsewhere} --format txt, or -v")
+        format!("more: netfathom report last{elsewhere} --format txt")
     }
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {

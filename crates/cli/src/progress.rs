@@ -79,7 +79,7 @@ impl Progress {
                 } else if let Some(trial) = drawn.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                     let elapsed = started.elapsed();
                     bar.set_position(elapsed.min(time.unwrap_or_default()).as_millis() as u64);
-                    bar.set_message(format!("{}, {}", trial.line(), expected.left(elapsed)));
+                    bar.set_message(format!("{}, {}", expected.left(elapsed), trial.line()));
                 }
             })
         });

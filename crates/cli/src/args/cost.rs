@@ -48,7 +48,7 @@ pub struct CostArgs {
     /// What may be slowed: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]
     #[arg(long, value_name = "WHAT")]
     pub benchmark: Vec<String>,
-    /// Phases of light to run [default: all]
+    /// Phases of light to run: cpu, memory, calls, switches, timers, loopback, metadata, data [default: all]
     #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]
     pub phases: Vec<String>,
     /// Load on COMMAND: udp:BITS,... per second in the lab, where COMMAND then runs, or a shell command
@@ -64,7 +64,7 @@ pub struct CostArgs {
     /// End after this time, once there are --min-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Stop when the 95 % interval of the slowdown is within ± this: sets the number of blocks
+    /// Stop when the 99 % interval of the slowdown is within ± this: sets the number of blocks
     #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
     /// Fewer and shorter trials, where not set otherwise

@@ -93,13 +93,17 @@ fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quant
         Design::Apart => all.into_iter().next().unwrap_or_default(),
         Design::Pairs => all.iter().map(|(a, b)| (scale.mean(a), scale.mean(b))).unzip(),
     };
-    let (on_a, on_b) = (scale.put(&a), scale.put(&b));
-    let contrast = match design {
-        Design::Apart => Contrast::apart(&on_a, &on_b),
-        Design::Pairs => scale.paired(&a, &b),
-    };
-    let value = arithmetic(&on_b) - arithmetic(&on_a);
+    let contrast = contrast(design, scale, &a, &b);
+    let value = arithmetic(&scale.put(&b)) - arithmetic(&scale.put(&a));
     Weighed { a, b, scale, contrast, value }
+}
+
+/// The change of the values of A to those of B; on the logarithms, of ratios.
+pub(super) fn contrast(design: Design, scale: Scale, a: &[f64], b: &[f64]) -> Option<Contrast> {
+    match design {
+        Design::Apart => Contrast::apart(&scale.put(a), &scale.put(b)),
+        Design::Pairs => scale.paired(a, b),
+    }
 }
 
 impl Scale {
@@ -123,7 +127,7 @@ impl Scale {
     }
 
     /// Back from the logarithm, of ratios.
-    fn back(self, value: f64) -> f64 {
+    pub(super) fn back(self, value: f64) -> f64 {
         match self {
             Self::Ratio => value.exp(),
             Self::Difference => value,

@@ -20,7 +20,9 @@ use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
 pub use settings::NotCompared;
-pub use threshold::{Gate, Gates, LEAST_PAIRS, MOST_PAIRS, Passage, Threshold, ThresholdError, gates};
+pub use threshold::{
+    Gate, GateInterval, Gates, LEAST_PAIRS, MOST_PAIRS, Passage, Threshold, ThresholdError, gates,
+};
 
 /// A run with the name that it was asked for by.
 #[derive(Clone, Debug)]

@@ -1,13 +1,12 @@
 //! Thresholds for changes, such as `tx.mean>5%`, and whether a comparison is beyond one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use netfathom_model::units::parse_number;
-use netfathom_stats as stats;
 use serde::Serialize;
 
-use super::judge::{FOUND, LEVEL, STRICT};
+use super::judge::{FOUND, LEVEL, STRICT, contrast};
 use super::{Compared, Comparison, Design, Outcome, Scale};
 use crate::quantity::Unit;
 
@@ -130,13 +129,13 @@ fn limit(text: &str) -> Option<(Limit, f64)> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// The change is beyond it, and significant.
+    /// The 99 % interval of the change, corrected for all quantities that have a threshold, lies beyond it.
     Beyond,
     /// The 95 % interval of the change lies on the near side of it.
     Within,
     CannotTell,
     /// The runs cannot be compared, or not in this; or there are too few to find any change.
-    NotDecided,
+    NotTested,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,13 +143,21 @@ pub struct Gate {
     pub threshold: String,
     pub quantity: String,
     pub passage: Passage,
-    /// How likely so great a change is by chance, corrected for all quantities that have a threshold.
-    pub chance: Option<f64>,
+    /// The interval of the change that decides, or that leaves it open: a ratio or a difference, as the change.
+    pub interval: Option<GateInterval>,
     /// Where it is inconclusive and runs are pairs: how many would decide it four times in five, if change and spread
     /// stay as they are. `None` beyond [`MOST_PAIRS`].
     pub pairs_needed: Option<usize>,
     /// Why it is not decided, besides what keeps the runs from being compared at all.
     pub why: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GateInterval {
+    /// 0.99 or 0.95.
+    pub level: f64,
+    pub low: f64,
+    pub high: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -164,17 +171,22 @@ impl Gates {
         self.gates.iter().any(|gate| match gate.passage {
             Passage::Beyond => true,
             Passage::CannotTell => strict,
-            Passage::Within | Passage::NotDecided => false,
+            Passage::Within | Passage::NotTested => false,
         })
     }
 
-    pub fn are_decided(&self) -> bool {
-        self.gates.iter().all(|gate| gate.passage != Passage::NotDecided)
+    /// Whether a quantity has a threshold.
+    pub fn has(&self, quantity: &str) -> bool {
+        self.gates.iter().any(|gate| gate.quantity == quantity)
+    }
+
+    pub fn are_tested(&self) -> bool {
+        self.gates.iter().all(|gate| gate.passage != Passage::NotTested)
     }
 
     /// How many quantities are decided together.
     pub fn quantities(&self) -> usize {
-        let decided = self.gates.iter().filter(|gate| gate.passage != Passage::NotDecided);
+        let decided = self.gates.iter().filter(|gate| gate.passage != Passage::NotTested);
         decided.map(|gate| gate.quantity.as_str()).collect::<BTreeSet<_>>().len()
     }
 }
@@ -185,30 +197,27 @@ impl Gates {
 /// If there is no such quantity, or it is counted in something else.
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
     if comparison.is_refused() {
-        let gates = thresholds.iter().map(|threshold| threshold.undecided(None)).collect();
+        let gates = thresholds.iter().map(|threshold| threshold.untested(None)).collect();
         return Ok(Gates { gates });
     }
     let compared: Vec<Result<&Compared, String>> =
         thresholds.iter().map(|threshold| threshold.find(comparison)).collect::<Result<_, _>>()?;
-    let chances = corrected(&compared.iter().flatten().copied().collect::<Vec<_>>());
+    let with_a_chance = compared.iter().flatten().filter(|quantity| quantity.chance_alone.is_some());
+    let together = with_a_chance.map(|quantity| quantity.name.as_str()).collect::<BTreeSet<_>>().len();
     let judged = thresholds.iter().zip(compared).map(|(threshold, quantity)| {
         let quantity = match quantity {
             Ok(quantity) => quantity,
-            Err(why) => return Ok(threshold.undecided(Some(why))),
+            Err(why) => return Ok(threshold.untested(Some(why))),
         };
-        let chance = chances.get(quantity.name.as_str()).copied();
         let (limit, scale) = threshold.on_scale(quantity)?;
-        let passage = threshold.passage(quantity, chance, limit, scale);
+        let (passage, interval) = threshold.passage(comparison.design, quantity, limit, scale, together);
         match undecidable(comparison.design, quantity).filter(|_| passage == Passage::CannotTell) {
-            Some(why) => Ok(threshold.undecided(Some(why))),
+            Some(why) => Ok(threshold.untested(Some(why))),
             None => {
                 let is_open = comparison.design == Design::Pairs && passage == Passage::CannotTell;
-                let pairs_needed = if is_open {
-                    threshold.pairs_needed(quantity, limit, scale, chances.len())
-                } else {
-                    None
-                };
-                Ok(Gate { passage, chance, pairs_needed, ..threshold.undecided(None) })
+                let pairs_needed =
+                    if is_open { threshold.pairs_needed(quantity, limit, scale, together) } else { None };
+                Ok(Gate { passage, interval, pairs_needed, ..threshold.untested(None) })
             }
         }
     });
@@ -226,21 +235,15 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
     quantity.chance_alone.is_none().then(|| quantity.note.clone()).flatten()
 }
 
-/// The likelihood by chance of each quantity, corrected for these alone: a threshold that is added leaves the
-/// outcomes of the comparison as they are.
-fn corrected<'a>(compared: &[&'a Compared]) -> BTreeMap<&'a str, f64> {
-    let alone: BTreeMap<&str, f64> = compared
-        .iter()
-        .filter_map(|quantity| Some((quantity.name.as_str(), quantity.chance_alone?)))
-        .collect();
-    let chances: Vec<f64> = alone.values().copied().collect();
-    alone.into_keys().zip(stats::corrected(&chances)).collect()
+/// The level of an interval that is decided together with so many others (Bonferroni).
+fn level(together: usize) -> f64 {
+    1.0 - (1.0 - LEVEL) / together.max(1) as f64
 }
 
 impl Threshold {
-    fn undecided(&self, why: Option<String>) -> Gate {
+    fn untested(&self, why: Option<String>) -> Gate {
         let (threshold, quantity) = (self.text.clone(), self.name.clone());
-        Gate { threshold, quantity, passage: Passage::NotDecided, chance: None, pairs_needed: None, why }
+        Gate { threshold, quantity, passage: Passage::NotTested, interval: None, pairs_needed: None, why }
     }
 
     /// The quantity, or why it is not compared.
@@ -288,26 +291,45 @@ impl Threshold {
         }
     }
 
-    fn passage(&self, quantity: &Compared, chance: Option<f64>, limit: f64, scale: Scale) -> Passage {
+    /// A change fails once its whole interval lies beyond the limit, at the level of all decisions; it passes once the
+    /// interval of [`STRICT`] lies short of it.
+    fn passage(
+        &self,
+        design: Design,
+        quantity: &Compared,
+        limit: f64,
+        scale: Scale,
+        together: usize,
+    ) -> (Passage, Option<GateInterval>) {
+        if quantity.outcome == Outcome::Same {
+            return (Passage::Within, None);
+        }
         let beyond = |value: f64| if self.above { value > limit } else { value < limit };
         // A ratio becomes a difference from where A is.
         let on = |value: f64| match (quantity.change.scale, scale) {
             (Scale::Ratio, Scale::Difference) => (value - 1.0) * quantity.a_mean,
             _ => value,
         };
-        if quantity.outcome == Outcome::Same {
-            return Passage::Within;
-        }
-        if chance.is_some_and(|chance| chance < 1.0 - LEVEL) && beyond(on(quantity.change.value)) {
-            return Passage::Beyond;
-        }
-        match quantity.change.interval {
-            Some((low, high)) if !beyond(on(low)) && !beyond(on(high)) => Passage::Within,
-            _ => Passage::CannotTell,
+        let of = contrast(design, quantity.change.scale, &quantity.a, &quantity.b);
+        let ends = |level: f64| {
+            let (low, high) = of.filter(|of| of.error > 0.0)?.interval(level);
+            Some([low, high].map(|end| quantity.change.scale.back(end)))
+        };
+        let Some((strict, decided)) = ends(STRICT).zip(ends(level(together))) else {
+            return (Passage::CannotTell, None);
+        };
+        let interval = |level, [low, high]: [f64; 2]| Some(GateInterval { level, low, high });
+        match strict.map(|end| beyond(on(end))) {
+            [true, true] if decided.iter().all(|&end| beyond(on(end))) => {
+                (Passage::Beyond, interval(LEVEL, decided))
+            }
+            [true, true] => (Passage::CannotTell, interval(LEVEL, decided)),
+            [false, false] => (Passage::Within, interval(STRICT, strict)),
+            _ => (Passage::CannotTell, interval(STRICT, strict)),
         }
     }
 
-    /// Beyond the threshold the change must be significant; short of it, its interval must not reach it.
+    /// Until its interval does not reach the threshold, on whichever side the change is.
     fn pairs_needed(&self, quantity: &Compared, limit: f64, scale: Scale, together: usize) -> Option<usize> {
         let contrast = quantity.change.scale.paired(&quantity.a, &quantity.b)?;
         let (change, limit) = match (quantity.change.scale, scale) {
@@ -316,10 +338,8 @@ impl Threshold {
             (Scale::Difference, _) => (contrast.value, limit),
         };
         let is_beyond = if self.above { change > limit } else { change < limit };
-        // The level of the hardest of those that are decided together.
-        let significant = 1.0 - (1.0 - LEVEL) / together as f64;
-        let (distance, level) = if is_beyond { (change, significant) } else { (limit - change, STRICT) };
-        contrast.pairs_needed(quantity.a.len(), distance, level, FOUND, MOST_PAIRS)
+        let level = if is_beyond { level(together) } else { STRICT };
+        contrast.pairs_needed(quantity.a.len(), limit - change, level, FOUND, MOST_PAIRS)
     }
 
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {

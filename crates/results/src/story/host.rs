@@ -68,7 +68,7 @@ fn tally(report: &HostReport) -> String {
     let count = |name: &str| rows.iter().filter(|r| r.status.name() == name).count();
     let (works, limited, missing) = (count("works"), count("limited"), count("missing"));
     format!(
-        "{works} of {} work, {limited} limited, {missing} missing; found out by trying, not by version",
+        "{works} of {} features work, {limited} limited, {missing} missing; found out by trying, not by version",
         rows.len()
     )
 }

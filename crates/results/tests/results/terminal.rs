@@ -145,7 +145,10 @@ fn the_taps_own_part_of_the_times_is_shown() {
     let text = render(&record, 300, false);
     assert!(text.contains("within tx    +149 ns ± 21 per message"), "{text}");
     assert!(text.contains("within rx    +300 ns ± 640 per message: not significant"), "{text}");
-    assert!(text.contains("its timestamp lies 431 ns behind"), "{text}");
+    assert!(
+        text.contains("the timestamp of timestamping is 431 ns later, which is part of the difference"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -46,6 +46,25 @@ fn a_budget_that_is_never_reached_lets_the_programs_stay() {
 }
 
 #[test]
+fn a_process_that_ends_between_samples_ends_the_run() {
+    needs_root!();
+    let dir = out();
+    let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+    // Attaching alone takes more than what 0.1 % have saved within seconds.
+    let child = start(
+        netfathom(&format!("watch --pid {} --budget 0.1% --json", sleeper.id())).arg("--out").arg(dir.path()),
+    );
+    until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
+    until("its end", || (attached(child.id()) == 0).then_some(()));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let ended = end(child);
+    assert_eq!(ended.status, 3, "{}", ended.err);
+    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(result(&record).sampling.unwrap().samples, 1);
+}
+
+#[test]
 fn a_budget_has_bounds() {
     for (args, why) in [
         ("--budget 0%", "from 0.1% to 100%"),

@@ -5,6 +5,7 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Out
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
 
+use super::summary;
 use crate::ground::observer::Progressed;
 
 /// More failed trials than this part are more than bad luck.
@@ -91,13 +92,12 @@ fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison]
         let text = format!("{}: one run a condition: chance cannot be excluded", benchmark.name);
         return verdict.lower(Level::Degraded, text);
     };
-    let widest =
-        all.iter().filter(|c| c.blocks >= 2).map(|c| c.ratio.half_width / c.ratio.value).fold(0.0, f64::max);
+    let widest = all.iter().map(|c| summary::relative_width(c)).fold(0.0, f64::max);
     if widest > ALMOST * plan.precision {
         verdict.lower(
             Level::Degraded,
             format!(
-                "{}: time was up before the slowdown was known to ± {:.1} % (95 %): give it more time (--time) or CPUs of its own (--cpu)",
+                "{}: time was up before the slowdown was known to ± {:.1} %: give it more time (--time) or CPUs of its own (--cpu)",
                 benchmark.name,
                 100.0 * plan.precision
             ),

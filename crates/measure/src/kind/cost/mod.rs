@@ -305,8 +305,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             return least;
         }
         let of = |comparison: &Comparison| {
-            let relative = comparison.ratio.half_width / comparison.ratio.value;
-            f64::from(comparison.blocks) * (relative / self.plan.precision).powi(2)
+            f64::from(comparison.blocks) * (summary::relative_width(comparison) / self.plan.precision).powi(2)
         };
         let all = result.benchmarks.iter().flat_map(|benchmark| benchmark.of_effect(headline)).map(of);
         (all.fold(0.0, f64::max).ceil() as u32).max(least)

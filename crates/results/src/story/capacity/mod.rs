@@ -34,7 +34,7 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `1 thread sends 301k ± 9k messages/s, one per call, and 157k/s if the receiver sleeps`: with one call a message where
+    /// Such as `1 thread sustains 301k ± 9k messages/s, one per call; 157k/s to a sleeping receiver`: with one call a message where
     /// that was searched, since that is what most programs do.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
@@ -46,16 +46,16 @@ impl Story for CapacityResult {
         };
         let rate = sustained(row, &most);
         let threads = counted(row.workers, "thread");
-        let sends = if row.workers == 1 { "sends" } else { "send" };
+        let sustain = if row.workers == 1 { "sustains" } else { "sustain" };
         let how = match row.engine {
             Engine::Send => ", one per call".into(),
             other => format!(" with {}", other.name()),
         };
-        let most = format!("{threads} {sends} {rate} {tcp}messages/s{how}");
+        let most = format!("{threads} {sustain} {rate} {tcp}messages/s{how}");
 
         match (row.blocking_per_s, row.engine.passes_stack()) {
             (Some(asleep), _) => {
-                format!("{most}, and {} if the receiver sleeps", number::rate(asleep.mean_per_s))
+                format!("{most}; {} to a sleeping receiver", number::rate(asleep.mean_per_s))
             }
             (None, true) => format!("{most} to a polling receiver"),
             (None, false) => format!("{most}, past the stack"),
@@ -106,11 +106,9 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         format!("most: {} ({}{past})", bounded(&b), name(row))
     });
     let on_schedule = sustained.map(|(row, _)| match row.capacity_per_s {
-        Some(b) => format!(
-            "on schedule (99 % leave within a tenth of an interval of their time): {} ({})",
-            bounded(&b),
-            name(row)
-        ),
+        Some(b) => {
+            format!("on schedule (99 % sent within 10 % of a send slot): {} ({})", bounded(&b), name(row))
+        }
         None => format!("no rate was on schedule ({})", name(row)),
     });
     let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
@@ -210,7 +208,7 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
     for (place, reason) in i.verdict.reasons.iter().enumerate() {
         // Both ways may have it.
         if !i.verdict.reasons[..place].iter().any(|before| before.text == reason.text) {
-            page.bullet(&format!("{}: {}", reason.level.name(), reason.text));
+            page.bullet(&format!("this inference is {}: {}", reason.level.name(), reason.text));
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
     page.table(table);
     page.note(
         "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
-         a send slot, the time between two; ×: sending threads",
+         a send slot, the time between two; ×: sending threads, together",
     );
     page.rest();
     // No search stands behind a burst: what matters is how far off the others are.
@@ -41,7 +41,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
         |row: &CapacityRow| row.flat_out_per_s.map(|b| format!("{} {}", short_name(row), bounded(&b)));
     let unpaced: Vec<String> = result.rows.iter().filter_map(unpaced).collect();
     if !unpaced.is_empty() {
-        page.note(&format!("unpaced rates: {}", unpaced.join(", ")));
+        page.note(&format!("sent unpaced, in short bursts: {}", unpaced.join(", ")));
     }
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));
@@ -52,7 +52,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
     }
 }
 
-const SUSTAINED: &str = "highest rate with under 0.1 % lost and within 0.1 % of the plan (or 1 ms of its end), \
+const SUSTAINED: &str = "highest rate with under 0.1 % lost, all sent within 0.1 % (or 1 ms) of the planned time, \
      on schedule or not; the receiver of send, sendmmsg and gso polls for 50 µs before it sleeps";
 const ASLEEP: &str =
     "sustained with an ordinary receiver: one recv call per message, asleep until one comes; one search";
@@ -109,7 +109,7 @@ fn group(row: &CapacityRow) -> BarGroup {
 
 fn intervals(result: &CapacityResult) -> String {
     match result.plan.trials {
-        1 | 2 => "±: needs at least three searches".into(),
+        1 | 2 => "no ± with fewer than three searches".into(),
         n => format!(
             "±: 95 % interval between {n} searches, Student's t, and the step between two rates of a search"
         ),

@@ -48,7 +48,7 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
 
 /// What came of the thresholds, if there are any.
 pub(crate) fn answer(comparison: &Comparison, gates: &Gates) -> String {
-    let answer = words::worst(comparison, gates).map(|(_, text)| text);
+    let answer = words::worst(comparison, gates).map(|gate| words::gate_answer(comparison, gate, gates));
     shortened(&answer.unwrap_or_else(|| words::answer(comparison)), LONGEST_ANSWER)
 }
 
@@ -57,8 +57,9 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 }
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
-    if words::worst(comparison, gates).is_some() {
-        page.bullet(&words::main(comparison));
+    if let Some(gate) = words::worst(comparison, gates) {
+        let remarks = [words::remedy(comparison, gate), words::others(comparison, gates)];
+        remarks.iter().flatten().for_each(|remark| page.bullet(remark));
     }
     for obstacle in &comparison.obstacles {
         page.bullet(obstacle);
@@ -97,12 +98,12 @@ pub(crate) fn label(comparison: &Comparison, gates: &Gates) -> (Style, &'static 
     if comparison.is_refused() {
         return (Style::Bad, "NOT COMPARED");
     }
-    if let Some((passage, _)) = words::worst(comparison, gates) {
-        return match passage {
+    if let Some(gate) = words::worst(comparison, gates) {
+        return match gate.passage {
             Passage::Beyond => (Style::Bad, "FAIL"),
             Passage::Within => (Style::Good, "PASS"),
             Passage::CannotTell => (Style::Warning, "INCONCLUSIVE"),
-            Passage::NotDecided => (Style::Warning, "NOT DECIDED"),
+            Passage::NotTested => (Style::Warning, "NOT TESTED"),
         };
     }
     match words::overall(comparison) {
@@ -146,9 +147,8 @@ fn all_differences(differences: &[Difference]) -> Table {
 
 /// Those with a threshold stand among the main ones.
 fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
-    let has_threshold = |q: &Compared| gates.gates.iter().any(|gate| gate.quantity == q.name);
     let (main, others): (Vec<&Compared>, Vec<&Compared>) =
-        comparison.quantities.iter().partition(|q| q.main || has_threshold(q));
+        comparison.quantities.iter().partition(|q| q.main || gates.has(&q.name));
     for (head, title, those) in [
         (Page::main as fn(&mut Page, &str), "Main quantities", main),
         (Page::heading, "Other quantities", others),
@@ -157,11 +157,11 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
             continue;
         }
         head(page, title);
-        page.table(table(&those[..those.len().min(MOST_ROWS)]));
+        page.table(table(&those[..those.len().min(MOST_ROWS)], gates));
         page.rest();
         if those.len() > MOST_ROWS {
             page.note(&format!("and {} more (--json has all)", those.len() - MOST_ROWS));
-            page.details("all of them", |page| page.table(table(&those)));
+            page.details("all of them", |page| page.table(table(&those, gates)));
         }
         notes(page, &those);
     }
@@ -173,7 +173,8 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     page.note(&words::method(comparison));
 }
 
-fn table(those: &[&Compared]) -> Table {
+/// What has a threshold is decided by that alone: its own interval stands there.
+fn table(those: &[&Compared], gates: &Gates) -> Table {
     use Align::{Left, Right};
     let columns = [
         ("", Left),
@@ -186,14 +187,18 @@ fn table(those: &[&Compared]) -> Table {
     ];
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
-        [a, b, words::change(q), words::interval(q), words::smallest(q), q.outcome.name().to_owned()]
+        let (interval, outcome) = match gates.has(&q.name) {
+            true => ("see thresholds".into(), ""),
+            false => (words::interval(q), q.outcome.name()),
+        };
+        [a, b, words::change(q), interval, words::smallest(q), outcome.to_owned()]
     };
     let mut table = Table::new(&columns);
     for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
         match quantity.outcome {
-            Outcome::Better | Outcome::Worse => table.row_strong(cells),
-            Outcome::CannotTell | Outcome::Same => table.row(cells),
+            Outcome::Better | Outcome::Worse if !gates.has(&quantity.name) => table.row_strong(cells),
+            _ => table.row(cells),
         }
     }
     table

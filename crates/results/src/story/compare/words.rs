@@ -4,7 +4,8 @@ use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
 use crate::compare::{
-    Compared, Comparison, Design, Difference, Gate, Gates, Head, MOST_PAIRS, Outcome, Passage, Scale,
+    Compared, Comparison, Design, Difference, Gate, GateInterval, Gates, Head, MOST_PAIRS, Outcome, Passage,
+    Scale,
 };
 use crate::quantity::Unit;
 
@@ -160,8 +161,8 @@ pub fn method(comparison: &Comparison) -> String {
         Design::Pairs => format!("{runs} pairs of runs, a value a run (paired t)"),
     };
     format!(
-        "{how}. Significant: the interval excludes no change. Its level is 99 %, corrected for all that is decided \
-         together (Benjamini & Hochberg; Benjamini & Yekutieli). MDE: minimum detectable effect at 80 % power, for a change alone."
+        "{how}. Significant: the 99 % interval excludes no change; it is corrected for all that is decided together \
+         (Benjamini & Hochberg; Benjamini & Yekutieli). MDE: minimum detectable effect at 80 % power."
     )
 }
 
@@ -180,7 +181,7 @@ pub fn passage(passage: Passage) -> &'static str {
         Passage::Beyond => "FAIL",
         Passage::Within => "pass",
         Passage::CannotTell => "inconclusive",
-        Passage::NotDecided => "not decided",
+        Passage::NotTested => "not tested",
     }
 }
 
@@ -194,42 +195,57 @@ pub fn gates(comparison: &Comparison, gates: &Gates) -> Vec<(String, String)> {
 
 /// Such as `: +1.2 % (95 % interval -0.5 to +2.9 %)`; empty where there is none.
 fn reason(comparison: &Comparison, gate: &Gate) -> String {
-    let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
-    let by = quantity.filter(|_| gate.passage != Passage::NotDecided).map(by);
-    let unclear = (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate));
-    let words = by.into_iter().chain(gate.why.clone().or(unclear)).collect::<Vec<_>>().join("; ");
+    let why = gate.why.clone().or_else(|| remedy(comparison, gate));
+    let words = change_of(comparison, gate).into_iter().chain(why).collect::<Vec<_>>().join("; ");
     if words.is_empty() { words } else { format!(": {words}") }
 }
 
-/// What came of the threshold that matters most, and how many others there are. `None` without thresholds.
-pub fn worst(comparison: &Comparison, all: &Gates) -> Option<(Passage, String)> {
+/// The threshold that matters most. `None` without thresholds.
+pub fn worst<'a>(comparison: &Comparison, all: &'a Gates) -> Option<&'a Gate> {
     if comparison.is_refused() {
         return None;
     }
     let order = |passage| match passage {
         Passage::Beyond => 0,
-        Passage::NotDecided => 1,
+        Passage::NotTested => 1,
         Passage::CannotTell => 2,
         Passage::Within => 3,
     };
-    let gate = all.gates.iter().min_by_key(|gate| order(gate.passage))?;
+    all.gates.iter().min_by_key(|gate| order(gate.passage))
+}
+
+/// What came of it, and how many others there are. The label has the outcome.
+pub fn gate_answer(comparison: &Comparison, gate: &Gate, all: &Gates) -> String {
     let more = match all.gates.len() - 1 {
         0 => String::new(),
         more => format!("; {more} more below"),
     };
-    // The label has the outcome.
-    Some((gate.passage, format!("{}{}{more}", gate.threshold, reason(comparison, gate))))
+    let change = change_of(comparison, gate).or_else(|| gate.why.clone());
+    let change = change.map_or_else(String::new, |change| format!(": {change}"));
+    format!("{}{change}{more}", gate.threshold)
 }
 
-/// The main quantities, beside thresholds.
-pub fn main(comparison: &Comparison) -> String {
-    let outcome = match overall(comparison) {
-        Some(Outcome::Worse) => "worse: ",
-        Some(Outcome::Better) => "better: ",
+/// What would decide an inconclusive threshold.
+pub fn remedy(comparison: &Comparison, gate: &Gate) -> Option<String> {
+    (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate))
+}
+
+fn change_of(comparison: &Comparison, gate: &Gate) -> Option<String> {
+    let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
+    quantity.filter(|_| gate.passage != Passage::NotTested).map(|quantity| by(quantity, gate))
+}
+
+/// The main quantities that have no threshold; `None` where all have one.
+pub fn others(comparison: &Comparison, gates: &Gates) -> Option<String> {
+    let mut others = comparison.clone();
+    others.quantities.retain(|quantity| quantity.main && !gates.has(&quantity.name));
+    let outcome = match overall(&others)? {
+        Outcome::Worse => "worse: ",
+        Outcome::Better => "better: ",
         _ => "",
     };
-    let answer = answer(comparison).replace("No significant change", "no significant change");
-    format!("main quantities: {outcome}{answer}")
+    let answer = answer(&others).replace("No significant change", "no significant change");
+    Some(format!("other main quantities: {outcome}{answer}"))
 }
 
 /// What would decide it.
@@ -258,10 +274,13 @@ fn rounded_up(of: usize) -> usize {
 }
 
 /// Such as `+1.2 % (95 % interval -0.5 to +2.9 %)`.
-fn by(quantity: &Compared) -> String {
-    let of =
-        |(low, high)| format!(" (95 % interval {})", ends(quantity.unit, quantity.change.scale, low, high));
-    change(quantity) + &quantity.change.interval.map_or_else(String::new, of)
+fn by(quantity: &Compared, gate: &Gate) -> String {
+    let of = |interval: &GateInterval| {
+        let GateInterval { level, low, high } = *interval;
+        let ends = ends(quantity.unit, quantity.change.scale, low, high);
+        format!(" ({:.0} % interval {ends})", 100.0 * level)
+    };
+    change(quantity) + &gate.interval.as_ref().map_or_else(String::new, of)
 }
 
 /// How gates are decided; none where none is.
@@ -269,11 +288,11 @@ pub fn gates_method(gates: &Gates) -> Option<String> {
     let together = match gates.quantities() {
         0 => return None,
         1 => String::new(),
-        n => format!(", corrected for the {n} quantities that have one"),
+        n => format!(", corrected for {n} quantities,"),
     };
     Some(format!(
-        "Thresholds are tested separately. FAIL: the change is beyond, and significant at the level 99 %{together}. pass: \
-         the 95 % interval of the change alone does not reach it."
+        "Thresholds are tested apart from the table. FAIL: the 99 % interval of the change{together} lies beyond the \
+         threshold. pass: the 95 % interval lies short of it. Else inconclusive."
     ))
 }
 

@@ -3,11 +3,11 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
-use super::comparison::{Slowed, condition_name, difference, leading, level_name, most_taken};
+use super::comparison::{Slowed, condition_name, difference, leading, level_name, most_taken, slowed_part};
 use super::figure::{Figure, slowdown};
 use crate::page::shortened;
-use crate::story::contention;
 use crate::story::number::{mean as time, percent};
+use crate::story::{contention, counted};
 
 /// Comparisons beyond these stand in the tables only.
 const MOST_SHOWN: usize = 4;
@@ -82,7 +82,11 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         } else {
             let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
             let phases = phases.map_or_else(String::new, |b| {
-                format!("; {}: {} short phases, each about one resource", b.name, b.resources.len())
+                format!(
+                    "; {}: {}, each about one resource",
+                    b.name,
+                    counted(b.resources.len() as u32, "short phase")
+                )
             });
             format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
         }
@@ -125,7 +129,7 @@ fn compared_as(
     match comparison.outcome {
         Outcome::NoCost => {
             // The interval is the answer: what is before it is short enough for it.
-            if let Some(Slowed { span, change, .. }) = most_taken(benchmark, comparison) {
+            if let Some(Slowed { span, change, .. }) = slowed_part(benchmark, comparison) {
                 let who = shortened(&who, LONGEST_BEFORE);
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
                 return format!(
@@ -154,7 +158,10 @@ fn compared_as(
 
 /// A command, its files without their directories.
 fn without_directories(command: &str) -> String {
-    let is_path = |word: &str| ["/", "./", "../"].iter().any(|start| word.starts_with(start));
+    // /dev/null is itself by its whole name.
+    let is_path = |word: &str| {
+        ["/", "./", "../"].iter().any(|start| word.starts_with(start)) && !word.starts_with("/dev/")
+    };
     let name = |word: &str| {
         let name = word.rsplit('/').next().filter(|name| is_path(word) && !name.is_empty());
         name.unwrap_or(word).to_owned()
@@ -179,10 +186,10 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
 
 /// The slowdown of a whole benchmark, where only a part is significantly slower.
 fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
-    let slowed = most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)?;
+    let slowed = slowed_part(benchmark, comparison)?;
     let (whole, spans) = (slowdown(comparison).percent(), comparison.spans.len());
     Some(format!(
-        "slowed most: {}; the interval allows for {spans} {}s; {} as a whole: {whole}, not significant",
+        "slowed most: {}; the interval is corrected for {spans} {}s; {} as a whole: {whole}, not significant",
         slowed.title(),
         noun(benchmark),
         shortened(&benchmark.name, LONGEST_BEFORE)
@@ -273,10 +280,10 @@ pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, compariso
     compared_as(result, benchmark, comparison, LONGEST_NAME)
 }
 
-/// The benchmark of phases has a name that reads as an adjective: light.
+/// The benchmark of phases has a name that needs a noun: light.
 fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
     let name = shortened(&benchmark.name, longest);
-    if benchmark.resources.is_empty() { name } else { format!("the {name} benchmark") }
+    if benchmark.resources.is_empty() { name } else { format!("the benchmark {name}") }
 }
 
 /// At which load: ` at 80M`; times that were taken elsewhere have it in their condition.

@@ -125,6 +125,11 @@ impl Slowed<'_> {
     }
 }
 
+/// The span that is slower where the whole is not.
+pub(super) fn slowed_part<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
+    most_taken(benchmark, comparison).filter(|_| comparison.outcome == Outcome::NoCost)
+}
+
 /// The span with the largest significant loss, as a share of its time. Where the whole has none, its spans are decided
 /// together, since the largest of them is chosen.
 pub(super) fn most_taken<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {

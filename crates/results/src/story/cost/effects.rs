@@ -64,7 +64,7 @@ fn most(result: &CostResult) -> f64 {
 fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect: Effect, most: f64) {
     let rows: Vec<&Comparison> = benchmark.of_effect(effect).collect();
     let loads = effect != Effect::Observation && rows.iter().any(|c| comparison::level(result, c).is_some());
-    page.table(build(result, &rows, loads, most));
+    page.table(build(result, benchmark, &rows, loads, most));
     more(page, rows.len());
 }
 
@@ -77,7 +77,13 @@ fn detectable(comparison: &Comparison) -> Option<f64> {
     comparison.smallest.filter(|_| is_open(comparison))
 }
 
-fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> Table {
+fn build(
+    result: &CostResult,
+    benchmark: &CostBenchmark,
+    rows: &[&Comparison],
+    loads: bool,
+    most: f64,
+) -> Table {
     let load = loads.then_some(("load", Align::Right));
     let figures = [("slowdown", Align::Right), ("MDE", Align::Right)];
     let heads = load.into_iter().chain(figures).chain([("outcome", Align::Left)]);
@@ -98,7 +104,21 @@ fn build(result: &CostResult, rows: &[&Comparison], loads: bool, most: f64) -> T
                 Cell::Bar { bar: (comparison.ratio.value - 1.0) / most }
             },
         ]);
-        if loads { table.row(cells) } else { table.row_open(cells, &name) }
+        if loads {
+            table.row(cells);
+            continue;
+        }
+        table.row_open(cells, &name);
+        // The answer is of this part.
+        if let Some(slowed) = comparison::slowed_part(benchmark, comparison) {
+            let cells = [
+                slowed.change.percent().into(),
+                "-".into(),
+                comparison::outcome(Outcome::Cost).into(),
+                "".into(),
+            ];
+            table.row_open::<Cell>(cells, &format!("{name}: {}", slowed.span));
+        }
     }
     table
 }

@@ -43,6 +43,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
         table.row_open(cells, &shortened(&name, LONGEST_NAME));
     }
     page.table(table);
+    page.note("-: not significant; inconclusive: a slowdown of over 25 % is possible");
     more(page, comparison.spans.len());
     let most = comparison::most_taken(benchmark, comparison);
     if let (false, Some(slowed)) = (benchmark.resources.is_empty(), most) {
@@ -51,7 +52,6 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     }
 }
 
-/// A span in which nothing was seen is not worth a word.
 fn outcome(outcome: Outcome) -> &'static str {
     if outcome == Outcome::NoCost { "-" } else { comparison::outcome(outcome) }
 }

@@ -16,7 +16,8 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         .map(|(way, own)| format!("{} of {way}", number::interval(own.value, Some(own.half_width))))
         .collect();
     let tap = result.tap.name();
-    let own = (!own.is_empty()).then(|| format!("overhead: the {tap} tap takes {}", own.join(" and ")));
+    let own = (!own.is_empty())
+        .then(|| format!("overhead: the times include what the {tap} tap takes: {}", own.join(" and ")));
     let share = cost.and_then(|cost| cost.send_call_share);
     let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
@@ -136,7 +137,8 @@ pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
         };
         let behind = w.behind_ns.map_or_else(String::new, |ns| {
             format!(
-                "; on the same messages its timestamp lies {} behind, which is part of that",
+                "; on the same messages the timestamp of {} is {} later, which is part of the difference",
+                w.tap.name(),
                 number::mean(ns)
             )
         });

@@ -24,7 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         ("p50", Align::Right),
         ("p99", Align::Right),
         ("max", Align::Right),
-        ("worst p99 of the interval", Align::Right),
+        ("worst p99, of a send slot", Align::Right),
         ("missed send slots", Align::Right),
     ]);
     table.row(&[

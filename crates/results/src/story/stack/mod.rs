@@ -236,14 +236,14 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `other programs delayed 3 % of the messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `other programs or interrupts delayed 3 % of the messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
     let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
     let share = number::percent(most_disturbed(result)?);
     Some(format!(
-        "other programs delayed {share} of the messages (disturbed); all messages: {}",
+        "other programs or interrupts delayed {share} of the messages (disturbed); all messages: {}",
         all.join(" and ")
     ))
 }

@@ -16,10 +16,15 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
             format!("ended at the time limit ({limit}): {}, target ± {asked}", written(widest))
         }
         _ => format!(
-            "ended after {}: means and p99 are known to ± {asked}",
-            number::seconds(precision.after_ns)
+            "ended after {}: {}means and p99 are known to ± {asked}",
+            number::seconds(precision.after_ns),
+            if of_undisturbed(result) { "undisturbed " } else { "" }
         ),
     })
+}
+
+fn of_undisturbed(result: &StackResult) -> bool {
+    result.summaries.iter().any(|summary| summary.stands_for_all().is_some())
 }
 
 fn written(width: &Width) -> String {

@@ -221,7 +221,7 @@ pub(super) fn connection_words(tcp: &TcpState) -> Words {
         ("receive window of the peer", known(tcp.peer_window_bytes.map(|window| bytes(window.into())))),
         ("busy sending", known(tcp.busy_us.map(us))),
         ("of that, limited by the receive window", known(tcp.window_limited_us.map(us))),
-        ("of that, limited by the send buffer", known(tcp.buffer_limited_us.map(us))),
+        ("of that, limited by the send buffer (tcp_info)", known(tcp.buffer_limited_us.map(us))),
     ]
 }
 

@@ -80,7 +80,7 @@ fn slow_file(facts: &Facts) -> Reason {
 /// All that fits into the buffer is under way, and the program waits for room in it.
 fn send_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> Reason {
     let mut evidence = vec![format!(
-        "{} of the time all or most that the send buffer held was under way, and {} of it a write waited for room",
+        "{} of the time all or most of the send buffer was in flight; {} of the time a write waited for room in it",
         percent(facts.all_sent),
         percent(facts.blocked)
     )];

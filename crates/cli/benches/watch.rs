@@ -1,0 +1,264 @@
+//! What `netfathom watch` costs a server and its client: CPU time per request of both, and the p99 that the client has,
+//! as ratios within one run. Prints a table in Markdown.
+//!
+//! redis has a CPU and redis-benchmark another. Each round has every variant once, in an order that is mirrored each
+//! round, beside a turn without `watch`; medians over the rounds, with the interval of the sign test.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use netfathom_measure::ground::processors::spread;
+use netfathom_model::record::{Measured, Record, WatchResult};
+use netfathom_stats::{Median, median};
+use netfathom_sys::process::{reap, run_times};
+use netfathom_sys::{child, cpu};
+
+const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
+const ROUNDS: usize = 12;
+/// A program comes up within that.
+const PATIENCE: Duration = Duration::from_secs(6);
+const LOOK: Duration = Duration::from_millis(20);
+/// From the first program at its hook to the last.
+const ATTACHING: Duration = Duration::from_millis(500);
+/// The port of nothing: `watch` follows no message of redis there.
+const OF_NOTHING: &str = "1";
+
+type Failure = Box<dyn std::error::Error>;
+
+struct Load {
+    name: &'static str,
+    requests: u32,
+    pipelined: u32,
+    variants: &'static [Variant],
+}
+
+struct Variant {
+    name: &'static str,
+    /// Without `watch` where there are none.
+    args: &'static [&'static str],
+    follows: Follows,
+    target: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Follows {
+    All,
+    Samples,
+    None,
+}
+
+const CONTROL: Variant = Variant {
+    name: "nothing, as a control",
+    args: &[],
+    follows: Follows::None,
+    target: "1 within its interval",
+};
+const ALL: &[Variant] = &[
+    CONTROL,
+    Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "at most 1.04 and 1.05" },
+    Variant { name: "`watch both`", args: &["both"], follows: Follows::All, target: "at most 1.08 and 1.05" },
+    Variant { name: "`watch both` of another port", args: &["both"], follows: Follows::None, target: "" },
+];
+const SAMPLED: &[Variant] = &[
+    CONTROL,
+    Variant {
+        name: "`watch both --budget 1%`",
+        args: &["both", "--budget", "1%"],
+        follows: Follows::Samples,
+        target: "at most 1.01",
+    },
+];
+/// A sample comes every few seconds.
+const LOADS: [Load; 3] = [
+    Load { name: "GET, 20 connections", requests: 150_000, pipelined: 1, variants: ALL },
+    Load { name: "GET, 20 connections, -P 16", requests: 1_000_000, pipelined: 16, variants: ALL },
+    Load {
+        name: "GET, 20 connections, turns of some 8 s",
+        requests: 600_000,
+        pipelined: 1,
+        variants: SAMPLED,
+    },
+];
+
+/// What a turn was like.
+#[derive(Clone, Copy)]
+struct Turn {
+    cpu_ns: f64,
+    p99: f64,
+}
+
+fn main() -> Result<(), Failure> {
+    println!(
+        "| redis | beside it | CPU time per request, both ends | p99 of the client | target |\n|---|---|---|---|---|"
+    );
+    let cpus = spread(1)?;
+    let redis = Redis::start(cpus.reader)?;
+    for load in &LOADS {
+        row(load, &redis, cpus.senders[0])?;
+    }
+    Ok(())
+}
+
+/// The rows of a load, once all its rounds are over.
+fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
+    let mut ratios = vec![(Vec::new(), Vec::new()); load.variants.len()];
+    let mut bare_ns = Vec::new();
+    for round in 0..ROUNDS {
+        let mut order: Vec<Option<usize>> =
+            [None].into_iter().chain((0..load.variants.len()).map(Some)).collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        let mut turns = vec![None; order.len()];
+        for variant in order {
+            let turn = redis.turn(load, variant.map(|at| &load.variants[at]), cpu)?;
+            turns[variant.map_or(0, |at| at + 1)] = Some(turn);
+        }
+        let turns: Vec<Turn> = turns.into_iter().flatten().collect();
+        bare_ns.push(turns[0].cpu_ns);
+        for (ratios, turn) in ratios.iter_mut().zip(&turns[1..]) {
+            ratios.0.push(turn.cpu_ns / turns[0].cpu_ns);
+            ratios.1.push(turn.p99 / turns[0].p99);
+        }
+    }
+    let bare_us = middle(&bare_ns)?.value / 1e3;
+    for (variant, (cpu, p99)) in load.variants.iter().zip(&ratios) {
+        let [cpu, p99] =
+            [middle(cpu)?, middle(p99)?].map(|m| format!("{:.3} ({:.3} to {:.3})", m.value, m.low, m.high));
+        println!(
+            "| {} | {} | {cpu} of {bare_us:.1} µs | {p99} | {} |",
+            load.name, variant.name, variant.target
+        );
+    }
+    Ok(())
+}
+
+fn middle(values: &[f64]) -> Result<Median, Failure> {
+    median(values).ok_or_else(|| "too few rounds".into())
+}
+
+/// A server, ended with this value.
+struct Redis {
+    child: Child,
+    port: String,
+}
+
+impl Redis {
+    fn start(cpu: usize) -> Result<Self, Failure> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut command = Command::new("redis-server");
+        command.args(["--save", "", "--bind", "127.0.0.1", "--port", &port.to_string()]);
+        let child = pinned(cpu, command.current_dir("/").stdout(Stdio::null()))?;
+        let redis = Self { child, port: port.to_string() };
+        until("redis", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+        Ok(redis)
+    }
+
+    /// All requests of a load, on that CPU, with or without `watch` beside them.
+    fn turn(&self, load: &Load, beside: Option<&Variant>, cpu: usize) -> Result<Turn, Failure> {
+        let kept = tempfile::tempdir()?;
+        let watched = beside.filter(|variant| !variant.args.is_empty());
+        let watch = watched.map(|variant| self.watch(variant, kept.path())).transpose()?;
+        let mut client = Command::new("redis-benchmark");
+        client.args(["-p", &self.port, "-t", "get", "-c", "20", "--csv", "--precision", "3"]);
+        client.args(["-n", &load.requests.to_string(), "-P", &load.pipelined.to_string()]);
+        let before = run_times(self.child.id())?.ran_ns;
+        let mut client = pinned(cpu, client.stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        let printed = io::read_to_string(client.stdout.take().ok_or("no output of the client")?)?;
+        let ended = reap(client)?;
+        let server_ns = run_times(self.child.id())?.ran_ns - before;
+        if let (Some(watch), Some(variant)) = (watch, watched) {
+            let seen = watch.end()?;
+            // Certain tasks of some machines keep programs off their CPU.
+            let least = match variant.follows {
+                Follows::All => u64::from(load.requests / load.pipelined) * 9 / 10,
+                Follows::Samples => 1,
+                Follows::None => 0,
+            };
+            if seen < least || variant.follows == Follows::None && seen > 0 {
+                return Err(format!("{}: {seen} messages were seen", variant.name).into());
+            }
+        }
+        let client_ns = ended.usage.user_ns + ended.usage.system_ns;
+        Ok(Turn { cpu_ns: (server_ns + client_ns) as f64 / f64::from(load.requests), p99: p99(&printed)? })
+    }
+
+    fn watch(&self, variant: &Variant, out: &Path) -> Result<Watch, Failure> {
+        let port = if variant.follows == Follows::None { OF_NOTHING } else { &self.port };
+        let mut command = Command::new(NETFATHOM);
+        command.arg("watch").args(variant.args).args(["--port", port, "--json", "--out"]).arg(out);
+        let watch = Watch(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?);
+        until("the programs of watch", || watch.is_attached())?;
+        thread::sleep(ATTACHING);
+        Ok(watch)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Watch(Child);
+
+impl Watch {
+    /// Whether it has a program at a hook.
+    fn is_attached(&self) -> bool {
+        let infos = fs::read_dir(format!("/proc/{}/fdinfo", self.0.id())).into_iter().flatten().flatten();
+        infos
+            .into_iter()
+            .any(|info| fs::read_to_string(info.path()).is_ok_and(|text| text.contains("link_id")))
+    }
+
+    /// How many messages it has seen.
+    fn end(mut self) -> Result<u64, Failure> {
+        child::interrupt(&mut self.0)?;
+        let printed = io::read_to_string(self.0.stdout.take().ok_or("no output of watch")?)?;
+        let record: Record = serde_json::from_str(&printed)?;
+        let result = WatchResult::of(&record.measurement).ok_or("no record of watch")?;
+        Ok(result.account.seen)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The 99th percentile, in milliseconds: the seventh column of `--csv`, by its name.
+fn p99(csv: &str) -> Result<f64, Failure> {
+    let mut lines = csv.lines().map(|line| line.split(',').map(|word| word.trim_matches('"')));
+    let at = lines.next().and_then(|mut names| names.position(|name| name == "p99_latency_ms"));
+    let value = at.zip(lines.next()).and_then(|(at, mut values)| values.nth(at)?.parse().ok());
+    value.ok_or_else(|| format!("no p99_latency_ms: {csv}").into())
+}
+
+/// Starts a program on a CPU, which it inherits from a thread.
+fn pinned(cpu: usize, command: &mut Command) -> Result<Child, Failure> {
+    let start = move || -> io::Result<Child> {
+        cpu::pin(cpu).map_err(io::Error::other)?;
+        command.spawn()
+    };
+    let started = thread::scope(|scope| scope.spawn(start).join().map_err(|_| "a thread ended"))?;
+    Ok(started?)
+}
+
+fn until(what: &str, is: impl Fn() -> bool) -> Result<(), Failure> {
+    let since = Instant::now();
+    while !is() {
+        if since.elapsed() > PATIENCE {
+            return Err(format!("{what} did not come up").into());
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}
