@@ -51,12 +51,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
     if let Some(failed) = taken.failed.as_ref().filter(|failed| failed.is::<ThresholdError>()) {
         // Found after the first round: there is nothing to decide.
         output::complain(failed);
-        rounds::tell(args, &rounds::again(&taken));
+        rounds::tell(args, &rounds::again(args, &taken));
         return Ok(exit::USAGE.into());
     }
     let status = show(args, &wanted, &taken);
     if let What::Rounds(..) = wanted.what {
-        rounds::tell(args, &rounds::again(&taken));
+        rounds::tell(args, &rounds::again(args, &taken));
     }
     match taken.failed {
         None => status,

@@ -164,7 +164,8 @@ impl Page {
             !matches!(block, Block::Item { .. }) || entries <= MOST_REMARKS
         });
         if let Some(more) = entries.checked_sub(MOST_REMARKS).filter(|&more| more > 0) {
-            lead.blocks.push(Block::Note { text: format!("and {more} more") });
+            let remarks = if more == 1 { "remark" } else { "remarks" };
+            lead.blocks.push(Block::Note { text: format!("and {more} more {remarks} (-v)") });
         }
         let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
         Self { lead, sections }

@@ -7,7 +7,10 @@ pub(crate) fn shortened(text: &str, longest: usize) -> String {
         return text.to_owned();
     }
     let kept: String = text.chars().take(longest.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    let is_within_a_word = !text[kept.len()..].starts_with(char::is_whitespace);
+    // Whole words, unless that takes half of it.
+    let words = kept.rfind(char::is_whitespace).filter(|&end| is_within_a_word && end > kept.len() / 2);
+    format!("{}…", kept[..words.unwrap_or(kept.len())].trim_end())
 }
 
 #[cfg(test)]
@@ -19,6 +22,8 @@ mod tests {
         assert_eq!(shortened(" as it is ", 8), "as it is");
         assert_eq!(shortened("as it is", 7), "as it…");
         assert_eq!(shortened("as it is", 5), "as i…");
+        assert_eq!(shortened("tcpdump -i lo -w file", 16), "tcpdump -i lo…");
+        assert_eq!(shortened("tcpdump -i lo -w file", 17), "tcpdump -i lo -w…");
         assert_eq!(shortened("µµµ", 2), "µ…");
         assert_eq!(shortened("abc", 0), "…");
     }

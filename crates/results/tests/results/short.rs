@@ -176,7 +176,7 @@ fn a_run_that_ends_by_itself_says_why() {
         let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
         let widths = vec![width(Value::Mean, halves[0]), width(Value::P99, halves[1])];
         stack.precision = Some(Precision { after_ns: 28_300_000_000, widths, ended: Some(ended) });
-        let text = draw::short(&story::of(&record), 300, false);
+        let text = draw::terminal(&story::of(&record), 300, false);
         text.lines().find(|line| line.contains("ended ")).unwrap().to_owned()
     };
     insta::assert_snapshot!(

@@ -41,7 +41,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
         |row: &CapacityRow| row.flat_out_per_s.map(|b| format!("{} {}", short_name(row), bounded(&b)));
     let unpaced: Vec<String> = result.rows.iter().filter_map(unpaced).collect();
     if !unpaced.is_empty() {
-        page.note(&format!("sent unpaced, in short bursts: {}", unpaced.join(", ")));
+        page.note(&format!("sent unpaced, in short bursts, where the search begins: {}", unpaced.join(", ")));
     }
     RATES.iter().for_each(|rate| page.note(&format!("{}: {}", rate.name, rate.about)));
     page.note(&intervals(result));

@@ -227,7 +227,7 @@ pub fn gate_answer(comparison: &Comparison, gate: &Gate, all: &Gates) -> String 
 
 /// What would decide an inconclusive threshold.
 pub fn remedy(comparison: &Comparison, gate: &Gate) -> Option<String> {
-    (gate.passage == Passage::CannotTell).then(|| undecided(comparison.design, gate))
+    (gate.passage == Passage::CannotTell).then(|| undecided(comparison, gate))
 }
 
 fn change_of(comparison: &Comparison, gate: &Gate) -> Option<String> {
@@ -249,14 +249,12 @@ pub fn others(comparison: &Comparison, gates: &Gates) -> Option<String> {
 }
 
 /// What would decide it.
-fn undecided(design: Design, gate: &Gate) -> String {
-    match (design, gate.pairs_needed) {
+fn undecided(comparison: &Comparison, gate: &Gate) -> String {
+    let rounds = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
+    match (comparison.design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
         (Design::Pairs, Some(needed)) => {
-            format!(
-                "about {} --rounds would decide it if change and spread stay the same",
-                rounded_up(needed)
-            )
+            format!("about {} --rounds would decide it, estimated from {} rounds", rounded_up(needed), rounds)
         }
         (Design::Pairs, None) => {
             format!(

@@ -3,11 +3,13 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
-use super::comparison::{Slowed, condition_name, difference, leading, level_name, most_taken, slowed_part};
+use super::comparison::{
+    Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_part, span_name,
+};
 use super::figure::{Figure, slowdown};
 use crate::page::shortened;
+use crate::story::contention;
 use crate::story::number::{mean as time, percent};
-use crate::story::{contention, counted};
 
 /// Comparisons beyond these stand in the tables only.
 const MOST_SHOWN: usize = 4;
@@ -82,11 +84,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         } else {
             let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
             let phases = phases.map_or_else(String::new, |b| {
-                format!(
-                    "; {}: {}, each about one resource",
-                    b.name,
-                    counted(b.resources.len() as u32, "short phase")
-                )
+                format!("; {}: {} short phases, each about one resource", b.name, b.resources.len())
             });
             format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
         }
@@ -207,15 +205,28 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
     match comparison.outcome {
         Outcome::CannotTell | Outcome::Faster => None,
         Outcome::Cost => waited_for_a_cpu(benchmark, comparison).or_else(|| {
-            let most = most_taken(benchmark, comparison).filter(|_| !benchmark.resources.is_empty());
+            let most = most_taken(benchmark, comparison).filter(|_| benchmark.resources.len() > 1);
             most.map(|slowed| format!("slowed most: {}: {}", slowed.title(), slowed.change.percent()))
         }),
+        Outcome::NoCost if open_phase(benchmark, comparison).is_some() => open_phase(benchmark, comparison),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
             let longer = if smallest > COARSE { "; a longer run detects less: --precision 1%" } else { "" };
             Some(format!("minimum detectable slowdown: {} (80 % power){longer}", percent(smallest)))
         }
     }
+}
+
+/// The phase that may be slowed most, where none is significantly.
+fn open_phase(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
+    if benchmark.resources.is_empty() || slowed_part(benchmark, comparison).is_some() {
+        return None;
+    }
+    let open = comparison.spans.iter().enumerate().filter(|(_, span)| span.outcome == Outcome::CannotTell);
+    let figures = open.filter_map(|(place, span)| Some((place, change(comparison, span)?)));
+    let (place, most) = figures.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let phase = span_name(benchmark, place);
+    Some(format!("{phase} is inconclusive: {}; --phases {phase} decides it sooner", most.percent()))
 }
 
 /// Of a benchmark that mostly waits for a CPU longer no part is slower than another.

@@ -48,7 +48,10 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     let most = comparison::most_taken(benchmark, comparison);
     if let (false, Some(slowed)) = (benchmark.resources.is_empty(), most) {
         let (phase, change) = (shortened(&slowed.title(), LONGEST_NAME), slowed.change.percent());
-        page.text(&format!("slowed most: {phase}: {change}"));
+        let together = comparison::slowed_part(benchmark, comparison).map_or_else(String::new, |_| {
+            format!(", an interval that is corrected for {} phases", comparison.spans.len())
+        });
+        page.text(&format!("slowed most: {phase}: {change}{together}"));
     }
 }
 

@@ -6,6 +6,9 @@ use netfathom_model::record::{Agreement, Distorts, Estimate, StackResult, TrialK
 
 use crate::story::{number, trial_number};
 
+/// An interval of that width says nothing of a share.
+const NOTHING_KNOWN: f64 = 1.0;
+
 /// Both in a line.
 pub(super) fn brief(result: &StackResult) -> Option<String> {
     let cost = result.self_cost.as_ref();
@@ -21,6 +24,9 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
     let share = cost.and_then(|cost| cost.send_call_share);
     let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
+        if share.half_width > NOTHING_KNOWN {
+            return format!("overhead of the {tap} tap unknown: too few baselines");
+        }
         let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
         format!(
             "{}the {tap} tap adds {} to a send call{effect}",

@@ -216,8 +216,8 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
     disturbed(result)
         .into_iter()
-        .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(largest_stages(result))
+        .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(waits)
         .chain((trials > 0).then_some(how))
         .collect()

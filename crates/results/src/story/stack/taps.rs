@@ -22,7 +22,8 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     for taps in ran.chunks(MOST_TAPS) {
         page.table(build(taps));
     }
-    page.note("bias: mean minus that of the first tap, over what both see; ±: half the 95 % interval between trials");
+    page.note("bias: mean minus that of the first tap, over what both see; ±: half the 95 % interval between trials, \
+               not widened for a run that stops on its precision, as in the answer");
     page.note("not significant: the interval includes zero");
     let costs = || ran.iter().filter_map(|t| t.cost.as_ref());
     if costs().any(|c| distorts(c.send_call_share) || distorts(c.rate_lost)) {
