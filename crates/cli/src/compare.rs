@@ -87,7 +87,7 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
     }
     let is_void = |error: &ThresholdError| matches!(error, ThresholdError::OneSided { .. });
     let is_mistaken = wrong.as_ref().is_some_and(|error| !is_void(error));
-    // What was just measured is shown, whatever the threshold was for.
+    // What was just measured is shown, even so.
     if !is_mistaken || matches!(wanted.what, What::Rounds(..)) {
         write(args, &wanted.what, &all)?;
     }

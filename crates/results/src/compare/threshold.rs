@@ -235,7 +235,7 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
     quantity.chance_alone.is_none().then(|| quantity.note.clone()).flatten()
 }
 
-/// The level of an interval that is decided together with so many others (Bonferroni).
+/// The level of an interval, so that all that are decided together have the level of one (Bonferroni).
 fn level(together: usize) -> f64 {
     1.0 - (1.0 - LEVEL) / together.max(1) as f64
 }
