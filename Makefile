@@ -12,7 +12,7 @@ help:
 	@echo 'make demo      build, measure this machine for half a minute, write a report'
 	@echo 'make test      run every test that this machine can run, say what was skipped and why'
 	@echo 'make test-kernels   boot other kernels in an emulator, run every command there, write docs/kernels.md'
-	@echo 'make bench     overhead of the tap, speed of load, transfers, messages and join beside other programs, as'
+	@echo 'make bench     overhead of the tap and of watch, speed of load, transfers, messages and join beside others, as'
 	@echo '               ratios, into docs/benchmarks.md; as root, on an idle machine'
 	@echo 'make build     build $(BINARY)'
 	@echo 'make install   copy it, its manual pages and completions below $(PREFIX) (PREFIX=DIR: elsewhere)'

@@ -86,7 +86,7 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
         all.push((comparison, gates));
     }
     let is_void = |error: &ThresholdError| matches!(error, ThresholdError::OneSided { .. });
-    let is_mistaken = wrong.as_ref().is_some_and(|error| !is_void(error));
+    let is_mistaken = matches!(wrong, Some(ThresholdError::Unknown { .. } | ThresholdError::Unit { .. }));
     // What was just measured is shown, even so.
     if !is_mistaken || matches!(wanted.what, What::Rounds(..)) {
         write(args, &wanted.what, &all)?;

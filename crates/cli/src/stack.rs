@@ -52,7 +52,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         fits: profile.is_none() && is_within,
         trials: counts.trials,
         controls: args.baselines.unwrap_or(counts.controls),
-        witnesses: args.witnesses.unwrap_or(counts.witnesses),
+        witnesses: args.cross_checks.unwrap_or(counts.witnesses),
         until: counts.until,
         tap: args.tap,
         stages: args.stages,

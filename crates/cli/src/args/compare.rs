@@ -22,7 +22,7 @@ Examples:
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0  compared, also if inconclusive    1  failed    2  wrong usage
-  3  the runs cannot be compared, or have no value for a threshold
+  3  the runs cannot be compared, or have too little for a threshold
   4  a change is beyond --fail-if; with --strict also an inconclusive threshold";
 
 const AROUND: &str = "Commands before and after a run (--run)";

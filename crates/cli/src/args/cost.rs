@@ -64,7 +64,7 @@ pub struct CostArgs {
     /// End after this time, once there are --min-blocks
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
-    /// Stop when the 99 % interval of the slowdown is within ± this: sets the number of blocks
+    /// Half of the 99 % interval of the slowdown to aim at: sets the number of blocks
     #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
     /// Fewer and shorter trials, where not set otherwise

@@ -134,7 +134,7 @@ pub struct StackArgs {
     /// Trials with the other tap, interleaved with the others; with --tap all of each other
     /// tap [default: 4 of 10; with --tap all half of the trials; without --trials 2 to 6]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u32>)]
-    pub witnesses: Option<u32>,
+    pub cross_checks: Option<u32>,
     /// How link-layer times are taken
     #[arg(long, value_parser = one_of(TAPS), default_value = "auto")]
     pub tap: TapChoice,

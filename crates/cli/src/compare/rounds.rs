@@ -221,14 +221,17 @@ fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) 
     format!("round {} of {}, {}: {words}{left}", round + 1, rounds, ["A", "B"][side])
 }
 
-/// The command that compares the same runs again, by the same thresholds.
+/// The command that compares the same runs again, by the same thresholds unless they were the mistake.
 pub fn again(args: &CompareArgs, taken: &RoundsTaken) -> String {
     let quoted = |name: &str| shlex::try_quote(name).map_or_else(|_| name.into(), Into::<String>::into);
     let pairs = taken.pairs.iter().map(|(a, b)| format!(" \\\n  {} {}", quoted(&a.name), quoted(&b.name)));
     let pairs: String = pairs.collect();
-    let thresholds: String = args.fail_if.iter().map(|text| format!(" --fail-if {}", quoted(text))).collect();
-    let strict = if args.strict { " --strict" } else { "" };
-    format!("to compare them once more:\n  netfathom compare{thresholds}{strict} --pairs{pairs}")
+    let fit = !taken.failed.as_ref().is_some_and(|failed| failed.is::<ThresholdError>());
+    let thresholds = args.fail_if.iter().filter(|_| fit).map(|text| format!(" --fail-if {}", quoted(text)));
+    let thresholds: String = thresholds.collect();
+    let strict = if args.strict && fit { " --strict" } else { "" };
+    let force = if args.force { " --force" } else { "" };
+    format!("to compare them once more:\n  netfathom compare{thresholds}{strict}{force} --pairs{pairs}")
 }
 
 pub fn tell(args: &CompareArgs, line: &str) {

@@ -37,7 +37,7 @@ pub struct CostPlan {
     pub means: Option<MarkMeans>,
     /// Whether the benchmark's own system calls are timed and ranked as well.
     pub own: bool,
-    /// Ends once half the width of the slowdown's 95 % interval is at most this; 0.01 is 1 %.
+    /// Half the width of the slowdown's 99 % interval that the number of blocks aims at; 0.01 is 1 %.
     pub precision: f64,
     /// Blocks that there are at least,
     pub least_blocks: u32,

@@ -8,8 +8,8 @@ use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale, trust};
 use crate::quantity::{Better, Quantity};
 
 /// The level of a decision: of all that are decided together, one false alarm in a hundred comparisons of equal runs.
-pub(super) const LEVEL: f64 = 0.99;
-/// The level of the interval that `--strict` holds against a threshold.
+pub(crate) const LEVEL: f64 = 0.99;
+/// The level of the interval that must lie short of a threshold.
 pub(super) const STRICT: f64 = 0.95;
 /// Power at the minimum detectable effect.
 pub(super) const FOUND: f64 = 0.8;
@@ -160,7 +160,6 @@ fn corrected(weighed: &[Weighed], main: &[bool]) -> Vec<Option<f64>> {
 }
 
 fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels: Levels) -> Compared {
-    let chance_alone = weighed.chance();
     let Weighed { a, b, scale, contrast, value } = weighed;
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
@@ -188,7 +187,6 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels:
             interval: interval(STRICT),
         },
         chance,
-        chance_alone,
         smallest: smallest.filter(|smallest| smallest.is_finite()),
         outcome,
         note: note(&a, &b, scale, outcome, contrast),

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::quantity::{Better, Pooled, Unit};
 
 pub use differences::{Difference, InPairs};
+pub(crate) use judge::LEVEL;
 pub use settings::NotCompared;
 pub use threshold::{
     Gate, GateInterval, Gates, LEAST_PAIRS, MOST_PAIRS, Passage, Threshold, ThresholdError, gates,
@@ -108,8 +109,6 @@ pub struct Compared {
     /// How likely so great a change is by chance, corrected for all that are decided together; `None` where that
     /// cannot be known.
     pub chance: Option<f64>,
-    /// The same as if it were decided alone: thresholds are decided among themselves.
-    pub chance_alone: Option<f64>,
     /// The minimum detectable effect at 80 % power: of ratios a part (0.05 is 5 %), otherwise in
     /// the unit.
     pub smallest: Option<f64>,
@@ -128,7 +127,7 @@ pub struct Change {
     /// The interval that the outcome goes by: without no change in it the change is significant. `None` where there is
     /// none.
     pub decided: Option<(f64, f64)>,
-    /// Its 95 % interval, for `--strict`.
+    /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
 }
 

@@ -154,7 +154,7 @@ pub struct Gate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GateInterval {
-    /// 0.99 or 0.95.
+    /// 0.95, or 0.99 corrected for all quantities that have a threshold.
     pub level: f64,
     pub low: f64,
     pub high: f64,
@@ -163,6 +163,8 @@ pub struct GateInterval {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gates {
     pub gates: Vec<Gate>,
+    /// How many quantities are decided together.
+    pub together: usize,
 }
 
 impl Gates {
@@ -180,14 +182,14 @@ impl Gates {
         self.gates.iter().any(|gate| gate.quantity == quantity)
     }
 
-    pub fn are_tested(&self) -> bool {
-        self.gates.iter().all(|gate| gate.passage != Passage::NotTested)
+    /// The threshold of a quantity that was tested; the first of several.
+    pub fn tested(&self, quantity: &str) -> Option<&Gate> {
+        let tested = |gate: &&Gate| gate.quantity == quantity && gate.passage != Passage::NotTested;
+        self.gates.iter().find(tested)
     }
 
-    /// How many quantities are decided together.
-    pub fn quantities(&self) -> usize {
-        let decided = self.gates.iter().filter(|gate| gate.passage != Passage::NotTested);
-        decided.map(|gate| gate.quantity.as_str()).collect::<BTreeSet<_>>().len()
+    pub fn are_tested(&self) -> bool {
+        self.gates.iter().all(|gate| gate.passage != Passage::NotTested)
     }
 }
 
@@ -198,11 +200,11 @@ impl Gates {
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
     if comparison.is_refused() {
         let gates = thresholds.iter().map(|threshold| threshold.untested(None)).collect();
-        return Ok(Gates { gates });
+        return Ok(Gates { gates, together: 0 });
     }
     let compared: Vec<Result<&Compared, String>> =
         thresholds.iter().map(|threshold| threshold.find(comparison)).collect::<Result<_, _>>()?;
-    let with_a_chance = compared.iter().flatten().filter(|quantity| quantity.chance_alone.is_some());
+    let with_a_chance = compared.iter().flatten().filter(|quantity| quantity.chance.is_some());
     let together = with_a_chance.map(|quantity| quantity.name.as_str()).collect::<BTreeSet<_>>().len();
     let judged = thresholds.iter().zip(compared).map(|(threshold, quantity)| {
         let quantity = match quantity {
@@ -221,7 +223,7 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
             }
         }
     });
-    Ok(Gates { gates: judged.collect::<Result<_, _>>()? })
+    Ok(Gates { gates: judged.collect::<Result<_, _>>()?, together })
 }
 
 /// Why no change could have been significant.
@@ -232,7 +234,7 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
             "{pairs} rounds can be compared, and {LEAST_PAIRS} are the minimum for a threshold"
         ));
     }
-    quantity.chance_alone.is_none().then(|| quantity.note.clone()).flatten()
+    quantity.chance.is_none().then(|| quantity.note.clone()).flatten()
 }
 
 /// The level of an interval, so that all that are decided together have the level of one (Bonferroni).
@@ -321,9 +323,9 @@ impl Threshold {
         let interval = |level, [low, high]: [f64; 2]| Some(GateInterval { level, low, high });
         match strict.map(|end| beyond(on(end))) {
             [true, true] if decided.iter().all(|&end| beyond(on(end))) => {
-                (Passage::Beyond, interval(LEVEL, decided))
+                (Passage::Beyond, interval(level(together), decided))
             }
-            [true, true] => (Passage::CannotTell, interval(LEVEL, decided)),
+            [true, true] => (Passage::CannotTell, interval(level(together), decided)),
             [false, false] => (Passage::Within, interval(STRICT, strict)),
             _ => (Passage::CannotTell, interval(STRICT, strict)),
         }

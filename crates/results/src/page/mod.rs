@@ -165,7 +165,7 @@ impl Page {
         });
         if let Some(more) = entries.checked_sub(MOST_REMARKS).filter(|&more| more > 0) {
             let remarks = if more == 1 { "remark" } else { "remarks" };
-            lead.blocks.push(Block::Note { text: format!("and {more} more {remarks} (-v)") });
+            lead.blocks.push(Block::Note { text: format!("and {more} more {remarks}") });
         }
         let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
         Self { lead, sections }

@@ -2,7 +2,7 @@
 
 use netfathom_model::verdict::{Level, Part};
 use netfathom_results::compare::{
-    Outcome, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs,
+    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs,
 };
 
 use crate::fixtures::fixture;
@@ -52,7 +52,7 @@ fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
         let comparison = pairs(rounds, &Wishes::default()).unwrap();
         gates(&comparison, &[threshold.parse().unwrap()]).unwrap().gates.remove(0)
     };
-    // Of the last the change is beyond, and must be significant.
+    // Of the last the change is beyond.
     for (threshold, then) in [
         ("tx.mean>5%", Passage::Within),
         ("tx.mean>100ns", Passage::Within),
@@ -63,7 +63,7 @@ fn as_many_rounds_as_an_inconclusive_threshold_asks_for_decide_it() {
         assert_eq!(now.passage, Passage::CannotTell, "{threshold}");
         let needed = now.pairs_needed.expect(threshold);
         assert_eq!(gate(&repeated(&rounds, needed.div_ceil(8)), threshold).passage, then, "{threshold}");
-        // Beside others a change must be more significant.
+        // Beside others an interval is wider.
         let comparison = pairs(&rounds, &Wishes::default()).unwrap();
         let all = [threshold, "tx.p99>90%", "rx.mean>90%", "rx.p99>90%"].map(|text| text.parse().unwrap());
         let beside = gates(&comparison, &all).unwrap().gates[0].pairs_needed.unwrap();
@@ -162,31 +162,30 @@ fn a_threshold_of_what_runs_do_not_vouch_for_is_not_decided() {
     assert_ne!(gates.gates[1].passage, Passage::NotTested);
 }
 
-/// All outcomes of the comparison, which no threshold may change.
 #[test]
 fn thresholds_are_a_family_of_their_own() {
-    // A seed with a change that is significant alone and not with others.
+    let shown = |comparison: &Comparison, texts: &[&str]| {
+        let thresholds: Vec<Threshold> = texts.iter().map(|text| text.parse().unwrap()).collect();
+        gates(comparison, &thresholds).unwrap()
+    };
+    let is_beyond = |gates: &Gates| gates.gates[0].passage == Passage::Beyond;
+    let (alone, beside) = (["tx.mean>0.001%"], ["tx.mean>0.001%", "rx.p99>50%"]);
+    // A seed with a change that is beyond its threshold alone and not with others.
     let comparison = (1..1000)
         .find_map(|seed| {
             let mut maker = Maker::new(seed);
             let (a, b) = (maker.run(10, 1.0), maker.mean_alone(10, 1.05));
             let comparison = apart(&a, &b, &Wishes::default()).unwrap();
-            let tx = comparison.quantities.iter().find(|q| q.name == "tx.mean")?;
-            let is_close = tx.chance_alone.is_some_and(|chance| (0.006..0.0099).contains(&chance));
-            (is_close && tx.outcome == Outcome::CannotTell).then(|| comparison.clone())
+            let [one, two] = [shown(&comparison, &alone), shown(&comparison, &beside)];
+            assert!(is_beyond(&one) || !is_beyond(&two), "{one:?} {two:?}");
+            (is_beyond(&one) && !is_beyond(&two)).then_some(comparison)
         })
         .expect("one of a thousand");
-    let shown = |texts: &[&str]| {
-        let thresholds: Vec<Threshold> = texts.iter().map(|text| text.parse().unwrap()).collect();
-        gates(&comparison, &thresholds).unwrap()
-    };
-    let one = shown(&["tx.mean>0.001%"]);
-    assert_eq!(one.gates[0].passage, Passage::Beyond);
     // Two thresholds of one quantity ask one question.
-    let same = shown(&["tx.mean>0.001%", "tx.mean>0.002%"]);
-    assert!(same.gates.iter().all(|gate| gate.passage == Passage::Beyond) && same.quantities() == 1);
-    let two = shown(&["tx.mean>0.001%", "rx.p99>50%"]);
-    assert_eq!((two.gates[0].passage, two.quantities()), (Passage::CannotTell, 2), "{two:?}");
+    let same = shown(&comparison, &["tx.mean>0.001%", "tx.mean>0.002%"]);
+    assert!(same.gates.iter().all(|gate| gate.passage == Passage::Beyond) && same.together == 1);
+    let two = shown(&comparison, &beside);
+    assert_eq!((two.gates[0].passage, two.together), (Passage::CannotTell, 2), "{two:?}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn the_slowdown_with_its_interval_comes_first() {
         (part.outcome, part.ratio.as_mut().unwrap().value) = (Outcome::Cost, 1.25);
     });
     let text = message(&one_part);
-    let answer = "VALID nothing (A/A) slows only the span plant-1 → plant-2 of tar: 25.0 % (24.0 to 26.0 %) - slowed most: \
+    let answer = "VALID nothing (A/A) slows the span plant-1 → plant-2 of tar: 25.0 % (24.0 to 26.0 %) - slowed most: \
                   plant-1 → plant-2; the interval is corrected for 7 spans; tar as a whole: 0.12 % (-0.23 to 0.47 %), not significant";
     assert!(text.contains(answer), "{text}");
     let one_by_chance = with("cost-chance", |c| {

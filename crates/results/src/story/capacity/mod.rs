@@ -47,18 +47,20 @@ impl Story for CapacityResult {
         let rate = sustained(row, &most);
         let threads = counted(row.workers, "thread");
         let sustain = if row.workers == 1 { "sustains" } else { "sustain" };
+        let to = if row.blocking_per_s.is_none() && row.engine.passes_stack() {
+            " to a polling receiver"
+        } else {
+            ""
+        };
         let how = match row.engine {
             Engine::Send => ", one per call".into(),
             other => format!(" with {}", other.name()),
         };
-        let most = format!("{threads} {sustain} {rate} {tcp}messages/s{how}");
-
-        match (row.blocking_per_s, row.engine.passes_stack()) {
-            (Some(asleep), _) => {
-                format!("{most}; {} to a sleeping receiver", number::rate(asleep.mean_per_s))
-            }
-            (None, true) => format!("{most} to a polling receiver"),
-            (None, false) => format!("{most}, past the stack"),
+        let most = format!("{threads} {sustain} {rate} {tcp}messages/s{to}{how}");
+        match row.blocking_per_s {
+            Some(asleep) => format!("{most}; {} to a sleeping receiver", number::rate(asleep.mean_per_s)),
+            None if row.engine.passes_stack() => most,
+            None => format!("{most}, past the stack"),
         }
     }
 

@@ -80,7 +80,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     differences(page, comparison);
     quantities(page, comparison, gates);
     thresholds(page, comparison, gates);
-    pictures::draw(page, comparison, number);
+    pictures::draw(page, comparison, gates, number);
 }
 
 fn sides(page: &mut Page, comparison: &Comparison) {
@@ -187,7 +187,7 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
     ];
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
-        let (interval, outcome) = match gates.has(&q.name) {
+        let (interval, outcome) = match gates.tested(&q.name).is_some() {
             true => ("see thresholds".into(), ""),
             false => (words::interval(q), q.outcome.name()),
         };
@@ -197,7 +197,9 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
     for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
         match quantity.outcome {
-            Outcome::Better | Outcome::Worse if !gates.has(&quantity.name) => table.row_strong(cells),
+            Outcome::Better | Outcome::Worse if gates.tested(&quantity.name).is_none() => {
+                table.row_strong(cells)
+            }
             _ => table.row(cells),
         }
     }

@@ -4,7 +4,7 @@ use netfathom_model::record::Distribution;
 use netfathom_stats as stats;
 
 use super::words;
-use crate::compare::{Compared, Comparison, Outcome, Scale};
+use crate::compare::{Compared, Comparison, Gate, Gates, Outcome, Scale};
 use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
 use crate::quantity::{Pooled, Unit};
 use crate::story::histogram;
@@ -27,8 +27,8 @@ const OF_TIMES: [OfTimes; 6] = [
 ];
 
 /// What changed by how much, the values of each trial, and the distributions of both sides.
-pub(super) fn draw(page: &mut Page, comparison: &Comparison, number: usize) {
-    let changes = changes(&comparison.quantities);
+pub(super) fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
+    let changes = changes(&comparison.quantities, gates);
     if !changes.groups[0].bars.is_empty() {
         page.heading("Change of each quantity");
         page.bars(changes);
@@ -56,40 +56,50 @@ fn choice(
     }
 }
 
-fn changes(quantities: &[Compared]) -> Bars {
+fn changes(quantities: &[Compared], gates: &Gates) -> Bars {
     let with_ratio = quantities.iter().filter(|q| q.change.scale == Scale::Ratio && q.change.value > 0.0);
+    let with_a_threshold = quantities.iter().any(|quantity| gates.tested(&quantity.name).is_some());
+    let key =
+        [("better", "valid"), ("worse", "void"), ("not significant", "lag"), ("with a threshold", "planned")];
+    let shown = key.into_iter().filter(|(_, color)| with_a_threshold || *color != "planned");
     Bars {
         title: "B as a multiple of A".into(),
         unit: Axis::Ratio,
         from_zero: true,
         whiskers: "intervals at the level that decides",
-        key: vec![("better".into(), "valid"), ("worse".into(), "void"), ("not significant".into(), "lag")],
+        key: shown.map(|(name, color)| (name.to_owned(), color)).collect(),
         groups: vec![BarGroup {
             name: String::new(),
             mark: None,
-            bars: with_ratio.take(MOST_BARS).map(change).collect(),
+            bars: with_ratio.take(MOST_BARS).map(|q| change(q, gates.tested(&q.name))).collect(),
         }],
         ..Bars::default()
     }
 }
 
-/// Equal ratios have equal lengths.
-fn change(quantity: &Compared) -> Bar {
+/// Equal ratios have equal lengths. What has a threshold is decided by that alone.
+fn change(quantity: &Compared, gate: Option<&Gate>) -> Bar {
     let place = |ratio: f64| ratio.max(f64::MIN_POSITIVE).ln().clamp(-WIDEST, WIDEST);
     let color = match quantity.outcome {
+        _ if gate.is_some() => "planned",
         Outcome::Better => "valid",
         Outcome::Worse => "void",
         Outcome::CannotTell | Outcome::Same => "lag",
+    };
+    let outcome = gate.map_or_else(|| quantity.outcome.name(), |gate| words::passage(gate.passage));
+    let interval = match gate {
+        Some(gate) => gate.interval.map(|interval| (interval.low, interval.high)),
+        None => quantity.change.decided,
     };
     Bar {
         name: quantity.name.clone(),
         about: quantity.title.clone(),
         color,
         value: Some(place(quantity.change.value)),
-        ends: quantity.change.decided.map(|(low, high)| (place(low), place(high))),
+        ends: interval.map(|(low, high)| (place(low), place(high))),
         band: None,
         is_chance: color == "lag",
-        text: format!("{} {}", words::change(quantity), quantity.outcome.name()),
+        text: format!("{} {outcome}", words::change(quantity)),
     }
 }
 

@@ -4,8 +4,8 @@ use netfathom_model::print::{self, grouped};
 use netfathom_model::record::State;
 
 use crate::compare::{
-    Compared, Comparison, Design, Difference, Gate, GateInterval, Gates, Head, MOST_PAIRS, Outcome, Passage,
-    Scale,
+    Compared, Comparison, Design, Difference, Gate, GateInterval, Gates, Head, LEVEL, MOST_PAIRS, Outcome,
+    Passage, Scale,
 };
 use crate::quantity::Unit;
 
@@ -276,14 +276,19 @@ fn by(quantity: &Compared, gate: &Gate) -> String {
     let of = |interval: &GateInterval| {
         let GateInterval { level, low, high } = *interval;
         let ends = ends(quantity.unit, quantity.change.scale, low, high);
-        format!(" ({:.0} % interval {ends})", 100.0 * level)
+        let level = if level > LEVEL {
+            "99 % interval, corrected:".into()
+        } else {
+            format!("{:.0} % interval", 100.0 * level)
+        };
+        format!(" ({level} {ends})")
     };
     change(quantity) + &gate.interval.as_ref().map_or_else(String::new, of)
 }
 
 /// How gates are decided; none where none is.
 pub fn gates_method(gates: &Gates) -> Option<String> {
-    let together = match gates.quantities() {
+    let together = match gates.together {
         0 => return None,
         1 => String::new(),
         n => format!(", corrected for {n} quantities,"),

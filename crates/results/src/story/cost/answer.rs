@@ -130,11 +130,7 @@ fn compared_as(
             if let Some(Slowed { span, change, .. }) = slowed_part(benchmark, comparison) {
                 let who = shortened(&who, LONGEST_BEFORE);
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
-                return format!(
-                    "{who} slows only the {} {span} of {name}: {}",
-                    noun(benchmark),
-                    change.percent()
-                );
+                return format!("{who} slows the {} {span} of {name}: {}", noun(benchmark), change.percent());
             }
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };

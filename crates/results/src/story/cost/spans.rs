@@ -43,7 +43,16 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
         table.row_open(cells, &shortened(&name, LONGEST_NAME));
     }
     page.table(table);
-    page.note("-: not significant; inconclusive: a slowdown of over 25 % is possible");
+    let has = |outcome| comparison.spans.iter().any(|span| span.outcome == outcome);
+    let is_open = has(Outcome::CannotTell) && comparison.smallest.is_some();
+    let notes = [
+        (has(Outcome::NoCost), "-: not significant"),
+        (is_open, "inconclusive: a slowdown of over 25 % is possible"),
+    ];
+    let notes: Vec<&str> = notes.into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect();
+    if !notes.is_empty() {
+        page.note(&notes.join("; "));
+    }
     more(page, comparison.spans.len());
     let most = comparison::most_taken(benchmark, comparison);
     if let (false, Some(slowed)) = (benchmark.resources.is_empty(), most) {

@@ -24,8 +24,8 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
     let share = cost.and_then(|cost| cost.send_call_share);
     let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
-        if share.half_width > NOTHING_KNOWN {
-            return format!("overhead of the {tap} tap unknown: too few baselines");
+        if share.half_width > NOTHING_KNOWN && !distorts(Some(share)) {
+            return format!("overhead of the {tap} tap: inconclusive");
         }
         let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
         format!(
