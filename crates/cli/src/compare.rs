@@ -85,7 +85,6 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
         });
         all.push((comparison, gates));
     }
-    let is_void = |error: &ThresholdError| matches!(error, ThresholdError::OneSided { .. });
     let is_mistaken = matches!(wrong, Some(ThresholdError::Unknown { .. } | ThresholdError::Unit { .. }));
     // What was just measured is shown, even so.
     if !is_mistaken || matches!(wanted.what, What::Rounds(..)) {
@@ -93,9 +92,9 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
     }
     match wrong {
         Some(error) => {
-            let status = if is_void(&error) { exit::VOID } else { exit::USAGE };
+            let is_void = matches!(error, ThresholdError::OneSided { .. });
             output::complain(&error.into());
-            Ok(status.into())
+            Ok(if is_void { exit::VOID } else { exit::USAGE }.into())
         }
         None => Ok(status(args, &all)),
     }

@@ -322,10 +322,11 @@ impl Threshold {
         };
         let interval = |level, [low, high]: [f64; 2]| Some(GateInterval { level, low, high });
         match strict.map(|end| beyond(on(end))) {
-            [true, true] if decided.iter().all(|&end| beyond(on(end))) => {
-                (Passage::Beyond, interval(level(together), decided))
+            [true, true] => {
+                let is_decided = decided.iter().all(|&end| beyond(on(end)));
+                let passage = if is_decided { Passage::Beyond } else { Passage::CannotTell };
+                (passage, interval(level(together), decided))
             }
-            [true, true] => (Passage::CannotTell, interval(level(together), decided)),
             [false, false] => (Passage::Within, interval(STRICT, strict)),
             _ => (Passage::CannotTell, interval(STRICT, strict)),
         }
