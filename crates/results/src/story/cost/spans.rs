@@ -1,6 +1,6 @@
 //! From mark to mark: where the time goes.
 
-use crate::page::{Align, Axis, Page, Table, shortened};
+use crate::page::{Align, Axis, Bars, Page, Table, shortened};
 use netfathom_model::print::NOT_KNOWN;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Outcome};
 
@@ -29,7 +29,8 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
         Some(charts::bar(&name, comparison.effect, change, charts::is_chance(span.outcome)))
     };
     let bars = named().filter_map(bar).collect();
-    page.bars(charts::beside_zero(Axis::Share, "How much longer each span takes", bars));
+    let bars = charts::beside_zero(Axis::Share, "How much longer each span takes", bars);
+    page.bars(Bars { whiskers: "99 % intervals", ..bars });
     let right = ["before", "after", "change"].map(|head| (head, Align::Right));
     let left = [("outcome", Align::Left), ("span", Align::Left)];
     let mut table = Table::new(&right.into_iter().chain(left).collect::<Vec<_>>());
