@@ -72,7 +72,7 @@ const SAMPLED: &[Variant] = &[
         target: "at most 1.01",
     },
 ];
-/// A sample comes every few seconds.
+/// The last one is long: with that budget a sample comes every few seconds.
 const LOADS: [Load; 3] = [
     Load { name: "GET, 20 connections", requests: 150_000, pipelined: 1, variants: ALL },
     Load { name: "GET, 20 connections, -P 16", requests: 1_000_000, pipelined: 16, variants: ALL },
@@ -129,20 +129,17 @@ fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
             ratios.1.push(turn.p99 / bare.p99);
         }
     }
-    let bare_us = middle(&bare_ns)?.value / 1e3;
+    let bare_us = median(&bare_ns).ok_or("too few rounds")?.value / 1e3;
     for (variant, (cpu, p99)) in load.variants.iter().zip(&ratios) {
+        let written = |m: Median| format!("{:.3} ({:.3} to {:.3})", m.value, m.low, m.high);
         let [cpu, p99] =
-            [middle(cpu)?, middle(p99)?].map(|m| format!("{:.3} ({:.3} to {:.3})", m.value, m.low, m.high));
+            [cpu, p99].map(|ratios| median(ratios).map_or_else(|| "too few turns".into(), written));
         println!(
             "| {} | {} | {cpu} of {bare_us:.1} µs | {p99} | {} |",
             load.name, variant.name, variant.target
         );
     }
     Ok(())
-}
-
-fn middle(values: &[f64]) -> Result<Median, Failure> {
-    median(values).ok_or_else(|| "too few rounds".into())
 }
 
 /// A server, ended with this value.

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_tested_between_blocks() {
+    fn steps_are_decided_between_blocks() {
         assert_eq!(are_steps(&[[2.8, 0.6, 1.0], [2.9, 0.6, 1.0], [2.7, 0.6, 1.1]]), Holds::Yes);
         assert_eq!(are_steps(&[[2.8, 0.6, 0.3], [2.9, 0.6, 0.3]]), Holds::No);
         assert_eq!(are_steps(&[[2.8, 0.6, 1.0], [0.1, 0.5, 1.1]]), Holds::CannotTell);
