@@ -9,7 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
 use netfathom_model::plan::{Project, ReproducePlan};
-use netfathom_papers::{Experiment, catalogue};
+use netfathom_papers::{Experiment, Needs, catalogue};
+use netfathom_results::page::{Align, Page, Style, Table};
 
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
@@ -17,7 +18,7 @@ use crate::progress::Expected;
 use crate::{exit, guard, output, plans};
 
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
-    let Some(name) = &args.name else { return list(args.output.json) };
+    let Some(name) = &args.name else { return list(&args.output) };
     let Some((experiment, plan)) = output::understood(understand(name, args)) else {
         return Ok(exit::USAGE.into());
     };
@@ -81,33 +82,19 @@ fn size_bytes(directory: &Path) -> io::Result<u64> {
 /// Names all that there are, those that are written most alike first.
 fn unknown(name: &str) -> anyhow::Error {
     let mut names: Vec<&str> = catalogue().map(|experiment| experiment.name).collect();
-    names.sort_by_key(|known| distance(name, known));
+    names.sort_by_key(|known| strsim::levenshtein(name, known));
     anyhow!("there is no experiment `{name}`; choose one of: {}", names.join(", "))
 }
 
-/// How many letters must be put in, taken out or changed to make one text of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, of_a) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &of_b) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(of_a != of_b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-fn list(json: bool) -> Result<ExitCode> {
-    if json {
+fn list(output: &OutputArgs) -> Result<ExitCode> {
+    if output.json {
         let all: Vec<_> = catalogue().map(as_json).collect();
         output::print(&serde_json::to_string(&all)?)?;
+    } else if output.verbose {
+        output::page(&in_words(), true)?;
     } else {
-        let all: Vec<String> = catalogue().map(in_words).collect();
-        let end = "Run one with: netfathom reproduce NAME [--quick]";
-        output::print(&format!("{}\n\n{end}", all.join("\n\n")))?;
+        output::page(&as_table(), true)?;
+        output::print("\nrun one: netfathom reproduce NAME [--quick]\nsources, and what each shows: netfathom reproduce -v")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -119,60 +106,38 @@ fn as_json(e: &Experiment) -> serde_json::Value {
     })
 }
 
-fn in_words(e: &Experiment) -> String {
-    let (quick, full) = (about(e.quick), about(e.full));
-    format!(
-        "{}\n  {}\n  shows:  {}\n  source: {}\n  takes:  about {full}, with --quick {quick}; needs {}",
-        e.name,
-        e.title,
-        e.shows,
-        e.source,
-        e.needs.name()
-    )
+fn as_table() -> Page {
+    let mut table = Table::new(&[
+        ("experiment", Align::Left),
+        ("full", Align::Right),
+        ("--quick", Align::Right),
+        ("", Align::Left),
+    ]);
+    for e in catalogue() {
+        let root = if e.needs == Needs::Root { " (as root)" } else { "" };
+        table.row_open([e.name, &about(e.full), &about(e.quick)], &format!("{}{root}", e.title));
+    }
+    let mut page = Page::default();
+    page.table(table);
+    page
+}
+
+fn in_words() -> Page {
+    let mut page = Page::default();
+    for e in catalogue() {
+        page.heading(e.name);
+        page.text(e.title);
+        let takes = format!("about {}, with --quick {}", about(e.full), about(e.quick));
+        for (label, text) in [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs.name())] {
+            page.labelled(Style::Plain, &format!("  {label:<6} "), text);
+        }
+    }
+    page
 }
 
 fn about(time: Duration) -> String {
     match time.as_secs() {
         s if s < 120 => format!("{s} s"),
         s => format!("{} min", s.div_ceil(60)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_alike_is_near() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("borodin-tx", "borodin-tx"), 0);
-        assert_eq!(distance("borodin-xt", "borodin-tx"), 2);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
-
-    #[test]
-    fn projects_rise_in_size_and_have_a_makefile() {
-        let parent = tempfile::tempdir().unwrap();
-        for (name, bytes) in [("large", 5000), ("small", 10), ("none", 0)] {
-            let directory = parent.path().join(name).join("src");
-            fs::create_dir_all(&directory).unwrap();
-            fs::write(directory.join("one.c"), vec![b' '; bytes]).unwrap();
-            if name != "none" {
-                fs::write(parent.path().join(name).join("Makefile"), "all:\n").unwrap();
-            }
-        }
-        let found = projects(parent.path()).unwrap();
-        let name = |p: &Project| p.directory.file_name().unwrap().to_str().unwrap().to_owned();
-        let all: Vec<_> = found.iter().map(|p| (name(p), p.size_bytes)).collect();
-        assert_eq!(all, [("small".into(), 15), ("large".into(), 5005)]);
-        let error = projects(&parent.path().join("gone")).unwrap_err();
-        assert!(format!("{error:#}").contains("--projects"), "{error:#}");
-    }
-
-    #[test]
-    fn the_nearest_name_comes_first() {
-        let message = unknown("borodin-revers").to_string();
-        assert!(message.contains("choose one of: borodin-reverse, "), "{message}");
-        assert!(catalogue().all(|e| message.contains(e.name)), "{message}");
     }
 }
