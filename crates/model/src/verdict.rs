@@ -30,9 +30,13 @@ pub enum Part {
     Tx,
     /// The time to receive.
     Rx,
+    /// What a tap costs, against trials without one.
+    Overhead,
+    /// What another tap measures of the same load.
+    CrossCheck,
 }
 
-named! { Part: Load = "load", Tx = "tx", Rx = "rx" }
+named! { Part: Load = "load", Tx = "tx", Rx = "rx", Overhead = "overhead", CrossCheck = "cross-check" }
 
 impl From<Direction> for Part {
     fn from(direction: Direction) -> Self {
@@ -158,7 +162,8 @@ mod tests {
         verdict.lower_only(&[Part::Load], Level::Void, "late");
         verdict.lower_only(&[Part::Rx], Level::Void, "late");
         assert_eq!(verdict.reasons.len(), 2);
-        assert_eq!(Part::ALL.map(|part| verdict.of(part)), [Level::Void, Level::Degraded, Level::Void]);
+        let levels = [Part::Load, Part::Tx, Part::Rx].map(|part| verdict.of(part));
+        assert_eq!(levels, [Level::Void, Level::Degraded, Level::Void]);
         assert_eq!(verdict.clone().answered_by(&[Part::Tx]).level, Level::Degraded);
         assert_eq!(verdict.clone().answered_by(&[]).level, Level::Void);
         assert_eq!(verdict.clone().of_everything().level, Level::Void);

@@ -149,18 +149,21 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
     }
 }
 
-/// Findings of baselines and cross-checks do not make a result VOID, but they must be reported.
+/// What baselines and cross-checks say. Trials of theirs that are VOID take from what is compared with them alone.
 fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
     // An alternating trial stalls while programs are attached; its differences are of the blocks between.
-    let kinds = [(TrialKind::Control, "baseline"), (TrialKind::Witness, "cross-check")];
-    for (kind, name) in kinds {
+    let kinds = [
+        (TrialKind::Control, "baseline", Part::Overhead),
+        (TrialKind::Witness, "cross-check", Part::CrossCheck),
+    ];
+    for (kind, name, part) in kinds {
         let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
         let (bad, all) =
             (trials.iter().filter(void).count(), trials.iter().filter(|t| t.kind == kind).count());
         if bad > 0 {
             let text =
                 format!("{bad} of {all} {name} trials are VOID: do not rely on what is compared with them");
-            verdict.lower(Level::Degraded, text);
+            verdict.lower_only(&[part], Level::Degraded, text);
         }
     }
     for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
