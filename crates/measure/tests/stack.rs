@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use netfathom_bpf::probe::{Tracing, tracing};
 use netfathom_measure::ground::observer::{Observer, Progressed};
@@ -525,4 +526,31 @@ fn a_stop_keeps_the_finished_trials() {
     let p = run(&plan, &mut Stopper(&stop), &stop).unwrap();
     assert_eq!(p.result.trials.len(), 1);
     assert!(p.verdict.reasons.iter().any(|r| r.text.contains("1 of 5")), "{:?}", p.verdict);
+}
+
+#[test]
+fn two_runs_of_one_seed_at_once_do_not_take_each_others_stamps() {
+    if !privileged("two runs at once") {
+        return;
+    }
+    let _alone = alone();
+    let mut plan = plan("constant:2k/400ms");
+    (plan.seed, plan.samples) = (7, 400);
+    let both = thread::scope(|scope| {
+        let started = [(); 2].map(|()| scope.spawn(|| measure(&plan)));
+        started.map(|run| run.join().unwrap())
+    });
+    for p in both {
+        assert!(p.samples.len() >= 200, "{}", p.samples.len());
+        for s in &p.samples {
+            let way = [
+                Some(s.sent_ns),
+                s.net_dev_queue_ns,
+                s.net_dev_start_xmit_ns,
+                s.netif_receive_skb_ns,
+                s.received_ns,
+            ];
+            assert!(way.iter().all(Option::is_some) && way.is_sorted(), "{s:?}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use crate::ground::observer::Live;
 use crate::ground::processors::{Cpus, spread};
 use crate::ground::rig::Rig;
 use crate::load::contention;
+use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
@@ -40,12 +41,11 @@ pub struct Bench<'a> {
     pub plan: &'a CapacityPlan,
     rig: &'a Rig,
     stop: &'a AtomicBool,
-    flights: u32,
 }
 
 impl<'a> Bench<'a> {
     pub fn new(plan: &'a CapacityPlan, rig: &'a Rig, stop: &'a AtomicBool) -> Self {
-        Self { plan, rig, stop, flights: 0 }
+        Self { plan, rig, stop }
     }
 
     pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<EngineFlights<'_, 'a>, FlightError> {
@@ -155,7 +155,6 @@ impl EngineFlights<'_, '_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         let plan = self.bench.plan;
-        self.bench.flights += 1;
         let shot = Shot {
             rig: self.bench.rig,
             engine: self.engine,
@@ -166,8 +165,7 @@ impl EngineFlights<'_, '_> {
             port: 0,
             spin: Spin::Auto,
             echo: false,
-            // Strays of an earlier flight carry another number.
-            flow: (plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.bench.flights),
+            flow: draw_flow()?,
             stop: self.bench.stop,
             live,
             log: None,

@@ -15,6 +15,7 @@ use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::message_log::MessageLog;
@@ -42,7 +43,7 @@ pub fn run(
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
-    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0, start_ns: None };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: None };
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);
     observer.keep(&p)?;
@@ -79,7 +80,7 @@ pub fn run(
 pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<Part, RunError> {
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
-    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, flights: 0, start_ns: Some(start_ns) };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: Some(start_ns) };
     let (kind, live) = (LoadTrialKind::Loaded, Live::default());
     let engine = match plan.engine {
         EngineChoice::Only(engine) => engine,
@@ -150,7 +151,6 @@ struct LoadRun<'a> {
     rig: &'a Rig,
     cpus: &'a Cpus,
     stop: &'a AtomicBool,
-    flights: u32,
     /// When a load to another host begins, on the one clock; `None` once both ends are ready.
     start_ns: Option<u64>,
 }
@@ -211,7 +211,6 @@ impl LoadRun<'_> {
         log: Option<&MessageLog>,
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
-        self.flights += 1;
         // A part of a fleet reports no account of CPUs: loading kernel programs would only take its lead to the start.
         let contention = self.start_ns.is_none().then(|| departures.observed()).flatten();
         let shot = Shot {
@@ -224,8 +223,7 @@ impl LoadRun<'_> {
             port: self.plan.port,
             spin: self.plan.spin,
             echo,
-            // Strays of an earlier flight carry another number.
-            flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(self.flights),
+            flow: draw_flow()?,
             stop: self.stop,
             live,
             log,

@@ -23,6 +23,8 @@ use crate::ground::observer::{Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::ground::rig::Rig;
 use crate::load::contention::Contention;
+use crate::load::control::draw_flow;
+use crate::load::error::FlightError;
 use crate::tap::error::TapError;
 use crate::tap::probe;
 
@@ -87,8 +89,7 @@ pub fn run(
         let of_variant = &mut progressed.result.variants[place];
         let index = of_variant.trials.len() as u32;
         contention = contention.and_then(Contention::again);
-        let turn = Turn { variant: of_variant.variant, index, number: number as u32 };
-        let (trial, of_trial) = bench.trial(turn, contention.as_ref(), &live)?;
+        let (trial, of_trial) = bench.trial(of_variant.variant, index, contention.as_ref(), &live)?;
         if stop.load(Relaxed) {
             break;
         }
@@ -156,17 +157,11 @@ struct Bench<'a> {
     stop: &'a AtomicBool,
 }
 
-/// A trial of a variant, by its places among those of the variant and of the run.
-struct Turn {
-    variant: Variant,
-    index: u32,
-    number: u32,
-}
-
 impl Bench<'_> {
     fn trial(
         &self,
-        Turn { variant, index, number }: Turn,
+        variant: Variant,
+        index: u32,
         contention: Option<&Contention>,
         live: &Live,
     ) -> Result<(ReverseTrial, Checks), TapError> {
@@ -177,8 +172,7 @@ impl Bench<'_> {
             variant,
             cpus: self.cpus,
             tapped: self.tapped,
-            // Strays of an earlier trial carry another number; each takes two, one a way.
-            flow: (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(2 * number + 1),
+            flow: draw_flow().map_err(FlightError::from)?,
             stop: self.stop,
             live,
             contention,

@@ -102,7 +102,7 @@ impl Bench<'_> {
             _ => {
                 observer.begins(turn.step(), &live);
                 let started_after_ns = self.elapsed_ns();
-                let here = Here::open(&task, self.flow(2 * turn.index as u32 + 1))?;
+                let here = Here::open(&task)?;
                 Some((started_after_ns, task.run(here, load)?))
             }
         };
@@ -163,7 +163,7 @@ impl Bench<'_> {
             TrialKind::Witness if self.plan.tap != TapChoice::All => None,
             TrialKind::Alternating => None,
             _ if !turn.bursts => None,
-            _ => self.flat_out(2 * index + 2, turn),
+            _ => self.flat_out(turn),
         };
         let facts = report::Facts {
             index,
@@ -180,42 +180,36 @@ impl Bench<'_> {
     /// Sends without pauses for a moment, so that the first trial finds what later ones find.
     pub fn warm_up(&self) -> Result<(), TapError> {
         if self.is_within() {
-            self.burst(0, None, false)?;
+            self.burst(None, false)?;
         }
         Ok(())
     }
 
     /// The rate that a burst without pauses reaches; `None` if there was none.
-    fn flat_out(&self, number: u32, turn: &Turn) -> Option<f64> {
+    fn flat_out(&self, turn: &Turn) -> Option<f64> {
         if !self.is_within() {
             return None;
         }
-        Some(self.burst(number, turn.tap, turn.wants_stages()).ok()?.sent.per_s())
+        Some(self.burst(turn.tap, turn.wants_stages()).ok()?.sent.per_s())
     }
 
     /// A short load with the tap, which counts for nothing.
-    pub fn attempt(&self, number: u32, tap: Tap, profile: &Profile) -> Result<StackOutcome, TapError> {
+    pub fn attempt(&self, tap: Tap, profile: &Profile) -> Result<StackOutcome, TapError> {
         let departures = Departures::Planned(profile, self.plan.seed);
         let load = Load { duration_ns: profile.duration_ns(), departures, contention: None };
-        self.aside(u32::MAX - number, Some(tap), true, load)
+        self.aside(Some(tap), true, load)
     }
 
-    fn burst(&self, number: u32, tap: Option<Tap>, stages: bool) -> Result<StackOutcome, TapError> {
-        self.aside(number, tap, stages, BURST)
+    fn burst(&self, tap: Option<Tap>, stages: bool) -> Result<StackOutcome, TapError> {
+        self.aside(tap, stages, BURST)
     }
 
     /// A load beside the trials.
-    fn aside(
-        &self,
-        number: u32,
-        tap: Option<Tap>,
-        stages: bool,
-        load: Load<'_>,
-    ) -> Result<StackOutcome, TapError> {
+    fn aside(&self, tap: Option<Tap>, stages: bool, load: Load<'_>) -> Result<StackOutcome, TapError> {
         let live = Live::default();
         let files = Files::of_burst(self.directory.as_ref());
         let task = self.task(tap, stages, Sampling::none(), files, &live);
-        let here = Here::open(&task, self.flow(number))?;
+        let here = Here::open(&task)?;
         task.run(here, load)
     }
 
@@ -223,11 +217,6 @@ impl Bench<'_> {
     /// more than the load that the plan has for it.
     fn is_within(&self) -> bool {
         matches!(self.plan.place, Place::Lab | Place::Loopback)
-    }
-
-    /// Strays of an earlier trial carry another number.
-    fn flow(&self, number: u32) -> u32 {
-        (self.plan.seed as u32).wrapping_mul(0x9e37_79b9).wrapping_add(number)
     }
 
     pub fn elapsed_ns(&self) -> u64 {

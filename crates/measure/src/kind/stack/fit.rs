@@ -35,7 +35,7 @@ pub fn fit(
         let name = format!("finding rates that are sent on schedule: {}", print::rate(peaks[at]));
         observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
         let profile = Profile::Constant { rate_per_s: peaks[at], duration_ns: TRY_NS };
-        if bench.attempt(at as u32, tap, &profile)?.sent.lateness.p99_of_slot() <= IN_TIME {
+        if bench.attempt(tap, &profile)?.sent.lateness.p99_of_slot() <= IN_TIME {
             kept = at + 1;
         } else {
             late = at;

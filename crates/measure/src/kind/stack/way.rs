@@ -12,6 +12,10 @@ use crate::load::judge::{
 
 /// What part of the send slots may be missed where only the time out is answered.
 const MOST_MISSED_OUT: f64 = 0.1;
+/// What part of the times may be negative: stamps of one message and another's, as from two runs with one flow.
+const MOST_NEGATIVE: f64 = 0.01;
+const NEGATIVE: &str =
+    "{} of the times are negative, so stamps are not of one message: repeat the run, and report it";
 const DISTURBED: &str = "other tasks disturbed {} of the messages (half allowed): ";
 const UNDISTURBED_MISSED: &str =
     "the generator missed {} of the send slots of undisturbed messages (1 % allowed): ";
@@ -59,6 +63,12 @@ impl Way<'_> {
     fn undisturbed_lag(&self) -> f64 {
         self.undisturbed().map_or(0.0, |u| u.lag_p99_of_interval)
     }
+
+    /// Of all messages or of the undisturbed ones, where it is more.
+    fn negative(&self) -> f64 {
+        let all = share(self.path.total.negative, self.path.total.n);
+        self.path.undisturbed.as_ref().map_or(all, |u| all.max(share(u.times.negative, u.times.n)))
+    }
 }
 
 fn loads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Load> {
@@ -83,6 +93,7 @@ fn rules<'a>(direction: Direction) -> Vec<Rule<Way<'a>>> {
             occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         }),
+        Rule::void(MOST_NEGATIVE, Way::negative, percent, NEGATIVE),
         Rule::void(most_missed, Way::missed, percent, MISSED).advise(free),
         Rule::void(most_missed, Way::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
         Rule::degraded(MOST_MISSED, Way::missed, percent, MISSED).advise(free),

@@ -101,7 +101,8 @@ impl Incoming {
     }
 }
 
-/// An unpredictable flow number.
+/// An unpredictable flow number: strays of an earlier flight carry another one, and so do the messages of every other
+/// run on this host, which a tap sees as well.
 pub fn draw_flow() -> Result<u32, ControlError> {
     random_u32().map_err(|source| ControlError::Here { action: "read /dev/urandom", source })
 }

@@ -11,6 +11,7 @@ use crate::ground::error::GroundError;
 use crate::ground::rig::warm_up;
 use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
+use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::{Departures, FarEnd, LEAD_IN_NS};
 use crate::load::reader::{self, EndSignal, read_all};
@@ -30,7 +31,7 @@ pub struct Here {
 
 impl Here {
     /// New sockets, with the path between them warmed up.
-    pub fn open(task: &StackTask<'_>, flow: u32) -> Result<Self, FlightError> {
+    pub fn open(task: &StackTask<'_>) -> Result<Self, FlightError> {
         let (senders, reader) = match task.plan.transport {
             Transport::Udp => datagrams(task)?,
             Transport::Tcp => {
@@ -41,7 +42,7 @@ impl Here {
         };
         senders.iter().try_for_each(|sender| warm_up(sender, &reader))?;
         reader.set_nonblocking(task.plan.reader_polls).map_err(GroundError::Socket)?;
-        Ok(Self { flow, senders, reader })
+        Ok(Self { flow: draw_flow()?, senders, reader })
     }
 }
 
