@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use netfathom_measure::kind::cost::light::{Light, PHASES, Phase, START, Sizes, calibrate};
+use netfathom_model::print;
+use netfathom_results::page::{Align, Page, Style, Table};
 use serde_json::json;
 
 use crate::args::LightArgs;
@@ -18,11 +20,14 @@ pub fn run(args: &LightArgs) -> Result<ExitCode> {
     let mut light = Light::prepare(&std::env::temp_dir(), &sizes)?;
     let times_ns = (0..runs).map(|_| times_ns(&mut light, &stop)).collect::<Result<Vec<_>>>()?;
     drop(light);
-    output::print(&match (args.json, args.calibrate) {
-        (true, _) => json(&sizes, &times_ns),
-        (false, true) => sizes.to_string(),
-        (false, false) => table(&sizes, &times_ns),
-    })?;
+    match (args.json, args.calibrate) {
+        (true, _) => output::print(&json(&sizes, &times_ns))?,
+        (false, true) => output::print(&sizes.to_string())?,
+        (false, false) => {
+            output::page(&page(&sizes, &times_ns), true)?;
+            output::print(&format!("\nthe same work again: --sizes {sizes}"))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -67,19 +72,42 @@ fn json(sizes: &Sizes, times_ns: &[Vec<u64>]) -> String {
     json!({ "sizes": sizes.to_string(), "phases": phases.collect::<Vec<_>>() }).to_string()
 }
 
-/// A line a phase: the median of its times and, of several, the shortest and the longest.
-fn table(sizes: &Sizes, times_ns: &[Vec<u64>]) -> String {
+/// How long a run took, and each phase: the median of its times and, of several, the shortest and the longest.
+fn page(sizes: &Sizes, times_ns: &[Vec<u64>]) -> Page {
+    let of_run = |run: &Vec<u64>| run.iter().sum::<u64>();
+    let [median, ..] = middle_and_ends(times_ns.iter().map(of_run).collect());
+    let runs =
+        if times_ns.len() > 1 { format!(" (median of {} runs)", times_ns.len()) } else { String::new() };
+    let mut page = Page::default();
+    page.labelled(Style::Strong, "->", &format!("{} of fixed work in {median}{runs}", phases(sizes)));
+    page.gap();
     let several = times_ns.len() > 1;
-    let head = if several { "   median  shortest   longest" } else { "     time" };
-    let mut lines = vec![format!("phase     {head}  ms  work")];
+    let heads = if several { &["median", "shortest", "longest"][..] } else { &["time"][..] };
+    let mut columns = vec![("phase", Align::Left)];
+    columns.extend(heads.iter().map(|&head| (head, Align::Right)));
+    columns.push(("work", Align::Right));
+    columns.push(("", Align::Left));
+    let mut table = Table::new(&columns);
     for (at, (phase, size)) in sizes.phases().iter().enumerate() {
-        let mut sorted: Vec<f64> = times_ns.iter().map(|run| run[at] as f64 / 1e6).collect();
-        sorted.sort_by(f64::total_cmp);
-        let [.., longest] = sorted[..] else { continue };
-        let range = if several { format!(" {:9.2} {longest:9.2}", sorted[0]) } else { String::new() };
-        let median = sorted[sorted.len() / 2];
-        lines.push(format!("{:10}{median:9.2}{range}      {size} {}", phase.name, phase.unit));
+        let times = middle_and_ends(times_ns.iter().map(|run| run[at]).collect());
+        let mut cells = vec![phase.name.to_owned()];
+        cells.extend(times.into_iter().take(heads.len()));
+        cells.extend([print::count(*size), phase.unit.to_owned()]);
+        table.row(cells);
     }
-    lines.push(format!("\nthe same work again: --sizes {sizes}"));
-    lines.join("\n")
+    page.table(table);
+    page
+}
+
+fn phases(sizes: &Sizes) -> String {
+    match sizes.phases().len() {
+        1 => "1 phase".into(),
+        n => format!("{n} phases"),
+    }
+}
+
+/// The median, the shortest and the longest of the times of one thing; there is at least one.
+fn middle_and_ends(mut times_ns: Vec<u64>) -> [String; 3] {
+    times_ns.sort_unstable();
+    [times_ns[times_ns.len() / 2], times_ns[0], times_ns[times_ns.len() - 1]].map(|ns| print::time(ns as f64))
 }

@@ -120,6 +120,8 @@ fn as_table() -> Page {
         table.row_open([e.name, &about(e.full), &about(e.quick)], &format!("{}{root}", e.title));
     }
     let mut page = Page::default();
+    page.text(&format!("{} experiments; full: in the size of their source", catalogue().count()));
+    page.gap();
     page.table(table);
     page
 }

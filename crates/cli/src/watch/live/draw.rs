@@ -65,11 +65,7 @@ impl Look {
     }
 
     fn frozen(self) -> Style {
-        if self.colors {
-            Style::new().fg(Color::Yellow)
-        } else {
-            Style::new().add_modifier(Modifier::REVERSED)
-        }
+        Style::new().add_modifier(Modifier::REVERSED)
     }
 }
 

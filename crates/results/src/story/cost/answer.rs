@@ -83,8 +83,9 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             "a single block: chance cannot be excluded".into()
         } else {
             let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
-            let phases = phases.map_or_else(String::new, |b| {
-                format!("; {}: {} short phases, each about one resource", b.name, b.resources.len())
+            let phases = phases.map_or_else(String::new, |b| match b.resources.len() {
+                1 => format!("; {}: one short phase, about one resource", b.name),
+                n => format!("; {}: {n} short phases, each about one resource", b.name),
             });
             format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
         }

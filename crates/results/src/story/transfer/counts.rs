@@ -206,6 +206,26 @@ pub(super) fn cause_words(e: &Explanation) -> String {
     }
 }
 
+/// What happened in the time that a cause is given.
+pub(super) fn meaning(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Nothing | Cause::TooShort => "",
+        Cause::Processor => "this end ran, or waited for a CPU",
+        Cause::SmallWrites => "this end ran, mostly for small writes",
+        Cause::SmallReads => "this end ran, mostly for small reads",
+        Cause::SendBuffer => "the send buffer was full",
+        Cause::DelayedAcknowledgement => "it waited for delayed ACKs",
+        Cause::Nagle => "a small segment waited for an ACK",
+        Cause::ReceiveWindow => "the receiver's window was full",
+        Cause::SlowSender => "the program had nothing to send",
+        Cause::SlowReceiver => "the program did not read what was there",
+        Cause::Loss => "lost segments were sent again",
+        Cause::Path => "data waited for the congestion window or the path",
+        Cause::Pace => "data waited for its time",
+        Cause::Elsewhere => "this end waited for data, with room for it",
+    }
+}
+
 /// A connection by the kernel's account (tcp_info).
 pub(super) fn connection_words(tcp: &TcpState) -> Words {
     let known = |value: Option<String>| value.unwrap_or_else(|| "n/a: the kernel is too old".into());

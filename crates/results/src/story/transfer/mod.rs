@@ -15,7 +15,7 @@ pub(super) use counts::{ended, ended_briefly};
 pub use counts::{packet, packet_words};
 
 /// Columns of a bar that stands for all of the time.
-const BAR: usize = 24;
+const BAR: usize = 12;
 /// Letters of a host in the answer.
 const LONGEST_PEER: usize = 24;
 /// Streams beyond which only the first are shown in detail.
@@ -119,13 +119,14 @@ fn explain(page: &mut Page, e: &Explanation) {
         return;
     }
     page.gap();
-    let heads = [("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left)];
+    let heads = [("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left), ("", Align::Left)];
     let mut table = Table::new(&heads).bars(2, BAR);
     // Where there is no fault the text has what the time went to.
     let first = (e.cause != Cause::Nothing).then_some((e.cause, e.share));
     let causes: Vec<_> = first.into_iter().chain(e.others.iter().copied()).collect();
     for &(cause, share) in &causes {
-        table.row([cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }]);
+        let cells = [cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }];
+        table.row_open(cells, counts::meaning(cause));
     }
     page.table(table);
     if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.01 {
