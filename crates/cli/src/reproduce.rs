@@ -94,9 +94,7 @@ fn list(output: &OutputArgs) -> Result<ExitCode> {
         output::page(&in_words(), true)?;
     } else {
         output::page(&as_table(), true)?;
-        output::print(
-            "\nrun one: netfathom reproduce NAME [--quick]\nsources, and what each shows: netfathom reproduce -v",
-        )?;
+        output::print("\nrun one: netfathom reproduce NAME [--quick]; sources: netfathom reproduce -v")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,19 +107,16 @@ fn as_json(e: &Experiment) -> serde_json::Value {
 }
 
 fn as_table() -> Page {
-    let mut table = Table::new(&[
-        ("experiment", Align::Left),
-        ("full", Align::Right),
-        ("--quick", Align::Right),
-        ("", Align::Left),
-    ]);
+    let mut table = Table::new(&[("experiment", Align::Left), ("takes", Align::Right), ("", Align::Left)]);
     for e in catalogue() {
-        let root = if e.needs == Needs::Root { " (as root)" } else { "" };
-        table.row_open([e.name, &about(e.full), &about(e.quick)], &format!("{}{root}", e.title));
+        let root = if e.needs == Needs::Root { " (root)" } else { "" };
+        table.row_open([e.name, &about(e.full)], &format!("{}{root}", e.title));
     }
     let mut page = Page::default();
-    page.text(&format!("{} experiments; full: in the size of their source", catalogue().count()));
-    page.gap();
+    page.text(&format!(
+        "{} experiments in the size of their source; with --quick within two minutes",
+        catalogue().count()
+    ));
     page.table(table);
     page
 }

@@ -2,19 +2,18 @@
 
 use netfathom_mark::listen::Mark;
 use netfathom_model::print;
+use netfathom_results::draw;
+use netfathom_results::page::{Align, Page, Table};
 use serde_json::{Value, json};
 
 use super::seen_marks::{Row, Seen, Times};
-use crate::output::harmless;
+use crate::output::{self, harmless};
 
 #[derive(Clone, Copy)]
 pub enum Form {
     Text,
     Json,
 }
-
-/// Width of a name: as many characters as are kept of one, and an ellipsis.
-const NAME: usize = 39;
 
 impl Form {
     pub fn header(self) -> Option<String> {
@@ -80,29 +79,30 @@ fn of_name(name: &str, row: &Row) -> Value {
 }
 
 fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut page = Page::default();
     if seen.rows().next().is_some() {
-        let [mean, least, most] = ["mean span", "least", "most"];
-        lines.push(format!("{:<NAME$}  {:>9}  {mean:>10}  {least:>10}  {most:>10}", "mark", "count"));
+        let right = ["count", "mean span", "least", "most"].map(|head| (head, Align::Right));
+        let mut table = Table::new(&[&[("mark", Align::Left)], &right[..]].concat());
+        seen.rows().for_each(|(name, row)| table.row(cells(&one_line(name), row)));
+        seen.others().into_iter().for_each(|row| table.row(cells("(all further names)", row)));
+        page.table(table);
     }
-    lines.extend(seen.rows().map(|(name, row)| line(&one_line(name), row)));
-    lines.extend(seen.others().map(|row| line("(all further names)", row)));
-    lines.push(match seen.rows().map(|(_, row)| row.count).sum::<u64>() {
-        0 => "no marks came".into(),
-        _ => "a span is the time since the previous mark of the same thread".into(),
+    page.text(match seen.rows().map(|(_, row)| row.count).sum::<u64>() {
+        0 => "no marks came",
+        _ => "a span is the time since the previous mark of the same thread",
     });
     if lost > 0 {
-        lines.push(format!(
+        page.text(&format!(
             "{lost} marks were lost: they came faster than they were read, or who made them was killed in the middle"
         ));
     }
     if damaged > 0 {
-        lines.push(format!(
+        page.text(&format!(
             "the ring was damaged {damaged} times: another program has written into it, and what was lost is unknown"
         ));
     }
-    lines.extend(ended.map(harmless));
-    lines
+    ended.map(harmless).iter().for_each(|ended| page.text(ended));
+    draw::terminal(&page, output::width(), output::color()).lines().map(str::to_owned).collect()
 }
 
 /// A name that cannot do anything to a terminal, nor look like several lines.
@@ -110,10 +110,10 @@ fn one_line(name: &str) -> String {
     harmless(name).replace('\n', "\u{fffd}")
 }
 
-fn line(name: &str, row: &Row) -> String {
+fn cells(name: &str, row: &Row) -> [String; 5] {
     let spans = [row.mean_ns(), row.least_ns.map(|ns| ns as f64), row.most_ns.map(|ns| ns as f64)];
     let [mean, least, most] = spans.map(optional);
-    format!("{name:<NAME$}  {:>9}  {mean:>10}  {least:>10}  {most:>10}", row.count)
+    [name.to_owned(), print::count(row.count), mean, least, most]
 }
 
 fn optional(span_ns: Option<f64>) -> String {

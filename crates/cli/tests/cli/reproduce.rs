@@ -35,10 +35,10 @@ fn without_a_name_the_experiments_are_listed() {
             ended.out
         );
     }
-    assert!(ended.out.contains("(as root)") && ended.out.lines().count() <= 40, "{}", ended.out);
+    assert!(ended.out.contains("(root)") && ended.out.lines().count() <= 40, "{}", ended.out);
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{}", ended.out);
     let whole = run(&mut netfathom("reproduce -v"));
-    assert!(whole.out.contains("needs  root") && whole.out.contains("with --quick"), "{}", whole.out);
+    assert!(whole.out.contains("needs    root") && whole.out.contains("with --quick"), "{}", whole.out);
 }
 
 #[test]
