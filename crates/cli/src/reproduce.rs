@@ -94,7 +94,9 @@ fn list(output: &OutputArgs) -> Result<ExitCode> {
         output::page(&in_words(), true)?;
     } else {
         output::page(&as_table(), true)?;
-        output::print("\nrun one: netfathom reproduce NAME [--quick]\nsources, and what each shows: netfathom reproduce -v")?;
+        output::print(
+            "\nrun one: netfathom reproduce NAME [--quick]\nsources, and what each shows: netfathom reproduce -v",
+        )?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -128,7 +130,9 @@ fn in_words() -> Page {
         page.heading(e.name);
         page.text(e.title);
         let takes = format!("about {}, with --quick {}", about(e.full), about(e.quick));
-        for (label, text) in [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs.name())] {
+        for (label, text) in
+            [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs.name())]
+        {
             page.labelled(Style::Plain, &format!("  {label:<6} "), text);
         }
     }

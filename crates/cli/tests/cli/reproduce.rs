@@ -29,7 +29,11 @@ fn without_a_name_the_experiments_are_listed() {
     let ended = run(&mut netfathom("reproduce"));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     for name in NAMES {
-        assert!(ended.out.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}: {}", ended.out);
+        assert!(
+            ended.out.lines().any(|line| line.split_whitespace().next() == Some(name)),
+            "{name}: {}",
+            ended.out
+        );
     }
     assert!(ended.out.contains("(as root)") && ended.out.lines().count() <= 40, "{}", ended.out);
     assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{}", ended.out);
