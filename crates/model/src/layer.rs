@@ -78,11 +78,11 @@ pub enum Strategy {
     Adaptive,
     /// At once, in the caller's context.
     Inline,
-    /// From a thread of its own, a system call a message: the design of 2002.
+    /// From a thread of its own, a system call a message: the sending thread of the paper's library, without its poll(2).
     Thread,
     /// When the caller says so.
     Batch,
-    /// As `Thread`, with all that the paper's library had besides: poll(2) before each send, a thread that receives, and a
+    /// As `Thread`, with what the paper's text names besides: poll(2) before each send, a thread that receives, and a
     /// connection and a sending thread of their own for posts.
     Zccl,
 }

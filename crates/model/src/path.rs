@@ -167,7 +167,7 @@ pub enum Tap {
     /// Stamps that the kernel gives to a socket, SO_TIMESTAMPING.
     Timestamping,
     /// Packets captured at the device and joined with the application's log afterwards: the
-    /// papers' own method.
+    /// method of Borodin's incoming paper.
     Pcap,
     /// The tracepoint programs, and others at functions between them, which divide some of the stages.
     Fentry,

@@ -12,7 +12,7 @@ pub fn rows(csv: &'static str) -> Vec<Vec<&'static str>> {
 pub fn cell(text: &str) -> Cell {
     let (value, printed) = match text.parse() {
         Ok(value) => (value, None),
-        Err(_) => (text.trim_start_matches(['<', '>', '~']).parse().unwrap_or(0.0), Some(text.to_owned())),
+        Err(_) => (text.trim_start_matches(['<', '~']).parse().unwrap_or(0.0), Some(text.to_owned())),
     };
     Cell { value, half_width: None, printed }
 }

@@ -79,7 +79,7 @@ fn row(result: &MessageResult, ours: &MessageCell, theirs: &MessageCell, figure:
     }
 }
 
-/// What we want of it; nothing is asked where the design of 2002 stands beside it.
+/// What we want of it; nothing is asked where the sending thread stands beside it.
 fn aim(test: MessageTest, bytes: u64, theirs: &Layer) -> &'static str {
     match (test, bytes) {
         (MessageTest::Oneway, 4) if theirs.is_bare() => "at least 5",

@@ -10,7 +10,7 @@ use super::Failure;
 
 const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
 
-/// The library beside bare sockets and its own design of 2002.
+/// The library beside bare sockets and its own sending thread.
 pub fn layers(test: MessageTest, sizes: &str, rounds: u32) -> Result<MessageResult, Failure> {
     let rounds = rounds.to_string();
     let layers = ["--layers", "adaptive,write+nodelay,thread"];

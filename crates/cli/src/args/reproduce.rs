@@ -16,7 +16,7 @@ Examples:
   netfathom reproduce borodin-tx --quick
       one of them, within two minutes
   netfathom reproduce borodin-rx --tap pcap
-      one of them in the paper's size, with the paper's own method";
+      one of them in the paper's size, with link-layer times from a capture";
 
 /// `netfathom reproduce`.
 #[derive(Debug, ClapArgs)]

@@ -32,7 +32,7 @@ pub struct SweepArgs {
     #[arg(short = 'b', long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_buffer,
         default_value = "1448,4096,16k,64k,256k,1m,auto", default_value_if("quick", "true", "1448,16k,256k,auto"))]
     pub sndbuf: Vec<SendBuffer>,
-    /// Receive buffer of the other end [default: left to the kernel]
+    /// Receive buffer of the other end, one for all send buffers [default: left to the kernel]
     #[arg(long, value_name = "BYTES", conflicts_with = "host", value_parser = parse_socket_buffer)]
     pub rcvbuf: Option<u32>,
     /// Bytes of a write to try

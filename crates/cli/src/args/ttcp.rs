@@ -32,8 +32,9 @@ Examples:
       sends without copying, and shows how much was copied after all and what
       it cost
 
-Either end may be a classic ttcp. The figures are printed on standard error, as
-the classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
+The bytes on the wire are those of the classic ttcp, so either end may be one;
+none was at hand to try. The figures are printed on standard error, as the
+classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
 Interrupted transfers: a killed TCP sender cuts the connection, and the

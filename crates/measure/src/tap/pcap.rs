@@ -1,4 +1,4 @@
-//! The pcap tap, the papers' own method: packets captured at the device while the trial runs,
+//! The pcap tap, the method of Borodin's incoming paper: packets captured at the device while the trial runs,
 //! the application's log beside it, and both joined afterwards. `netfathom join` does the
 //! same with the same files.
 

@@ -5,7 +5,7 @@
 //! | [`Adaptive`] | at once; in a burst together with its neighbours, 50 us late at most | everything, unless you know better |
 //! | [`Inline`] | at once, in the caller's context, one system call each | requests and answers at low rates, least variance |
 //! | [`Batch`] | when [`crate::Connection::flush`] is called or 64 KiB wait | a caller that knows where its bursts end |
-//! | [`Thread`] | from another thread, one system call each | comparison with the design of 2002; a caller that must not make the call itself |
+//! | [`Thread`] | from another thread, one system call each | comparison with a sending thread as of 2002; a caller that must not make the call itself |
 //!
 //! None of them changes the order or loses anything: they only choose the moment. Whatever would
 //! block is written by the connection's own thread, with every strategy.

@@ -374,8 +374,8 @@ pub struct SelfCost {
     pub rate_lost: Option<Estimate>,
 }
 
-/// What a tap may make of the sender, as a part of its send calls or of its highest rate. The
-/// paper asked only for lost packets; a capture of today loses none and slows the sender instead.
+/// What a tap may make of the sender, as a part of its send calls or of its highest rate. Borodin's
+/// outgoing paper limited only lost packets; a capture of today loses none and slows the sender instead.
 pub const DISTORTION: f64 = 0.1;
 
 /// Whether a tap makes more of the sender than [`DISTORTION`].

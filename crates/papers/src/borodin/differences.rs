@@ -42,7 +42,7 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
         "The outgoing load is as much as one thread can send, from the start. Platform 3 ran one instance of the \
          program, and the inbound load began once that had reached its peak."
             .into(),
-        "The paper does not say how often it repeated this, and figure 4 shows one run; ours are trials with intervals.".into(),
+        "The paper does not say how often it repeated this; ours are trials with intervals.".into(),
     ];
     if plan.quick {
         list.push("The short form: fewer and shorter trials.".into());

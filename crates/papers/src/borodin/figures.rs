@@ -94,8 +94,8 @@ fn numbered(values: impl Iterator<Item = f64>) -> Vec<FigurePoint> {
     values.enumerate().map(point).collect()
 }
 
-/// Lines of the mean time over the rate; none before the first trial, for the papers print no
-/// numbers of theirs.
+/// Lines of the mean time over the rate; none before the first trial, for our texts of the papers
+/// have no figures.
 pub fn over_rate(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Figure> {
     let line = |&direction: &Direction| {
         Some(here(way(direction), rate_points(ours::over_rate(ours?, direction, None))))

@@ -10,7 +10,7 @@ const TX_SUMMARY: &str = include_str!("../reference/borodin_tx_summary.csv");
 const TX_TRIALS: &str = include_str!("../reference/borodin_tx_trials.csv");
 const RX_SUMMARY: &str = include_str!("../reference/borodin_rx_summary.csv");
 const RX_TRIALS: &str = include_str!("../reference/borodin_rx_trials.csv");
-/// What the conclusions of both papers print, which is in no table.
+/// The numbers that the conclusions of both papers print, which are in no table.
 const TEXT: &str = include_str!("../reference/borodin_text.csv");
 
 /// The machines of the papers, by the numbers that their tables give them.
@@ -85,7 +85,7 @@ fn number(text: &str) -> f64 {
 pub struct InText {
     /// 1 / mean time at peak, messages a second.
     pub capability_per_s: Option<Cell>,
-    /// The highest rate that was made, as far as the text says anything of it.
+    /// The highest rate that was made; printed for platform 1 alone, as the highest of all three.
     pub practical_per_s: Option<Cell>,
     /// By how much incoming messages take longer than outgoing ones.
     pub growth_percent: Option<Cell>,
@@ -148,7 +148,7 @@ mod tests {
                 // The trial means are printed to two digits. The text takes 2.262 for t(0.975, 9), but the
                 // printed errors follow from 2.26.
                 assert!((ours.value - row.mean_us.value).abs() <= 0.0051, "{ours:?} {:?}", row.mean_us);
-                assert!((ours.half_width / row.mean_us.half_width - 1.0).abs() < 2e-3, "{ours:?}");
+                assert!((ours.half_width / row.mean_us.half_width - 1.0).abs() < 1.5e-3, "{ours:?}");
                 extremes_are_those_of_the_trials(direction, &row);
             }
         }
@@ -181,6 +181,12 @@ mod tests {
             );
             assert!(peak.mean_us.value < overall.mean_us.value);
         }
+    }
+
+    #[test]
+    fn a_practical_rate_is_printed_for_platform_1_alone() {
+        let printed = PLATFORMS.map(|platform| in_text(platform).unwrap().practical_per_s);
+        assert_eq!(printed.map(|cell| cell.and_then(|c| c.printed)), [Some("~90000".into()), None, None]);
     }
 
     /// 24.13 / 9.05, 52.43 / 10.35 and 69.96 / 60.23, as exact as their printed digits are.

@@ -28,7 +28,7 @@ const COLUMNS: [&str; 6] = [
     "drop, %",
     "recovery, %",
 ];
-const THERE: &str = "outgoing paper, figure 4 and its account of it; it prints no number";
+const THERE: &str = "outgoing paper, its account of figure 4; our text has no figures";
 
 /// Tables, figures and claims of the experiment.
 pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
@@ -80,7 +80,7 @@ fn summary(result: &ReverseResult) -> BesideTable {
         columns: COLUMNS.map(Into::into).into(),
         rows: result.variants.iter().filter_map(row).collect(),
         note: Some(
-            "The paper has figure 4 and no table, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
+            "The paper has figure 4 and no table, and our text of it no figures, so all rows are of this machine. Drop: 1 - peak / before. Recovery: \
              after / before."
                 .into(),
         ),

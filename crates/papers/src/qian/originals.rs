@@ -27,7 +27,7 @@ pub struct Level {
     pub printed_percent: Option<f64>,
 }
 
-/// tcpdump under six loads, the first being none.
+/// tcpdump under five loads; the table's row 0 is the base sequence, without tcpdump.
 pub static TCPDUMP: Original = Original {
     csv: include_str!("../reference/qian_tcpdump_sequences.csv"),
     table: "table 2",

@@ -10,6 +10,12 @@ use netfathom_stats::{Estimate, between_trials, pcost};
 /// From execve to the first file, and from file to file.
 const PAPER_SPANS: usize = 6;
 
+/// By how much one is more than another, block by block.
+pub fn more(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Option<Estimate> {
+    let both = one.iter().filter_map(|(block, value)| Some(value - than.get(block)?));
+    between_trials(&both.collect::<Vec<f64>>())
+}
+
 /// The cost that was measured, and its one benchmark.
 pub struct Ours<'a> {
     pub result: &'a CostResult,
@@ -58,10 +64,16 @@ impl<'a> Ours<'a> {
         blocks.into_iter().filter_map(of_block).collect()
     }
 
-    /// The part of its packets that the program says it lost in a condition.
-    pub fn lost(&self, condition: usize) -> Option<Estimate> {
-        let of = |trial: &CostTrial| trial.program.filter(|_| trial.condition == condition)?.lost;
-        between_trials(&self.tar.trials.iter().filter_map(of).collect::<Vec<f64>>())
+    /// The part of its packets that the program says it lost in a condition: the mean of each block.
+    pub fn lost(&self, condition: usize) -> BTreeMap<u32, f64> {
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for trial in self.tar.trials.iter().filter(|trial| trial.condition == condition) {
+            if let Some(lost) = trial.program.and_then(|program| program.lost) {
+                blocks.entry(trial.block).or_default().push(lost);
+            }
+        }
+        let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
+        blocks.into_iter().map(|(block, all)| (block, mean(all))).collect()
     }
 
     /// Total, user and system time of the benchmark in a condition, in seconds: the paper's own columns.
@@ -84,5 +96,18 @@ impl<'a> Ours<'a> {
     /// Whether there is a load of its own.
     pub fn has_load(&self) -> bool {
         self.tar.of_effect(Effect::Load).next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_values_of_one_block_are_compared() {
+        let (one, than) =
+            (BTreeMap::from([(0, 5.0), (1, 9.0), (2, 1.0)]), BTreeMap::from([(0, 1.0), (1, 5.0)]));
+        assert_eq!(more(&one, &than), Some(Estimate { value: 4.0, half_width: 0.0 }));
+        assert_eq!(more(&one, &BTreeMap::from([(0, 1.0)])), None, "one block has no interval");
     }
 }

@@ -11,7 +11,7 @@ use netfathom_sys::directory::Directory;
 use super::originals::Original;
 use netfathom_measure::kind::cost::workplace::{self, Workplace};
 
-/// Source files of the four, in the paper's size and in the short form.
+/// Source files of the four, in full and in the short form; the paper's projects are far larger.
 const FILES: [u32; 4] = [8, 30, 300, 900];
 const SHORT_FILES: [u32; 4] = [2, 6, 40, 80];
 /// Functions of a file: it then takes the compiler some hundredths of a second.

@@ -1,21 +1,23 @@
 //! What the paper reads off its figure 1: PCost rises steeply up to 8 Mbit/s, slowly up to 24, and steeply beyond,
-//! where tcpdump loses packets (2.3).
+//! where tcpdump loses ever more packets (2.3).
 
 use netfathom_model::record::{Claim, Holds, Origin};
+use std::collections::BTreeMap;
+
 use netfathom_stats::{Estimate, between_trials};
 
 use super::claims::in_a_short_tar;
 use super::originals::{Level, TCPDUMP};
-use super::ours::Ours;
+use super::ours::{Ours, more};
 use crate::claim::{above, written};
-
-/// Loss is what is surely more than this part.
-const LOST: f64 = 0.001;
 
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [_, first, second, third, last] = TCPDUMP.levels else { return Vec::new() };
     // From 40 to 80 Mbit/s its own table rises as slowly as from 8 to 24.
-    vec![in_a_short_tar(steps([first, second, third], ours), &TCPDUMP, ours), loses(last, ours)]
+    vec![
+        in_a_short_tar(steps([first, second, third], ours), &TCPDUMP, ours),
+        loses_more([second, third, last], ours),
+    ]
 }
 
 /// Points of PCost a Mbit/s on each step. The first begins without a load, where there is no PCost.
@@ -66,22 +68,34 @@ fn are_steps(blocks: &[[f64; 3]]) -> Holds {
     }
 }
 
-fn loses(heaviest: &Level, ours: Option<&Ours<'_>>) -> Claim {
-    let percent = |e: Option<Estimate>| {
-        let e = e.map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width });
-        format!("{} %", written(e, 2))
-    };
-    let lost = |level: &Level| ours.and_then(|o| o.lost(o.beside(level.ours)?.condition));
-    let each = TCPDUMP.levels.iter().map(|level| format!("{}: {}", level.ours, percent(lost(level))));
+/// The levels are those beyond some 20 Mbit/s.
+fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
+    let lost =
+        |level: &Level| ours.and_then(|o| Some(o.lost(o.beside(level.ours)?.condition))).unwrap_or_default();
+    let each = TCPDUMP.levels.iter().map(|level| {
+        let blocks: Vec<f64> = lost(level).into_values().collect();
+        let percent = between_trials(&blocks)
+            .map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width });
+        format!("{}: {} %", level.ours, written(percent, 2))
+    });
     Claim {
         origin: Origin::Source,
-        says: format!("Under the heaviest load tcpdump loses packets (more than {:.1} %)", 100.0 * LOST),
-        there: "2.3: from some 20 Mbit/s on its loss rises; the paper prints no number of it".into(),
+        says: format!("From {} on tcpdump loses the more packets the heavier the load is", levels[0].ours),
+        there: "2.3: beyond some 20 Mbit/s its loss rises gradually; the paper prints no number of it".into(),
         here: format!(
-            "by tcpdump's own count, {} (95 % intervals between trials)",
+            "by tcpdump's own count, {} (95 % intervals between blocks)",
             each.collect::<Vec<_>>().join("; ")
         ),
-        holds: above(lost(heaviest), LOST),
+        holds: rises(&levels.map(lost)),
+    }
+}
+
+/// Each is more than the one before.
+fn rises([first, second, third]: &[BTreeMap<u32, f64>; 3]) -> Holds {
+    match (above(more(second, first), 0.0), above(more(third, second), 0.0)) {
+        (Holds::Yes, Holds::Yes) => Holds::Yes,
+        (Holds::No, _) | (_, Holds::No) => Holds::No,
+        _ => Holds::CannotTell,
     }
 }
 
@@ -95,6 +109,21 @@ mod tests {
         assert_eq!(are_steps(&[[2.8, 0.6, 0.3], [2.9, 0.6, 0.3]]), Holds::No);
         assert_eq!(are_steps(&[[2.8, 0.6, 1.0], [0.1, 0.5, 1.1]]), Holds::CannotTell);
         assert_eq!(are_steps(&[[2.8, 0.6, 1.0]]), Holds::CannotTell, "one block");
+    }
+
+    #[test]
+    fn loss_rises_from_level_to_level_or_not() {
+        let of = |levels: [[f64; 3]; 3]| rises(&levels.map(|blocks| (0..).zip(blocks).collect()));
+        let (none, some, much) = ([0.0, 0.0, 0.001], [0.02, 0.021, 0.02], [0.4, 0.41, 0.4]);
+        assert_eq!(of([none, some, much]), Holds::Yes);
+        assert_eq!([of([some, none, much]), of([none, much, some])], [Holds::No; 2]);
+        assert_eq!(
+            of([none, none, much]),
+            Holds::CannotTell,
+            "a loss under the heaviest load alone is no rise"
+        );
+        let one_block = [none, some, much].map(|blocks| BTreeMap::from([(0, blocks[0])]));
+        assert_eq!(rises(&one_block), Holds::CannotTell);
     }
 
     #[test]

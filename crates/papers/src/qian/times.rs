@@ -16,26 +16,26 @@ const THERE: &str = "table 3, from no load to 80 Mbit/s";
 
 /// The paper's rows, and ours at the same levels.
 pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
-    let theirs = |name: &str| {
+    let theirs = |who: &str, name: &str| {
         let cells = tar_times(name).into_iter().flatten().map(|s| Some(plain(s))).collect();
-        BesideRow { who: format!("Qian & Wang, {name}"), here: false, cells }
+        BesideRow { who: format!("Qian & Wang, {who}"), here: false, cells }
     };
     let here = |who: String, condition: usize| {
         let cells = ours.map_or([None; 3], |o| o.times_s(condition)).map(|s| s.map(plain)).into();
         BesideRow { who: format!("here, {who}"), here: true, cells }
     };
-    let none = [theirs("intercepted")].into_iter().chain(ours.map(|_| here("no load".into(), 0)));
+    let none = [theirs("0", "intercepted")].into_iter().chain(ours.map(|_| here("no load".into(), 0)));
     let levels = TCPDUMP.levels.iter().flat_map(|level| {
         let found = ours.and_then(|o| o.beside(level.ours));
         let here = found.map(|c| here(format!("{}, with its load", level.ours), c.condition));
-        [theirs(&format!("tcpdump {}", level.theirs))].into_iter().chain(here)
+        [theirs(level.theirs, &format!("tcpdump {}", level.theirs))].into_iter().chain(here)
     });
     BesideTable {
         title: "Time of the tar under tcpdump (table 3)".into(),
         columns: ["total, s", "user, s", "system, s"].map(Into::into).into(),
         rows: none.chain(levels).collect(),
         note: Some(
-            "Its first row is without any packets. Ours: means of the trials; most kernels divide user and system time by \
+            "Row 0 has the figures that table 1 has of the intercepted tar. Ours: means of the trials; most kernels divide user and system time by \
              who runs at each tick."
                 .into(),
         ),
@@ -98,6 +98,8 @@ mod tests {
         let table = table(None);
         assert_eq!(table.rows.len(), 1 + TCPDUMP.levels.len());
         assert!(table.rows.iter().all(|row| !row.here && row.cells.len() == 3), "{:?}", table.rows);
+        let who: Vec<&str> = table.rows.iter().map(|row| row.who.as_str()).collect();
+        assert_eq!(who[..2], ["Qian & Wang, 0", "Qian & Wang, 800kbps"]);
         assert_eq!(claims(None).len(), 3);
     }
 }

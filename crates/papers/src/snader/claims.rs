@@ -41,7 +41,7 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
         claims.push(elsewhere(slower(&path, "over a path with a delay")));
         claims.push(elsewhere(no_delay_changes_nothing(&path)));
         claims.push(elsewhere(stalls(&path, SEGMENT_BYTES)));
-        claims.push(by_the_buffer(&path));
+        claims.push(elsewhere(by_the_buffer(&path)));
         claims.push(grows(&path));
     }
     if let Some(receiver) = named(ours, RECEIVER) {
@@ -155,7 +155,7 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
     Claim {
         origin: Origin::Source,
         says: "A write waits because the send buffer is full of what is not acknowledged".into(),
-        there: "its explanation of the run with -b 1448 (figure 4.12); here over a path with a delay, with 16 KiB".into(),
+        there: "its explanation of the run with -b 1448 (figure 4.12)".into(),
         here: format!(
             "with the system's buffer the same path takes {} times as much (surely more than {GROWS} is decisive); by the \
              kernel's own count (tcpi_sndbuf_limited) the buffer held it up for {} % of the busy time (95 % intervals \
@@ -167,7 +167,7 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
     }
 }
 
-/// The book's conclusion.
+/// The book's conclusion, which names no place and no size.
 fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
     let [small, like, large] = BESIDE_IT.map(|buffer| rates(ours.point(Some(buffer), false)));
     let (up_to_it, beyond) = (ratio(&like, &small), ratio(&large, &like));

@@ -21,8 +21,8 @@ const OVER_PATH: [u32; 2] = [16 << 10, 64 << 10];
 /// A receive buffer that the path would have room for, and send buffers below, like and beyond it.
 pub const RECEIVE_BYTES: u32 = 64 << 10;
 pub const BESIDE_IT: [u32; 3] = [RECEIVE_BYTES / 4, RECEIVE_BYTES, 4 * RECEIVE_BYTES];
-/// Loopback's segments hold 64 KB: that is where a buffer of today is less than a segment, as the
-/// book's was.
+/// Loopback's segments hold 64 KB: that is where a buffer of today is less than a segment. The book's held
+/// exactly one.
 pub const LESS_THAN_LOOPBACKS_SEGMENT: u32 = 16 << 10;
 
 /// The lab with and without a path in it, and loopback; without root loopback alone.

@@ -50,11 +50,11 @@ pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String
 }
 
 pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
-    let size = "The paper has figure 7.4 and no table: 100 messages took about 7.95 s whatever the size, 79,500 µs each. Here all \
+    let size = "The paper has figure 7.4 and no table: 100 messages took about 7.95 s whatever the size, of the order of 79,500 µs each. Here all \
                 ways of sending are compared with one size, and two writes over the sizes of test 3.";
-    let sockets = "Both ends are on one machine, as in figure 7.4; the paper saw the same over the network, which is a path of 10 Mbit/s here, as \
+    let sockets = "Both ends are on one machine, as in figure 7.4; the paper saw the stall over the network too, which is a path of 10 Mbit/s here, as \
                    root.";
-    let tried = "The paper tried other calls, such as sendmsg() for send(), which changed nothing, and proposes no-delay or \
+    let tried = "The paper tried other calls, such as sendmsg() for send(), with which it occurred too, and proposes no-delay or \
                  TCP_CORK without a trial. All other ways are ours.";
     let processors = "Each end has a CPU of its own where there are two: these are times of timers.";
     let always = [size, sockets, tried, processors].map(str::to_owned);

@@ -159,7 +159,7 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
         note: Some(
             "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \
              workers, and their time is that of all they did meanwhile, and a sink runs where its packets arrive. The client sleeps \
-             where it waits: of sockets one way for room (7.6.4: a sender that is too fast sleeps for room), otherwise for an \
+             where it waits: of sockets one way for room (7.6.4: a sender that is too fast may have to sleep for room), otherwise for an \
              answer or another thread too."
                 .into(),
         ),
@@ -263,6 +263,7 @@ fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) ->
 
 fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
     let gain = part.gain(Placement::KU, pair, layer);
+    let undecidable = undecidable(part, &gain);
     let near = part.rounds(Placement::UU, pair, &sendfile(), per_s);
     let near = near.over(&part.rounds(Placement::UU, pair, &sockets(), per_s));
     let instead = if gain.is_empty() && !near.is_empty() {
@@ -281,7 +282,7 @@ fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Th
         &format!("With {} a client in the kernel gains nothing", theirs.name),
         theirs.client,
         format!(
-            "KU {} % of UU; nothing is surely below {:.0} %{instead}",
+            "KU {} % of UU; nothing is surely below {:.0} %{undecidable}{instead}",
             gain.written(100.0, 1),
             100.0 * NOTHING
         ),
@@ -291,15 +292,26 @@ fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Th
 
 /// The surprise of 7.6.4.
 fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
-    let gain = part.gain(Placement::KU, pair, layer).ratio();
+    let gain = part.gain(Placement::KU, pair, layer);
+    let undecidable = undecidable(part, &gain);
+    let gain = gain.ratio();
     claim(
         part,
         pair,
         &format!("With {} a client in the kernel alone is slower", theirs.name),
         theirs.client,
-        format!("KU {} % of UU", gain.written(100.0, 2)),
+        format!("KU {} % of UU{undecidable}", gain.written(100.0, 2)),
         gain.below(1.0),
     )
+}
+
+/// One way no run decides a claim of a client in the kernel, for there is none.
+fn undecidable(part: &Part<'_>, gain: &Rounds) -> &'static str {
+    if part.words == ONE_WAY && gain.is_empty() {
+        "; no end in the kernel sends one way here, so this cannot be decided"
+    } else {
+        ""
+    }
 }
 
 fn claim(part: &Part<'_>, pair: usize, says: &str, there: &str, here: String, holds: Holds) -> Claim {

@@ -130,14 +130,14 @@ pub struct WriteStyle {
 pub enum Expected {
     /// The paper's anomaly: about 79.5 ms, in two delayed ACKs.
     Stalled,
-    /// As long as two writes: the paper tried it (7.7.5).
+    /// A stall as with two writes: the paper tried it (7.7.5).
     Same,
     /// By us: one of the two, about 40 ms.
     Half,
     /// The stall is gone: the paper proposes it, without a trial.
     Proposed,
     Gone,
-    /// A hundredth of two writes.
+    /// About a hundredth of two writes.
     Library,
 }
 

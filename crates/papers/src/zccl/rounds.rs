@@ -6,7 +6,7 @@ use netfathom_model::record::{Cell, Holds, MessageCell};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::ours::Value;
-use crate::claim::{above, below};
+use crate::claim::{above, below, within};
 
 /// One value a round of trials.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,6 +100,10 @@ impl Ratio {
 
     pub fn below(self, bound: f64) -> Holds {
         below(self.0, bound.ln())
+    }
+
+    pub fn within(self, least: f64, most: f64) -> Holds {
+        within(self.0, least.ln(), most.ln())
     }
 
     /// With the wider half of its interval, for a column of numbers.

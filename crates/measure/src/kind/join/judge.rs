@@ -11,7 +11,8 @@ use super::pair::Pair;
 use super::spans::{Constant, Span};
 use crate::load::judge::{percent, share};
 
-/// Beyond this share of messages that could not be joined a trial says nothing (Borodin 2014).
+/// Beyond this share of messages that could not be joined a trial is VOID: our rule. Borodin's outgoing paper chose
+/// conditions in which its capture lost no more than this.
 const MOST_UNJOINED: f64 = 0.05;
 /// No path takes negative time: if this share seems to, none of the times means anything.
 const MOST_NEGATIVE: f64 = 0.5;

@@ -44,13 +44,15 @@ fn can_tell(value: f64, interval: Option<Estimate>, from: f64) -> bool {
 }
 
 /// What the rate after the load in was, of that before: decided by the whole interval. One that holds
-/// both a rate that came back and one that did not says neither.
+/// both a rate that came back and one that did not says neither, and a single trial has none.
 fn came_back(recovery: f64, interval: Option<Estimate>) -> &'static str {
-    let half = interval.map_or(0.0, |interval| interval.half_width);
-    if can_tell(recovery, interval, 1.0) {
+    let Some(interval) = interval else {
+        return "inconclusive whether it came back in full: a single trial has no interval";
+    };
+    if !interval.holds(1.0) {
         return if recovery < 1.0 { "it did not come back in full" } else { "it came back higher" };
     }
-    if (recovery - 1.0).abs() + half <= IN_FULL {
+    if (recovery - 1.0).abs() + interval.half_width <= IN_FULL {
         "it came back in full"
     } else {
         "inconclusive whether it came back in full: the trials differ too much"
@@ -185,7 +187,9 @@ mod tests {
         assert!(back(0.97, 0.04).contains("inconclusive"));
         assert_eq!(back(0.99, 0.02), "it came back in full");
         assert_eq!(back(1.2, 0.1), "it came back higher");
-        assert_eq!(came_back(0.97, None), "it came back in full");
+        assert!(
+            [0.97, 1.0, 0.5].iter().all(|&of| came_back(of, None).contains("a single trial has no interval"))
+        );
     }
 
     #[test]

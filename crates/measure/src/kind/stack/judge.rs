@@ -50,7 +50,7 @@ fn tap_rules() -> [Rule<Trial>; 7] {
             0.05,
             |t| if t.tap == Some(Tap::Pcap) { unjoined(t) } else { 0.0 },
             percent,
-            "the capture lost {} of the messages (5 % allowed, Borodin 2014): lower the rate",
+            "the capture lost {} of the messages (5 % allowed, as Borodin's outgoing paper did): lower the rate",
         ),
         Rule::void(
             0.01,

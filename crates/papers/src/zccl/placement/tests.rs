@@ -83,7 +83,10 @@ fn absent_cells_are_noted_with_the_nearest() {
         client.here.contains("KU unknown %") && client.here.contains("sendfile, is 100.0 (100.0 to 100.0)"),
         "{client:?}"
     );
+    let undecided = &claims(&ours)[1..3];
+    assert!(undecided.iter().all(|c| c.here.contains("cannot be decided")), "{undecided:?}");
     assert_eq!(claims(&ours)[0].holds, Holds::Yes);
+    assert!(!claims(&ours)[0].here.contains("cannot be decided"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The papers' figures: stack time over the run and against the rate; and the stages over the run.
+//! The papers' figures: stack time over the run. Ours: the stages over the run, and stack time against the rate.
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{PathTimes, Series as Windows, StackResult, StageOutcome, Trial};

@@ -1,4 +1,4 @@
-//! The papers' second table: overall, and at peak.
+//! The papers' first table: overall, and at peak as the outgoing paper has it.
 
 use crate::page::{Align, Page, Table};
 use netfathom_model::path::Direction;

@@ -1,4 +1,4 @@
-//! The papers' first table: a row a measured trial.
+//! The papers' second table: a row a measured trial.
 
 use crate::page::{Align, Page, Table};
 use netfathom_model::path::Direction;
