@@ -5,11 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{Cause, Distribution, FleetReceived};
+use netfathom_model::verdict::Verdict;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Rises when a message changes its meaning. An agent of another version is named and left out.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// An order is a few hundred bytes; a longer one is not read.
 pub const MOST_ORDER_BYTES: usize = 32 << 10;
 /// What a NATS server carries unless it is set up otherwise, with some room.
@@ -150,7 +151,11 @@ pub enum Outcome {
     Loaded(Box<Loaded>),
     /// Where the messages spent their time, or why that was not seen.
     Received(Result<Box<FleetReceived>, String>),
-    Figures(Vec<Figure>),
+    /// What a host measured by itself, as far as its verdict vouches for it.
+    Figures {
+        figures: Vec<Figure>,
+        verdict: Verdict,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -190,6 +195,7 @@ const MOST_COUNT: u64 = 1 << 44;
 pub const MOST_UTC_NS: u64 = 4_102_444_800_000_000_000;
 const MOST_FIGURE: f64 = 1e15;
 const MOST_BUCKETS: usize = 1 << 14;
+const MOST_REASONS: usize = 64;
 
 impl Outcome {
     /// As it may stand in a record, its texts for print; `None` if no measurement has such figures.
@@ -224,13 +230,15 @@ impl Outcome {
                     && stages.all(|stage| is_distribution(&stage.times))
                     && received.seen.max(received.timed) <= MOST_COUNT
             }
-            Self::Figures(figures) => {
+            Self::Figures { figures, verdict } => {
+                verdict.reasons.iter_mut().for_each(|reason| reason.text = plain(&reason.text));
                 for figure in figures.iter_mut() {
                     for text in [&mut figure.name, &mut figure.title, &mut figure.unit] {
                         *text = plain(text);
                     }
                 }
-                figures.iter().all(|figure| figure.value.abs() <= MOST_FIGURE)
+                verdict.reasons.len() <= MOST_REASONS
+                    && figures.iter().all(|figure| figure.value.abs() <= MOST_FIGURE)
             }
         };
         is_sound.then_some(self)
@@ -284,6 +292,8 @@ pub fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::verdict::Level;
+
     use super::*;
 
     fn loaded(change: fn(&mut Loaded)) -> Outcome {
@@ -326,8 +336,14 @@ mod tests {
             main: true,
             value,
         };
-        let Some(Outcome::Figures(figures)) = Outcome::Figures(vec![figure(1.0)]).checked() else { panic!() };
-        assert_eq!(figures[0].name, "a [1m");
-        assert!(Outcome::Figures(vec![figure(1e308)]).checked().is_none());
+        let mut verdict = Verdict::default();
+        verdict.lower(Level::Void, "late\u{1b}[1m");
+        let sent = |value| Outcome::Figures { figures: vec![figure(value)], verdict: verdict.clone() };
+        let Some(Outcome::Figures { figures, verdict: shown }) = sent(1.0).checked() else { panic!() };
+        assert_eq!((figures[0].name.as_str(), shown.reasons[0].text.as_str()), ("a [1m", "late [1m"));
+        assert!(sent(1e308).checked().is_none());
+        let mut endless = verdict.clone();
+        (0..MOST_REASONS).for_each(|n| endless.lower(Level::Void, n.to_string()));
+        assert!(Outcome::Figures { figures: Vec::new(), verdict: endless }.checked().is_none());
     }
 }

@@ -18,6 +18,7 @@ use netfathom_model::plan::{
 };
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{Measurement, TransferEnd, TransferResult};
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_results::quantity::{self, Better};
 use netfathom_stats::middle_of;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns, realtime_ns, sleep_until_ns, wait_punctually};
@@ -280,12 +281,13 @@ fn alone(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Outcome, String> {
-    let measurement: Measurement = match what {
+    let (measurement, verdict): (Measurement, Verdict) = match what {
         Alone::Stack => {
             let profile = Profile::Constant { rate_per_s, duration_ns: time_ns };
             let plan = StackPlan { trials: TRIALS, size_bytes, seed, ..StackPlan::one_trial(profile) };
             let plan = plan.validated().map_err(|e| e.to_string())?;
-            stack::run(&plan, &mut (), stop).map_err(|e| e.to_string())?.result.into()
+            let done = stack::run(&plan, &mut (), stop).map_err(|e| e.to_string())?;
+            (done.result.into(), done.verdict)
         }
         Alone::Capacity => {
             let plan = CapacityPlan {
@@ -302,7 +304,8 @@ fn alone(
                 allow: Vec::new(),
             };
             let plan = plan.validated().map_err(|e| e.to_string())?;
-            capacity::run(&plan, &mut (), stop).map_err(|e| e.to_string())?.result.into()
+            let done = capacity::run(&plan, &mut (), stop).map_err(|e| e.to_string())?;
+            (done.result.into(), done.verdict)
         }
     };
     if stop.load(Relaxed) {
@@ -318,5 +321,7 @@ fn alone(
             value: middle_of(q.trials.iter().copied())?,
         })
     };
-    Ok(Outcome::Figures(quantity::of(&measurement).iter().filter_map(figure).take(MOST_FIGURES).collect()))
+    let all = quantity::of(&measurement);
+    let vouched = all.iter().filter(|q| quantity::level(&measurement, &verdict, &q.name) < Level::Void);
+    Ok(Outcome::Figures { figures: vouched.filter_map(figure).take(MOST_FIGURES).collect(), verdict })
 }

@@ -19,8 +19,8 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     pub async fn alone(&mut self, crew: &mut Crew) -> Result<(), RunError> {
         let plan = self.plan;
         let what = if plan.test == FleetTest::Stack { Alone::Stack } else { Alone::Capacity };
-        let has = |name: &String| self.p.result.figures.iter().any(|figure| figure.hosts.contains_key(name));
-        let names: Vec<String> = crew.members.keys().filter(|name| !has(name)).cloned().collect();
+        let has = |name: &String| crew.hosts.get(name).is_some_and(|host| host.verdict.is_some());
+        let names: Vec<String> = crew.members.keys().filter(|&name| !has(name)).cloned().collect();
         let parts: Vec<&[String]> =
             names.chunks(plan.parallel.map_or(names.len(), |n| n as usize).max(1)).collect();
         for (number, part) in parts.iter().enumerate() {
@@ -42,7 +42,12 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             .await;
             for (name, outcome) in part.iter().zip(outcomes) {
                 match outcome {
-                    Some(Ok(Outcome::Figures(figures))) => add(&mut self.p.result.figures, name, figures),
+                    Some(Ok(Outcome::Figures { figures, verdict })) => {
+                        add(&mut self.p.result.figures, name, figures);
+                        if let Some(host) = crew.hosts.get_mut(name) {
+                            host.verdict = Some(verdict);
+                        }
+                    }
                     Some(Err(miss)) => crew.lose(name, miss.why()),
                     _ => crew.lose(name, "it reported something else than it was asked for"),
                 }

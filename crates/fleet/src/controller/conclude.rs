@@ -80,6 +80,7 @@ fn verdict(result: &FleetResult) -> Verdict {
     if !missing.is_empty() {
         verdict.lower(Level::Degraded, format!("missing: {}", missing.join(", ")));
     }
+    lower_by_hosts(&mut verdict, result);
     // A pair of a missing host is missing with it.
     let is_there = |name: &str| result.hosts.iter().any(|h| h.name == name && h.missing.is_none());
     let failed = |pair: &&FleetPair| pair.failed.is_some() && is_there(&pair.from) && is_there(&pair.to);
@@ -95,6 +96,28 @@ fn verdict(result: &FleetResult) -> Verdict {
         verdict.lower(Level::Degraded, format!("failed: {first}{more}"));
     }
     verdict
+}
+
+/// By what each host says of its own figures; those that it does not vouch for are not among them.
+fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
+    let judged: Vec<(&str, &Verdict)> =
+        result.hosts.iter().filter_map(|host| Some((host.name.as_str(), host.verdict.as_ref()?))).collect();
+    for level in [Level::Void, Level::Degraded] {
+        let of_level: Vec<_> = judged.iter().filter(|(_, own)| own.level == level).collect();
+        let [(first, own), others @ ..] = &of_level[..] else { continue };
+        let why = own.reasons.iter().find(|reason| reason.level == level).map_or("", |reason| &reason.text);
+        let who = match others.len() {
+            0 => format!("{first} is"),
+            1 => format!("{first} and another host are"),
+            n => format!("{first} and {n} more hosts are"),
+        };
+        let (lowered, left_out) = match level {
+            Level::Void if result.figures.is_empty() => (Level::Void, ""),
+            Level::Void => (Level::Degraded, "; the figures concerned are left out"),
+            _ => (Level::Degraded, ""),
+        };
+        verdict.lower(lowered, format!("{who} {}: {why}{left_out}", level.name()));
+    }
 }
 
 fn findings(result: &FleetResult) -> Vec<Finding> {
@@ -135,6 +158,8 @@ fn findings(result: &FleetResult) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::record::FleetFigure;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -153,6 +178,39 @@ mod tests {
         assert_eq!(starts(&[(100, Some(100)), (300, None)]).waited, None);
         let hundred: Vec<_> = (1..=100).map(|ns| (ns, None)).collect();
         assert_eq!(starts(&hundred).late_p99_ns, Some(99));
+    }
+
+    #[test]
+    fn a_host_without_a_usable_result_lowers_the_verdict() {
+        let host = |name: &str, level| {
+            let mut own = Verdict::default();
+            own.lower(level, "the generator was late");
+            FleetHost { verdict: Some(own), ..super::super::absent(name, "") }
+        };
+        let of = |levels: &[Level], figures| {
+            let mut result = super::super::nothing(&super::super::resume::tests::plan(FleetTest::Stack));
+            result.hosts =
+                levels.iter().zip(["a", "b", "c"]).map(|(&level, name)| host(name, level)).collect();
+            result.hosts.iter_mut().for_each(|host| host.missing = None);
+            result.figures = figures;
+            verdict(&result)
+        };
+        let figure = || {
+            let (name, title, unit) = (String::new(), String::new(), String::new());
+            vec![FleetFigure { name, title, unit, less: true, main: true, hosts: BTreeMap::new() }]
+        };
+        let void = of(&[Level::Void, Level::Void], Vec::new());
+        assert_eq!(
+            (void.level, void.reasons[0].text.as_str()),
+            (Level::Void, "a and another host are VOID: the generator was late")
+        );
+        let some = of(&[Level::Valid, Level::Void, Level::Degraded], figure());
+        let texts: Vec<&str> = some.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let left_out = "b is VOID: the generator was late; the figures concerned are left out";
+        assert_eq!(
+            (some.level, texts),
+            (Level::Degraded, vec![left_out, "c is DEGRADED: the generator was late"])
+        );
     }
 
     proptest! {

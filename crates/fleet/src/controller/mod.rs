@@ -193,11 +193,15 @@ impl Crew {
         Ok(Self { link, members, hosts, left_out })
     }
 
-    /// What an earlier run knew of hosts that do not answer now.
+    /// What an earlier run knew of hosts: of those that do not answer now all, of the others what they measured.
     fn remember(&mut self, known: &[FleetHost]) {
         for known in known {
-            if let Some(host) = self.hosts.get_mut(&known.name).filter(|host| host.address.is_none()) {
-                *host = FleetHost { missing: host.missing.take(), ..known.clone() };
+            match self.hosts.get_mut(&known.name) {
+                Some(host) if host.address.is_none() => {
+                    *host = FleetHost { missing: host.missing.take(), ..known.clone() };
+                }
+                Some(host) => host.verdict.clone_from(&known.verdict),
+                None => {}
             }
         }
     }
@@ -235,6 +239,7 @@ fn absent(name: &str, why: &str) -> FleetHost {
         cpus: None,
         lacks: Vec::new(),
         clock: None,
+        verdict: None,
         missing: Some(why.into()),
     }
 }
@@ -250,6 +255,7 @@ fn present(member: &Member) -> FleetHost {
         cpus: Some(facts.cpus),
         lacks: facts.lacks.clone(),
         clock: None,
+        verdict: None,
         missing: None,
     }
 }

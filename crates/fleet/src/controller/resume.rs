@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{FleetHost, FleetPair, FleetResult, FleetStep};
 
-/// What need not be measured again: pairs with a value, steps in which each sender took part, hosts with figures.
+/// What need not be measured again: pairs with a value, steps in which each sender took part, hosts with a verdict of their own.
 pub fn kept(known: &FleetResult) -> FleetResult {
     let mut kept = FleetResult { cut: None, ..known.clone() };
     let test = known.plan.test;
@@ -43,7 +43,7 @@ pub fn of(test: FleetTest, pair: &FleetPair) -> (String, String) {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     fn pair(from: &str, to: &str, round: u32) -> FleetPair {
@@ -100,7 +100,7 @@ mod tests {
         super::super::absent(name, "not yet")
     }
 
-    fn plan(test: FleetTest) -> netfathom_model::plan::FleetPlan {
+    pub fn plan(test: FleetTest) -> netfathom_model::plan::FleetPlan {
         netfathom_model::plan::FleetPlan {
             fleet: "default".into(),
             test,

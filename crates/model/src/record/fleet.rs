@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Cause, Distribution, WatchedStage};
 use crate::plan::{FleetPlan, FleetTest};
+use crate::verdict::Verdict;
 
 /// What a measurement over a fleet produced.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +97,9 @@ pub struct FleetHost {
     pub lacks: Vec<(String, String)>,
     /// Its clock against that of the first host.
     pub clock: Option<FleetClock>,
+    /// How far what it measured by itself can be trusted; `None` of one that measured pairs only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// Why it did not take part, or not to the end.
     pub missing: Option<String>,
 }

@@ -11,8 +11,12 @@ use crate::quantity::{self, Quantity};
 /// What a run says, as far as it vouches for it, or all of it.
 pub(super) fn quantities(run: &Run, force: bool) -> Vec<Quantity> {
     let mut all = quantity::of(&run.record.measurement);
-    all.retain(|q| force || quantity::level(&run.record, &q.name) < Level::Void);
+    all.retain(|q| force || vouched(run, &q.name) < Level::Void);
     all
+}
+
+fn vouched(run: &Run, name: &str) -> Level {
+    quantity::level(&run.record.measurement, &run.record.verdict, name)
 }
 
 /// What some runs do not vouch for, with their number.
@@ -20,7 +24,7 @@ pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, 
     let mut withheld = BTreeMap::new();
     for run in pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|_| !force) {
         for quantity in quantity::of(&run.record.measurement) {
-            if quantity::level(&run.record, &quantity.name) == Level::Void {
+            if vouched(run, &quantity.name) == Level::Void {
                 *withheld.entry(quantity.name).or_default() += 1;
             }
         }

@@ -21,8 +21,8 @@ mod watch;
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
-use netfathom_model::record::{Measurement, Record};
-use netfathom_model::verdict::Level;
+use netfathom_model::record::Measurement;
+use netfathom_model::verdict::{Level, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -153,9 +153,8 @@ pub fn of(measurement: &Measurement) -> Vec<Quantity> {
 }
 
 /// How far a quantity of a record can be trusted.
-pub fn level(record: &Record, name: &str) -> Level {
-    let verdict = &record.verdict;
-    match record.measurement {
+pub fn level(measurement: &Measurement, verdict: &Verdict, name: &str) -> Level {
+    match measurement {
         Measurement::Stack(_) if !verdict.reasons.is_empty() => {
             stack::rests_on(name).iter().map(|&part| verdict.of(part)).max().unwrap_or_default()
         }

@@ -11,20 +11,17 @@ use crate::child::{Ended, only_run, record, until};
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 const CAPACITY: &str = "fleet capacity --time 50ms --parallel 1";
 
-fn hosts_with_figures(result: &FleetResult) -> Vec<String> {
-    let mut hosts: Vec<String> =
-        result.figures.iter().flat_map(|figure| figure.hosts.keys().cloned()).collect();
-    hosts.sort();
-    hosts.dedup();
-    hosts
+/// Those that have measured. A host without the processor vouches for none of its figures.
+fn judged(result: &FleetResult) -> Vec<String> {
+    let judged = result.hosts.iter().filter(|host| host.verdict.is_some());
+    judged.map(|host| host.name.clone()).collect()
 }
 
-/// Waits until some hosts have figures in the record of a run that goes on.
-fn until_figures(into: &Path, hosts: usize) {
+/// Waits until some hosts are judged in the record of a run that goes on.
+fn until_judged(into: &Path, hosts: usize) {
     std::fs::create_dir_all(into).unwrap();
-    let so_far =
-        || record(into).and_then(|r| Some(hosts_with_figures(FleetResult::of(&r.measurement)?).len()));
-    until("figures", || so_far().filter(|&so_far| so_far >= hosts));
+    let so_far = || record(into).and_then(|r| Some(judged(FleetResult::of(&r.measurement)?).len()));
+    until("verdicts", || so_far().filter(|&so_far| so_far >= hosts));
 }
 
 fn names(number: u8) -> Vec<String> {
@@ -43,7 +40,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let listed = fleet.names(3);
     let running = fleet.start_command(&format!("{STACK} --hosts {listed} --out {}", died.display()));
-    until_figures(&died, 1);
+    until_judged(&died, 1);
     // The last one: its turn has not come.
     fleet.agents[2].kill().unwrap();
     fleet.agents[2].wait().unwrap();
@@ -52,7 +49,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
     assert!(ended.out.starts_with("PARTIAL 2 of 3"), "{}", ended.out);
     let missing: Vec<&str> = partial.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
-    assert_eq!((hosts_with_figures(&partial), missing), (names(2), vec!["c02"]), "{}", ended.out);
+    assert_eq!((judged(&partial), missing), (names(2), vec!["c02"]), "{}", ended.out);
 
     let back = agent(&fleet.star, 2, "");
     fleet.agents.push(back);
@@ -85,20 +82,20 @@ fn without_controller(plan: &str) {
     let fleet = Fleet::start(2);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let mut running = fleet.start_command(&format!("{plan} --out {}", died.display()));
-    until_figures(&died, 1);
+    until_judged(&died, 1);
     running.kill().unwrap();
     running.wait().unwrap();
-    assert_eq!(hosts_with_figures(&result(&died)), names(1));
+    assert_eq!(judged(&result(&died)), names(1));
     goes_on(&fleet, &died, &whole, 2);
 }
 
-/// Resumes a run: all hosts have figures then, and those of before are the same.
+/// Resumes a run: all hosts are judged then, and those of before are the same.
 fn goes_on(fleet: &Fleet, before: &Path, into: &Path, hosts: u8) {
     let known = result(before);
     let args = format!("fleet resume {} --out {}", only_run(before).display(), into.display());
     let Ended { status, out, err } = fleet.run(&args);
     let whole = result(into);
-    assert_eq!((status, hosts_with_figures(&whole)), (0, names(hosts)), "{out}\n{err}");
+    assert_eq!((status, judged(&whole)), (0, names(hosts)), "{out}\n{err}");
     assert!(whole.resumed_from.is_some() && whole.hosts.iter().all(|h| h.missing.is_none()), "{whole:#?}");
     for figure in &known.figures {
         let twin = whole.figures.iter().find(|f| f.name == figure.name).unwrap();

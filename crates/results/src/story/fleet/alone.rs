@@ -12,17 +12,21 @@ pub fn answer(result: &FleetResult) -> String {
         return sentence(result, worst);
     }
     let Some(figure) = result.figures.iter().find(|figure| figure.main) else {
-        return "no host measured anything".into();
+        return "no host has figures that it vouches for".into();
     };
     let values = || figure.hosts.values().copied();
     format!(
-        "no host is different: {} {} ({} to {} on {} hosts)",
+        "no host is different: {} {} ({} to {}, {})",
         figure.title,
         value(figure, middle_of(values()).unwrap_or_default()),
         value(figure, values().fold(f64::INFINITY, f64::min)),
         value(figure, values().fold(0.0, f64::max)),
-        figure.hosts.len(),
+        hosts(figure.hosts.len()),
     )
+}
+
+fn hosts(n: usize) -> String {
+    if n == 1 { "1 host".into() } else { format!("{n} hosts") }
 }
 
 fn value(figure: &FleetFigure, value: f64) -> String {
@@ -36,6 +40,9 @@ fn value(figure: &FleetFigure, value: f64) -> String {
 }
 
 pub fn draw(page: &mut Page, result: &FleetResult) {
+    if result.figures.is_empty() {
+        return;
+    }
     page.main("Main figures");
     page.table(figures(result.figures.iter().filter(|figure| figure.main)));
     page.rest();
