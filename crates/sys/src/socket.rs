@@ -82,6 +82,12 @@ pub fn listening_ports(process: &str) -> BTreeSet<u16> {
         .collect()
 }
 
+/// The inodes of the Unix sockets in the network namespace of a process.
+pub fn unix_inodes(pid: u32) -> BTreeSet<u64> {
+    let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
+    table.lines().filter_map(|line| line.split_ascii_whitespace().nth(6)?.parse().ok()).collect()
+}
+
 /// Repeats a system call while a signal interrupts it; what it returns, or its error.
 fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {

@@ -246,6 +246,21 @@ fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
 }
 
 #[test]
+fn a_process_with_unix_sockets_alone_is_recognized() {
+    needs_root!();
+    let dir = out();
+    let (held, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut sleeper =
+        Command::new("sleep").arg("1000").stdin(std::os::fd::OwnedFd::from(held)).spawn().unwrap();
+    let args = format!("watch --pid {} --time 200ms", sleeper.id());
+    let ended = run(netfathom(&args).arg("--out").arg(dir.path()));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("that process has Unix sockets alone"), "{}", ended.out);
+}
+
+#[test]
 fn a_killed_watch_leaves_no_program() {
     needs_root!();
     let dir = out();

@@ -4,7 +4,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{WatchResult, WatchSend, WatchedStage};
 use netfathom_model::verdict::Verdict;
-use netfathom_sys::socket::{is_udp_port, listening_ports};
+use netfathom_sys::process;
+use netfathom_sys::socket::{is_udp_port, listening_ports, unix_inodes};
 
 use crate::load::judge::{Rule, count, flag, no_number, percent, trial};
 
@@ -118,8 +119,17 @@ fn nothing_came(results: &[&WatchResult], _: f64) -> String {
         Some(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
         ),
+        None if results.iter().any(|result| has_unix_sockets_alone(result)) => {
+            "that process has Unix sockets alone, which watch does not see".into()
+        }
         None => "does that process have a socket (`ss -tunap`), and did the other end send?".into(),
     }
+}
+
+fn has_unix_sockets_alone(result: &WatchResult) -> bool {
+    let Some(pid) = result.reader.as_ref().map(|reader| reader.pid) else { return false };
+    let (inodes, unix) = (process::sockets(pid).unwrap_or_default(), unix_inodes(pid));
+    !inodes.is_empty() && inodes.iter().all(|(inode, _)| unix.contains(inode))
 }
 
 pub(super) fn verdict(result: &WatchResult) -> Verdict {
