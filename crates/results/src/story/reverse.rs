@@ -32,18 +32,33 @@ impl Story for ReverseResult {
 
     /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
     fn answer(&self) -> String {
-        let mut drops: Vec<(Variant, &ReverseSummary)> = summaries(self).collect();
+        // Without an interval there is a single trial, which its remarks say.
+        let shown = |s: &ReverseSummary| s.drop_interval.is_none_or(|e| s.drop.abs() > e.half_width);
+        let (mut drops, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, summary)| shown(summary));
         drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
         let cut = |s: &ReverseSummary| share(s.drop, s.drop_interval);
         let by = match drops.as_slice() {
-            [] => return "no trial is finished, so there is no answer yet".into(),
+            [] if open.is_empty() => return "no trial is finished, so there is no answer yet".into(),
+            [] => {
+                let widest =
+                    open.iter().filter_map(|(_, s)| Some(s.drop_interval?.half_width)).fold(0.0, f64::max);
+                return format!(
+                    "No significant cut of the send rate by receiving (known to ± {})",
+                    number::percent(widest)
+                );
+            }
             [(variant, only)] => format!("{} ({})", cut(only), variant.name()),
             [least, .., most] => format!("{} to {} ({})", cut(least.1), cut(most.1), most.0.name()),
         };
         // An echo comes back as fast as it can, whatever the plan's inbound load.
         let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
         let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        format!("Receiving {what} cuts the send rate by {by}")
+        let open = match open.as_slice() {
+            [] => String::new(),
+            [(variant, _)] => format!("; {} not significant", variant.name()),
+            more => format!("; {} not significant", more.len()),
+        };
+        format!("Receiving {what} cuts the send rate by {by}{open}")
     }
 
     fn site(&self) -> Site {
