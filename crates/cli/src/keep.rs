@@ -38,7 +38,11 @@ pub struct Run<'a> {
     pub capture: bool,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub fn new(output: &'a OutputArgs, expected: Expected) -> Self {
+        Self { output, expected, named_cpus: false, capture: false }
+    }
+
     /// Measures with `work`, and keeps what comes of it.
     pub fn make<R>(
         &self,

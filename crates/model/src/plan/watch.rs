@@ -60,7 +60,6 @@ pub struct WatchPlan {
     pub budget: Option<f64>,
 }
 
-/// What records have that name no direction.
 impl WatchPlan {
     /// Whether it watches what goes this way.
     pub fn watches(&self, direction: Direction) -> bool {
