@@ -17,7 +17,7 @@ enum Access {
     Copied,
 }
 
-/// The modules `shared` and `copied` with the structs and those inside them.
+/// The modules `shared` and `copied` with the structs and those inside them, and the enumerators of all enums.
 pub fn rust_types(object: &Path, shared: &[&str], copied: &[&str]) -> Result<String, String> {
     let btf = Btf::from_path(object).map_err(|e| format!("{}: {e}", object.display()))?;
     let mut out = String::new();
@@ -32,7 +32,18 @@ pub fn rust_types(object: &Path, shared: &[&str], copied: &[&str]) -> Result<Str
             let _ = writeln!(out, "pub mod {module} {{{}}}", types.text);
         }
     }
+    out.push_str(&enumerators(&btf));
     Ok(out)
+}
+
+/// Of the enums that a field of the programs has: the compiler keeps no others.
+fn enumerators(btf: &Btf<'_>) -> String {
+    let constant = |ty: &str, name: &str, value: i64| format!("pub const {name}: {ty} = {value};\n");
+    let of = |of: Enum<'_>| -> String {
+        let named = of.iter().filter_map(|member| Some((member.name?.to_str()?, member.value)));
+        named.map(|(name, value)| constant("u32", name, value)).collect()
+    };
+    (1..btf.len() as u32).filter_map(|id| btf.type_by_id::<Enum<'_>>(id.into())).map(of).collect()
 }
 
 struct Types<'a> {

@@ -26,7 +26,11 @@ const SETS: [Set; 11] = [
     Set { name: "probe", shared: &[], copied: &[] },
     Set { name: "sink", shared: &["shared"], copied: &["counts"] },
     Set { name: "softirq", shared: &["control"], copied: &["cpu"] },
-    Set { name: "stack", shared: &["shared"], copied: &["cpu_state", "tx_sums", "tx_windows"] },
+    Set {
+        name: "stack",
+        shared: &["shared"],
+        copied: &["cpu_state", "tx_sums", "tx_windows", "part_sums", "part_windows"],
+    },
     Set { name: "tree", shared: &["shared"], copied: &["member", "event", "call_key", "call_sum", "call"] },
     Set {
         name: "watch",

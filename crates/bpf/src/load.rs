@@ -68,7 +68,7 @@ const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// What programs use that not every kernel with BTF has, by the program's name.
 const FEATURES: [(&str, &str, (u32, u32)); 21] = [
-    ("count_and_drop", "bpf_xdp_load_bytes", (5, 18)),
+    ("count_and_drop", ATOMICS, (5, 12)),
     ("pass", "XDP of frames in fragments", (5, 18)),
     ("generate", "live frames of XDP", (5, 18)),
     ("on_egress", "bpf_loop", (5, 17)),

@@ -19,12 +19,8 @@ const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run = Run {
-        output: &args.output,
-        expected: Expected::About(expected(&plan)),
-        named_cpus: !args.cpu.is_empty(),
-        capture: false,
-    };
+    let run =
+        Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, Expected::About(expected(&plan))) };
     run.make(|observer, stop| capacity::run(&plan, observer, stop))
 }
 

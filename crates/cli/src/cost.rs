@@ -53,7 +53,7 @@ fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
 }
 
 fn kept(args: &CostArgs) -> Run<'_> {
-    Run { output: &args.output, expected: Expected::About(AT_ONCE), named_cpus: false, capture: false }
+    Run::new(&args.output, Expected::About(AT_ONCE))
 }
 
 fn prove(args: &CostArgs) -> Result<ExitCode> {

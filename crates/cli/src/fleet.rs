@@ -224,7 +224,7 @@ fn measure(
     let access = access(access_args)?;
     let time = time_of(&plan);
     let expected = if known.is_some() { Expected::AtMost(time) } else { Expected::About(time) };
-    let run = Run { output, expected, named_cpus: false, capture: false };
+    let run = Run::new(output, expected);
     let mut result: Option<FleetResult> = None;
     let status = run.make(|observer, stop| {
         let progressed = controller::run(&plan, known, &access, observer, stop)?;

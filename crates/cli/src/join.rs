@@ -18,13 +18,8 @@ const BYTES_PER_S: u64 = 500_000_000;
 
 pub fn run(args: &JoinArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run = Run {
-        output: &args.output,
-        expected: Expected::About(expected(&plan)),
-        named_cpus: false,
-        capture: false,
-    };
-    run.make(|observer, stop| join::run(&plan, observer, stop))
+    Run::new(&args.output, Expected::About(expected(&plan)))
+        .make(|observer, stop| join::run(&plan, observer, stop))
 }
 
 fn plan(args: &JoinArgs) -> Result<JoinPlan> {

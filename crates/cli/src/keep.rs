@@ -13,7 +13,7 @@ use netfathom_measure::ground::lab;
 use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::observer::{Observer, Progressed, Step};
 use netfathom_model::record::{
-    FleetResult, Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, StackResult, State,
+    FleetResult, Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State,
 };
 use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
@@ -38,7 +38,11 @@ pub struct Run<'a> {
     pub capture: bool,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    pub fn new(output: &'a OutputArgs, expected: Expected) -> Self {
+        Self { output, expected, named_cpus: false, capture: false }
+    }
+
     /// Measures with `work`, and keeps what comes of it.
     pub fn make<R>(
         &self,
@@ -95,8 +99,8 @@ impl Run<'_> {
             return Ok(());
         }
         store::samples::write(run_dir.directory(), samples)?;
-        if let (Some(stack), true) = (StackResult::of(&record.measurement), self.capture) {
-            export::pcapng::write(run_dir.directory(), record, stack, samples)?;
+        if self.capture {
+            export::pcapng::write(run_dir.directory(), record, samples)?;
         }
         Ok(())
     }

@@ -27,12 +27,8 @@ const SPARE: f64 = 1.5;
 pub fn run(command: &MessageCommand) -> Result<ExitCode> {
     let (test, args) = command.parts();
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
-    let run = Run {
-        output: &args.output,
-        expected: Expected::About(expected(&plan)),
-        named_cpus: !args.cpu.is_empty(),
-        capture: false,
-    };
+    let run =
+        Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, Expected::About(expected(&plan))) };
     run.make(|observer, stop| message::run(&plan, observer, stop))
 }
 

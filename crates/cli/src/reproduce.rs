@@ -35,13 +35,8 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
     if let Some(status) = guard::watch_over(Duration::ZERO, |_| || remove_what_is_left(None))? {
         return Ok(status);
     }
-    let run = Run {
-        output,
-        expected: Expected::About(experiment.expected(plan.quick)),
-        named_cpus: false,
-        capture: false,
-    };
-    run.make(|observer, stop| netfathom_papers::run(experiment, plan, observer, stop))
+    Run::new(output, Expected::About(experiment.expected(plan.quick)))
+        .make(|observer, stop| netfathom_papers::run(experiment, plan, observer, stop))
 }
 
 fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, ReproducePlan)> {

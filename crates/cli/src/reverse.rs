@@ -18,10 +18,11 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
-        output: &args.output,
-        expected: Expected::About((Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials),
         named_cpus: args.cpu.is_some(),
-        capture: false,
+        ..Run::new(
+            &args.output,
+            Expected::About((Duration::from_nanos(plan.duration_ns) + TRIAL_OVERHEAD) * trials),
+        )
     };
     run.make(|observer, stop| reverse::run(&plan, observer, stop))
 }

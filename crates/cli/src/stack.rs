@@ -21,10 +21,9 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
     let run = Run {
-        output: &args.output,
-        expected: expected(&plan),
         named_cpus: args.cpu.is_some(),
         capture: args.export.is_some(),
+        ..Run::new(&args.output, expected(&plan))
     };
     run.make(|observer, stop| stack::run(&plan, observer, stop))
 }

@@ -33,7 +33,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     };
     let expected = plan.time_ns.map_or(Expected::Endless, |ns| Expected::About(Duration::from_nanos(ns)));
     let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
-    let run = Run { output: &output, expected, named_cpus: false, capture: false };
+    let run = Run::new(&output, expected);
     let shows = is_live(args);
     let exporter = args.serve.map(Exporter::start).transpose()?;
     if let Some(exporter) = &exporter {

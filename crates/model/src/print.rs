@@ -225,6 +225,18 @@ pub fn count(n: u64) -> String {
     parted(&text, text.len())
 }
 
+/// `1 trial`, `2 trials`, `1,000 searches`.
+pub fn counted(n: impl TryInto<u64>, what: &str) -> String {
+    let n = n.try_into().unwrap_or(u64::MAX);
+    format!("{} {}", count(n), plural(n, what))
+}
+
+/// Of a word as it follows a number.
+pub fn plural(n: u64, what: &str) -> String {
+    let ending = if what.ends_with("ch") { "es" } else { "s" };
+    format!("{what}{}", if n == 1 { "" } else { ending })
+}
+
 /// With `decimals` decimals and thousands separators. Halves are rounded away from zero, and zero is never negative.
 pub fn grouped(value: f64, decimals: usize) -> String {
     if value.abs() >= MOST_PLAIN {

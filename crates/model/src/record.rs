@@ -25,7 +25,7 @@ mod transfer;
 mod watch;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
-pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement};
+pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement, name_of_kind};
 pub use contention::{Contention, CpuWaits, Held, Holder, LoadThread};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, Effect,

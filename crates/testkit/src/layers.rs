@@ -4,16 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// What breaks the layers of the crate with these sources: an import of a layer above, or modules of one layer that
 /// import each other in a circle. `layers` are the folders of the sources, from the lowest up. Tests may import anything.
 pub fn broken(src: &Path, layers: &[&str]) -> Vec<String> {
-    let mut sources = Vec::new();
-    for layer in layers {
-        read(&src.join(layer), &mut vec![(*layer).to_owned()], &mut sources);
-    }
-    assert!(sources.len() > layers.len(), "no sources in {}", src.display());
+    let sources = sources(src, layers);
     let modules: BTreeSet<&Module> = sources.iter().map(|(module, _)| module).collect();
     let rank = |module: &[String]| layers.iter().position(|layer| *layer == module[0]);
     let mut broken = Vec::new();
@@ -50,7 +46,16 @@ pub fn broken(src: &Path, layers: &[&str]) -> Vec<String> {
     broken
 }
 
-/// The modules of a folder with their text, but for their tests.
+/// The modules of these folders with their text, but for their tests.
+pub fn sources(src: &Path, layers: &[&str]) -> Vec<(Module, String)> {
+    let mut sources = Vec::new();
+    for layer in layers {
+        read(&src.join(layer), &mut vec![(*layer).to_owned()], &mut sources);
+    }
+    assert!(sources.len() > layers.len(), "no sources in {}", src.display());
+    sources
+}
+
 fn read(folder: &Path, module: &mut Module, sources: &mut Vec<(Module, String)>) {
     for entry in fs::read_dir(folder).expect("a layer is a folder") {
         let path = entry.expect("the folder can be read").path();

@@ -15,21 +15,7 @@ struct datagram_in_frame {
 	void *end;
 	/* Header and payload. */
 	__u32 bytes;
-	/* Sum of the addresses, protocol and length: the pseudo header. */
-	__u64 pseudo_sum;
 };
-
-static __always_inline __u64 sum_words(const void *words, __u32 count)
-{
-	const __u32 *word = words;
-	__u64 sum = 0;
-	__u32 i;
-
-#pragma unroll
-	for (i = 0; i < count; i++)
-		sum += word[i];
-	return sum;
-}
 
 static __always_inline void *udp_of_ipv4(void *ip, struct datagram_in_frame *found)
 {
@@ -41,7 +27,6 @@ static __always_inline void *udp_of_ipv4(void *ip, struct datagram_in_frame *fou
 	header = (byte[0] & 15) * 4;
 	if (header < 20)
 		return 0;
-	found->pseudo_sum = sum_words(ip + 12, 2);
 	return ip + header;
 }
 
@@ -49,7 +34,6 @@ static __always_inline void *udp_of_ipv6(void *ip, struct datagram_in_frame *fou
 {
 	if (ip + 40 > found->end || *(__u8 *)(ip + 6) != PROTOCOL_UDP)
 		return 0;
-	found->pseudo_sum = sum_words(ip + 8, 8);
 	return ip + 40;
 }
 
@@ -83,7 +67,6 @@ static __always_inline bool find_datagram(struct xdp_md *packet, __be16 port, st
 	asm volatile("%0 &= 0xffff" : "+r"(found->bytes));
 	if (found->bytes < UDP_HEADER || found->udp + found->bytes > found->end)
 		return false;
-	found->pseudo_sum += bpf_htons(PROTOCOL_UDP) + *(__be16 *)(found->udp + 4);
 	return true;
 }
 

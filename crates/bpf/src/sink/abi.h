@@ -17,8 +17,6 @@ struct shared {
 	__u64 lane_slots;
 	/* Messages of the flow: a sequence beyond them is damaged. */
 	__u64 planned;
-	/* Whether checksums are verified. */
-	__u64 verify;
 	/* One more than the highest number of each sender: sequence / lanes. */
 	__u64 next[MOST_LANES];
 	/* One more than the last number seen of those that share the slot. */
@@ -33,7 +31,6 @@ struct counts {
 	__u64 reordered;
 	__u64 too_late;
 	__u64 truncated;
-	__u64 bad_checksum;
 	__u64 bytes;
 	__u64 damaged;
 };

@@ -40,8 +40,6 @@ pub struct SinkCounts {
     pub too_late: u64,
     /// Datagrams that begin as a message and are shorter than its header, of any flow.
     pub truncated: u64,
-    /// Messages with a wrong UDP checksum, where that is verified; not counted elsewhere.
-    pub bad_checksum: u64,
     /// Payload bytes of those delivered.
     pub bytes: u64,
     /// Messages with a sequence that the flow does not have.
@@ -61,8 +59,8 @@ impl XdpSink {
     /// [`Self::begin`] everything passes.
     ///
     /// # Errors
-    /// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN, and Linux 5.18
-    /// (`bpf_xdp_load_bytes`); no other XDP program may be attached.
+    /// What the kernel refused. Needs CAP_BPF and CAP_NET_ADMIN, and Linux 5.12
+    /// (atomic operations with a result); no other XDP program may be attached.
     pub fn attach(ifindex: u32, port: u16, mode: Mode) -> Result<Self, SinkError> {
         let (object, attachment) = load("count_and_drop", ifindex, port, mode)?;
         let mapping = Mapping::of_globals(&object)?;
@@ -76,13 +74,6 @@ impl XdpSink {
     /// Why it is in generic mode, if [`Mode::Auto`] was asked for.
     pub fn native_refused(&self) -> Option<&AttachError> {
         self.attachment.native_refused.as_ref()
-    }
-
-    /// Says whether the UDP checksum of messages is verified (at first it is not). Messages
-    /// that a local socket sends over veth or loopback carry no whole checksum unless the
-    /// sender's device has its checksum offload off: they all would count as bad.
-    pub fn verify_checksums(&self, verify: bool) {
-        self.mapping.get().verify.store(verify.into(), Relaxed);
     }
 
     /// Counts the messages of a flow from now on, and everything from 0.
@@ -120,7 +111,6 @@ impl XdpSink {
             sums.reordered += of_cpu.reordered;
             sums.too_late += of_cpu.too_late;
             sums.truncated += of_cpu.truncated;
-            sums.bad_checksum += of_cpu.bad_checksum;
             sums.bytes += of_cpu.bytes;
             sums.damaged += of_cpu.damaged;
         }

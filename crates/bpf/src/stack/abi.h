@@ -10,12 +10,6 @@
 /* kernel/include/net/dropreason-core.h has about 130 in 6.18. */
 #define REASONS 256
 
-/*
- * The spans of the way out. Those of TX_SOCKET, where functions have hooks, and what TCP holds back are in a second value
- * of the same maps: no value of a processor may be longer than 32 KiB.
- */
-enum tx_span { TX_SOCKET, TX_QDISC, TX_DEVICE, TX_DRIVER, TX_TOTAL, TX_SPANS, TX_SEND = 0, TX_OUTPUT, TX_SENDQ };
-
 /* The hooks that join a message to its slot, for counting what they could not. */
 enum join {
 	JOIN_QDISC_ENQUEUE,
@@ -112,14 +106,44 @@ struct shared {
 	struct reception receptions[SLOTS];
 };
 
-/* Sums of one processor over the way out. */
+/* Of one span and one processor. */
+struct span_sums {
+	__u64 negative;
+	__u32 buckets[BUCKETS];
+};
+
+struct span_windows {
+	struct moments n[WINDOWS];
+};
+
+/* The spans of the way out. No value of a processor may be longer than 32 KiB. */
 struct tx_sums {
-	__u32 buckets[TX_SPANS][BUCKETS];
-	__u64 negative[TX_SPANS];
+	struct span_sums socket;
+	struct span_sums qdisc;
+	struct span_sums device;
+	struct span_sums driver;
+	struct span_sums total;
 };
 
 struct tx_windows {
-	struct moments span[TX_SPANS][WINDOWS];
+	struct span_windows socket;
+	struct span_windows qdisc;
+	struct span_windows device;
+	struct span_windows driver;
+	struct span_windows total;
+};
+
+/* Those within `socket`, where functions have hooks, and what TCP holds back. */
+struct part_sums {
+	struct span_sums send;
+	struct span_sums output;
+	struct span_sums sendq;
+};
+
+struct part_windows {
+	struct span_windows send;
+	struct span_windows output;
+	struct span_windows sendq;
 };
 
 /* What one processor is at, and what it could not join. */

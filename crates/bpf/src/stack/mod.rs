@@ -26,7 +26,7 @@ mod view;
 
 crate::mapping::abi!("stack");
 
-use abi::copied::{CpuState, TxSums, TxWindows};
+use abi::copied::{CpuState, PartSums, PartWindows, SpanSums, SpanWindows, TxSums, TxWindows};
 use hooks::Chosen;
 pub use hooks::{Hooks, Replaced};
 use shared::Mapping;
@@ -35,21 +35,14 @@ pub use view::{Idle, Moment, Reception, RxStamps, TxStamps, View};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
 
-/// The spans that the kernel sums, in the order of `enum tx_span` in abi.h; the last is
-/// the stack time itself.
-const SPANS: [Option<Stage>; shared::TX_SPANS] =
-    [Some(Stage::Socket), Some(Stage::Qdisc), Some(Stage::Device), Some(Stage::Driver), None];
-/// Those of the second value, from `TX_SEND` on.
-const PARTS: [Stage; 3] = [Stage::Send, Stage::Output, Stage::Sendq];
-
-/// The hooks that join, in the order of `enum join` in abi.h.
-const JOIN_HOOKS: [&str; shared::JOINS] = [
-    "qdisc_enqueue",
-    "qdisc_dequeue",
-    "net_dev_start_xmit",
-    "sk_data_ready",
-    "sock_recv_length",
-    "net_dev_queue",
+/// The hooks that join, and their places among what was lost.
+const JOIN_HOOKS: [(&str, u32); shared::JOINS] = [
+    ("qdisc_enqueue", abi::JOIN_QDISC_ENQUEUE),
+    ("qdisc_dequeue", abi::JOIN_QDISC_DEQUEUE),
+    ("net_dev_start_xmit", abi::JOIN_NET_DEV_START_XMIT),
+    ("sk_data_ready", abi::JOIN_SK_DATA_READY),
+    ("sock_recv_length", abi::JOIN_SOCK_RECV_LENGTH),
+    ("net_dev_queue", abi::JOIN_NET_DEV_QUEUE),
 ];
 
 /// Why the programs could not be loaded.
@@ -204,22 +197,30 @@ impl StackTap {
 
     /// What the kernel summed of the way out: stack time, then each stage.
     pub fn tx_sums(&self) -> Result<TxResult, LoadError> {
-        let spans = |value: u32| {
-            let sums: Vec<TxSums> = self.per_cpu("tx_sums", value)?;
-            let windows: Vec<TxWindows> = self.per_cpu("tx_windows", value)?;
-            Ok::<_, LoadError>(move |i: usize| merge_span(&sums, &windows, i))
-        };
-        let (whole, part) = (spans(0)?, spans(1)?);
-        let stages = SPANS.iter().enumerate().filter_map(|(i, stage)| stage.map(|s| (s, whole(i))));
-        let parts = PARTS.iter().enumerate().map(|(i, &stage)| (stage, part(i)));
-        Ok(TxResult { total: whole(SPANS.len() - 1), stages: stages.chain(parts).collect() })
+        let whole = (self.per_cpu::<TxSums>("tx_sums")?, self.per_cpu::<TxWindows>("tx_windows")?);
+        let parts = (self.per_cpu::<PartSums>("part_sums")?, self.per_cpu::<PartWindows>("part_windows")?);
+        macro_rules! span {
+            ($of:ident.$span:ident) => {
+                merge_span($of.0.iter().map(|sums| &sums.$span), $of.1.iter().map(|windows| &windows.$span))
+            };
+        }
+        let stages = vec![
+            (Stage::Socket, span!(whole.socket)),
+            (Stage::Qdisc, span!(whole.qdisc)),
+            (Stage::Device, span!(whole.device)),
+            (Stage::Driver, span!(whole.driver)),
+            (Stage::Send, span!(parts.send)),
+            (Stage::Output, span!(parts.output)),
+            (Stage::Sendq, span!(parts.sendq)),
+        ];
+        Ok(TxResult { total: span!(whole.total), stages })
     }
 
     /// Packets of ours that the kernel dropped, by the kernel's own names.
     pub fn drops(&self) -> Result<BTreeMap<String, u64>, LoadError> {
         let names = drop_reasons();
         let mut drops = BTreeMap::new();
-        for cpu in self.per_cpu::<CpuState>("cpu_states", 0)? {
+        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
             for (reason, &count) in cpu.drops.iter().enumerate().filter(|&(_, &count)| count > 0) {
                 let other = || {
                     if reason + 1 == shared::REASONS {
@@ -241,21 +242,21 @@ impl StackTap {
     /// see, and that its times do not need.
     pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
         let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
-        let hooks = JOIN_HOOKS.map(used);
+        let hooks = JOIN_HOOKS.map(|(hook, place)| (used(hook), place as usize));
         let unseen = self.mapping.get().reader.unseen.load(Relaxed);
         let mut lost: BTreeMap<_, _> =
-            hooks.iter().map(|&h| (h, 0)).chain([("sched_switch", unseen)]).collect();
-        for cpu in self.per_cpu::<CpuState>("cpu_states", 0)? {
-            for (hook, count) in hooks.iter().zip(cpu.lost) {
-                *lost.entry(hook).or_default() += count;
+            hooks.iter().map(|&(hook, _)| (hook, 0)).chain([("sched_switch", unseen)]).collect();
+        for cpu in self.per_cpu::<CpuState>("cpu_states")? {
+            for (hook, place) in hooks {
+                *lost.entry(hook).or_default() += cpu.lost[place];
             }
         }
         Ok(lost)
     }
 
-    fn per_cpu<T: Plain>(&self, name: &'static str, key: u32) -> Result<Vec<T>, LoadError> {
+    fn per_cpu<T: Plain>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
         let map = self.object.maps().find(|m| m.name() == name).ok_or(LoadError::Abi(name))?;
-        let values = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
+        let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
         let values = values.ok_or(LoadError::Abi(name))?;
         values.iter().map(|bytes| from_bytes(bytes).ok_or(LoadError::Abi(name))).collect()
     }
@@ -274,16 +275,19 @@ pub struct TxResult {
     pub stages: Vec<(Stage, Windowed)>,
 }
 
-fn merge_span(sums: &[TxSums], windows: &[TxWindows], span: usize) -> Windowed {
+fn merge_span<'a>(
+    sums: impl Iterator<Item = &'a SpanSums>,
+    windows: impl Iterator<Item = &'a SpanWindows>,
+) -> Windowed {
     let mut merged = vec![Moments::default(); WINDOWS];
     for cpu in windows {
-        for (window, of_cpu) in merged.iter_mut().zip(&cpu.span[span]) {
+        for (window, of_cpu) in merged.iter_mut().zip(&cpu.n) {
             window.merge(&Moments::from(of_cpu));
         }
     }
     let mut histogram = Histogram::new(GRAIN);
     for cpu in sums {
-        add_buckets(&mut histogram, cpu.negative[span], &cpu.buckets[span]);
+        add_buckets(&mut histogram, cpu.negative, &cpu.buckets);
     }
     let mut moments = Moments::default();
     merged.iter().for_each(|w| moments.merge(w));

@@ -2,12 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::abi::copied::{self, CpuState, TxSums};
+use super::abi::copied::{self, CpuState, SpanWindows};
 use super::abi::shared::Shared;
 
-pub const WINDOWS: usize = 128;
+pub const WINDOWS: usize = SpanWindows::N;
 pub(super) const SLOTS: usize = Shared::TX;
-pub(super) const TX_SPANS: usize = TxSums::BUCKETS;
 pub(super) const JOINS: usize = CpuState::LOST;
 pub(super) const REASONS: usize = CpuState::DROPS;
 

@@ -123,35 +123,36 @@ int BPF_PROG(on_net_dev_start_xmit, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-static __always_inline void add_span(struct tx_sums *sums, struct tx_windows *windows, enum tx_span span,
-				     __u32 window, __s64 value)
+static __always_inline void add_value(struct span_sums *sums, struct span_windows *windows, __u32 window, __s64 value)
 {
 	if (value < 0)
-		sums->negative[span]++;
+		sums->negative++;
 	else
-		sums->buckets[span][bucket_index(value)]++;
-	add_moments(&windows->span[span][window & (WINDOWS - 1)], value);
+		sums->buckets[bucket_index(value)]++;
+	add_moments(&windows->n[window & (WINDOWS - 1)], value);
 }
+
+#define add_span(sums, windows, span, window, value) add_value(&(sums)->span, &(windows)->span, window, value)
 
 static __always_inline void add_parts(const struct tx_slot *slot, __u32 window)
 {
-	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &parts);
-	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &parts);
+	struct part_sums *sums = bpf_map_lookup_elem(&part_sums, &zero);
+	struct part_windows *windows = bpf_map_lookup_elem(&part_windows, &zero);
 
 	if (!sums || !windows)
 		return;
-	add_span(sums, windows, TX_SEND, window, slot->output - slot->sent);
-	add_span(sums, windows, TX_OUTPUT, window, slot->net_dev_queue - slot->output);
+	add_span(sums, windows, send, window, slot->output - slot->sent);
+	add_span(sums, windows, output, window, slot->net_dev_queue - slot->output);
 }
 
 /* What TCP has not sent by the end of the call waits for its turn. */
 static __always_inline void add_sendq(const struct tx_slot *slot, __u32 window)
 {
-	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &parts);
-	struct tx_windows *windows = bpf_map_lookup_elem(&tx_windows, &parts);
+	struct part_sums *sums = bpf_map_lookup_elem(&part_sums, &zero);
+	struct part_windows *windows = bpf_map_lookup_elem(&part_windows, &zero);
 
 	if (sums && windows)
-		add_span(sums, windows, TX_SENDQ, window, slot->net_dev_queue - slot->output);
+		add_span(sums, windows, sendq, window, slot->net_dev_queue - slot->output);
 }
 
 /* What leaves after the plan's end belongs to the last window. */
@@ -175,7 +176,7 @@ static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 		return;
 	if (slot->qdisc_enqueue && slot->qdisc_dequeue) {
 		queued = slot->qdisc_dequeue - slot->qdisc_enqueue;
-		add_span(sums, windows, TX_QDISC, window, queued);
+		add_span(sums, windows, qdisc, window, queued);
 	}
 	if (is_stream && slot->output && slot->output < handed) {
 		handed = slot->output;
@@ -184,10 +185,10 @@ static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 	if (!is_stream && slot->output)
 		add_parts(slot, window);
 	else
-		add_span(sums, windows, TX_SOCKET, window, handed - slot->sent);
-	add_span(sums, windows, TX_DEVICE, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
-	add_span(sums, windows, TX_DRIVER, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
-	add_span(sums, windows, TX_TOTAL, window, slot->net_dev_start_xmit - slot->sent);
+		add_span(sums, windows, socket, window, handed - slot->sent);
+	add_span(sums, windows, device, window, slot->net_dev_start_xmit - slot->net_dev_queue - queued);
+	add_span(sums, windows, driver, window, slot->net_dev_xmit - slot->net_dev_start_xmit);
+	add_span(sums, windows, total, window, slot->net_dev_start_xmit - slot->sent);
 }
 
 /* The only hook of the way out where nothing but its whole time is wanted. */
@@ -215,7 +216,7 @@ int BPF_PROG(on_departure, struct sk_buff *skb, struct net_device *dev)
 	sums = bpf_map_lookup_elem(&tx_sums, &zero);
 	windows = bpf_map_lookup_elem(&tx_windows, &zero);
 	if (sums && windows)
-		add_span(sums, windows, TX_TOTAL, window_of(slot), now - message.sent_ns);
+		add_span(sums, windows, total, window_of(slot), now - message.sent_ns);
 	return 0;
 }
 

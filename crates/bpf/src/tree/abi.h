@@ -23,10 +23,12 @@
 #define OPENS_ARGUMENT_1 4
 
 /* event.kind */
-#define EXECUTED 1
-#define OPENED 2
-#define CALLED 3
-#define ENDED 4
+enum kind {
+	EXECUTED = 1,
+	OPENED,
+	CALLED,
+	ENDED,
+};
 
 /* In the ring. `path` has `length` bytes. */
 struct event {
@@ -34,7 +36,7 @@ struct event {
 	/* In the PID namespace of user space; 0 of one that has no number there. */
 	__u32 pid;
 	__u32 tid;
-	__u32 kind;
+	enum kind kind;
 	/* The mark; of EXECUTED whether it is the root. */
 	__u32 which;
 	__u32 length;

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::abi::copied;
+use super::abi::{CALLED, ENDED, EXECUTED, OPENED, copied};
 use crate::mapping::from_bytes;
 
 /// Something that a thread of the benchmark did.
@@ -57,10 +57,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<TreeEvent> {
     };
     let which = event.which as usize;
     let what = match event.kind {
-        1 => What::Executed { root: which != 0, path: path()? },
-        2 => What::Opened { which, path: path()?, cut: event.cut != 0 },
-        3 => What::Called { which },
-        4 => What::Ended,
+        EXECUTED => What::Executed { root: which != 0, path: path()? },
+        OPENED => What::Opened { which, path: path()?, cut: event.cut != 0 },
+        CALLED => What::Called { which },
+        ENDED => What::Ended,
         _ => return None,
     };
     let known = |number: u32| Some(number).filter(|&number| number > 0);

@@ -51,7 +51,7 @@ struct {
 	__type(value, struct draft);
 } drafts SEC(".maps");
 
-static __always_inline struct draft *draft_at(enum place place, __u64 at_ns, __u32 kind)
+static __always_inline struct draft *draft_at(enum place place, __u64 at_ns, enum kind kind)
 {
 	struct bpf_pidns_info current = {};
 	__u32 key = place;

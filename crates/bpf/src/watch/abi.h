@@ -38,34 +38,6 @@ enum span {
 	SPANS
 };
 
-/* What is counted. Each message that is seen ends as one of the next six, or waits. */
-enum count {
-	COUNT_SEEN,
-	COUNT_TIMED,
-	COUNT_MERGED, /* into the message before it: the ring of the socket was half full */
-	COUNT_REFUSED, /* the socket had no room */
-	COUNT_UNSTAMPED, /* without a time of the link layer */
-	COUNT_UNFOLLOWED, /* the reader's thread was not followed yet, or a switch of it was not seen */
-	COUNT_CROWDED, /* there was no room for it */
-	COUNT_LONG, /* timed; the reader was away more often than its ring holds */
-	COUNT_BYTES_READ,
-	COUNT_BYTES_TIMED,
-	COUNT_THREADS, /* that were followed */
-	COUNT_UNSEEN, /* switches of theirs that were not seen */
-	COUNT_WAITED_NS, /* what they waited for a processor, by the kernel's account */
-	COUNT_MPTCP, /* connections that are a part of one of MPTCP: they are not followed */
-	COUNT_TLS, /* sockets that the kernel encrypts: messages are records */
-	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
-	COUNT_TX_SEEN,
-	COUNT_TX_TIMED,
-	COUNT_TX_MERGED, /* into the message before it: many waited in the socket */
-	COUNT_TX_CROWDED, /* there was no room for it */
-	COUNT_TX_MISSED, /* acknowledged; no program saw it go to the device */
-	COUNT_TX_BYTES_TIMED,
-	COUNT_TX_RETRANSMITTED, /* segments */
-	COUNTS
-};
-
 /* Places for the sums of single sockets, a power of two; the first has those of all others. */
 #define SOCKETS 256
 #define OTHERS 0
@@ -113,9 +85,31 @@ struct shared {
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
 };
 
-/* Of one processor. */
+/* Of one processor. Each message that is seen ends as one of the next six, or waits. */
 struct counts {
-	__u64 n[COUNTS];
+	__u64 seen;
+	__u64 timed;
+	__u64 merged; /* into the message before it: the ring of the socket was half full */
+	__u64 refused; /* the socket had no room */
+	__u64 unstamped; /* without a time of the link layer */
+	__u64 unfollowed; /* the reader's thread was not followed yet, or a switch of it was not seen */
+	__u64 crowded; /* there was no room for it */
+	__u64 long_away; /* timed; the reader was away more often than its ring holds */
+	__u64 bytes_read;
+	__u64 bytes_timed;
+	__u64 threads; /* that were followed */
+	__u64 unseen; /* switches of theirs that were not seen */
+	__u64 waited_ns; /* what they waited for a processor, by the kernel's account */
+	__u64 mptcp; /* connections that are a part of one of MPTCP: they are not followed */
+	__u64 tls; /* sockets that the kernel encrypts: messages are records */
+	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
+	__u64 tx_seen;
+	__u64 tx_timed;
+	__u64 tx_merged; /* into the message before it: many waited in the socket */
+	__u64 tx_crowded; /* there was no room for it */
+	__u64 tx_missed; /* acknowledged; no program saw it go to the device */
+	__u64 tx_bytes_timed;
+	__u64 tx_retransmitted; /* segments */
 };
 
 /* Of one span and one processor. */

@@ -114,13 +114,13 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	realign(d, number, waiting, now);
 	if (!takes_new())
 		return 0;
-	count(COUNT_SEEN, 1);
+	count(seen, 1);
 	if (after(d->read, number)) {
-		count(COUNT_UNFOLLOWED, 1);
+		count(unfollowed, 1);
 		return 0;
 	}
 	if (number - d->read >= PLACES) {
-		count(COUNT_CROWDED, 1);
+		count(crowded, 1);
 		return 0;
 	}
 	to = datagram(d, number);
@@ -136,8 +136,8 @@ int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 {
 	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.port && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
 		return 0;
-	count(COUNT_SEEN, 1);
-	count(COUNT_REFUSED, 1);
+	count(seen, 1);
+	count(refused, 1);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	number = __sync_fetch_and_add(&d->read, 1);
 	from = datagram(d, number);
 	if (takes_new())
-		count(COUNT_BYTES_READ, bytes);
+		count(bytes_read, bytes);
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);

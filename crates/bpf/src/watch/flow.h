@@ -42,7 +42,7 @@ enum role {
 };
 
 struct flow {
-	__u32 role; /* first, for user space */
+	enum role role; /* first, for user space */
 	__u32 met;
 	__u32 read_until;
 	__u32 head;
@@ -134,7 +134,7 @@ static __always_inline void take_back(struct flow *flow, __u32 rcv_nxt)
 		return;
 	if (refused >= last->bytes) {
 		last->state = GONE;
-		count(COUNT_REFUSED, 1);
+		count(refused, 1);
 		return;
 	}
 	last->end = rcv_nxt;
@@ -150,7 +150,7 @@ static __always_inline bool merged(struct flow *flow, const struct segment *segm
 		return false;
 	last->bytes += segment->end - segment->seq;
 	last->end = segment->end;
-	count(COUNT_MERGED, 1);
+	count(merged, 1);
 	return true;
 }
 
@@ -162,7 +162,7 @@ static __always_inline void push(struct flow *flow, const struct segment *segmen
 	if (merged(flow, segment, state))
 		return;
 	if (flow->tail - flow->head >= RING) {
-		count(COUNT_CROWDED, 1);
+		count(crowded, 1);
 		return;
 	}
 	a->link = skb->tstamp ? skb->tstamp - shared.realtime_ahead : 0;
@@ -193,7 +193,7 @@ static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock 
 	if (config.serves)
 		flow->role = SERVER;
 	if (flow->met == LEFT)
-		count(COUNT_MPTCP, 1);
+		count(mptcp, 1);
 }
 
 static __always_inline struct flow *flow_of(struct sock *sk, const struct tcp_sock *tcp)
@@ -226,7 +226,7 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 	}
 	if (!takes_new())
 		return;
-	count(COUNT_SEEN, 1);
+	count(seen, 1);
 	push(s.flow, &s.segment, in_order ? READY : AHEAD, skb, sk, now);
 }
 

@@ -26,6 +26,7 @@ crate::mapping::abi!("watch");
 
 pub use sockets::Sockets;
 
+use self::abi::SERVER;
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
@@ -43,9 +44,6 @@ const SENDING: &str = "tcp_sendmsg_locked";
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
-
-/// Of `enum role` in flow.h.
-const SERVER: u32 = 1;
 
 /// The hook that sees which sockets a process opens.
 const PREFIX_PROCESSES: &str = "processes_";

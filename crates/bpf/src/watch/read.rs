@@ -5,127 +5,120 @@ use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchSta
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
-use super::{Watch, WatchError, step};
+use super::{Watch, WatchError, abi, step};
 use crate::holders;
 use crate::mapping::{Plain, from_bytes};
 use crate::sums::{GRAIN, add_buckets};
 
-/// In the order of `enum count` in abi.h.
-fn account(n: [u64; Counts::N]) -> WatchAccount {
-    let [
-        seen,
-        timed,
-        merged,
-        refused,
-        unstamped,
-        unfollowed,
-        crowded,
-        long,
-        bytes_read,
-        bytes_timed,
-        threads,
-        unseen,
-        _waited,
-        mptcp,
-        encrypted,
-        ..,
-    ] = n;
-    WatchAccount {
-        seen,
-        timed,
-        merged,
-        refused,
-        unstamped,
-        unfollowed,
-        crowded,
-        long,
-        bytes_read,
-        bytes_timed,
-        threads,
-        unseen_switches: unseen,
-        mptcp,
-        encrypted,
-    }
-}
-
-fn send_account(n: [u64; Counts::N]) -> WatchSendAccount {
-    let [.., seen, timed, merged, crowded, missed, bytes_timed, retransmitted] = n;
-    WatchSendAccount { seen, timed, merged, crowded, missed, bytes_timed, retransmitted }
-}
-
-/// Behind the stages of each direction, in `enum span` in abi.h.
-const TOTAL: usize = WatchStage::Socket as usize;
-const APPLICATION: usize = TOTAL + 1;
-const ANSWER: usize = APPLICATION + 1;
-const BESIDE_RX: usize = 3;
-const SEND_TOTAL: usize = WatchStage::ALL.len() + BESIDE_RX;
-const ACKNOWLEDGED: usize = SEND_TOTAL + 1;
-
 pub(super) fn span(stage: WatchStage) -> usize {
-    let place = stage as usize;
-    if place < TOTAL { place } else { place + BESIDE_RX }
+    let span = match stage {
+        WatchStage::Protocol => abi::SPAN_PROTOCOL,
+        WatchStage::Lock => abi::SPAN_LOCK,
+        WatchStage::Hole => abi::SPAN_HOLE,
+        WatchStage::Wakeup => abi::SPAN_WAKEUP,
+        WatchStage::Runqueue => abi::SPAN_RUNQUEUE,
+        WatchStage::Blocked => abi::SPAN_BLOCKED,
+        WatchStage::Sockqueue => abi::SPAN_SOCKQUEUE,
+        WatchStage::Read => abi::SPAN_READ,
+        WatchStage::Socket => abi::SPAN_TX_SOCKET,
+        WatchStage::Sndbuf => abi::SPAN_TX_SNDBUF,
+        WatchStage::Cork => abi::SPAN_TX_CORK,
+        WatchStage::Nagle => abi::SPAN_TX_NAGLE,
+        WatchStage::Cwnd => abi::SPAN_TX_CWND,
+        WatchStage::Rwnd => abi::SPAN_TX_RWND,
+        WatchStage::Pacing => abi::SPAN_TX_PACING,
+        WatchStage::Tsq => abi::SPAN_TX_TSQ,
+        WatchStage::Sendq => abi::SPAN_TX_SENDQ,
+        WatchStage::Qdisc => abi::SPAN_TX_QDISC,
+    };
+    span as usize
 }
+
+type Count = fn(&Counts) -> u64;
 
 impl Watch {
     /// What became of what came in.
     pub fn account(&self) -> Result<WatchAccount, WatchError> {
-        self.counts().map(account)
+        let n = self.counts()?;
+        Ok(WatchAccount {
+            seen: n(|c| c.seen),
+            timed: n(|c| c.timed),
+            merged: n(|c| c.merged),
+            refused: n(|c| c.refused),
+            unstamped: n(|c| c.unstamped),
+            unfollowed: n(|c| c.unfollowed),
+            crowded: n(|c| c.crowded),
+            long: n(|c| c.long_away),
+            bytes_read: n(|c| c.bytes_read),
+            bytes_timed: n(|c| c.bytes_timed),
+            threads: n(|c| c.threads),
+            unseen_switches: n(|c| c.unseen),
+            mptcp: n(|c| c.mptcp),
+            encrypted: n(|c| c.tls),
+        })
     }
 
     /// What became of what was sent.
     pub fn send_account(&self) -> Result<WatchSendAccount, WatchError> {
-        self.counts().map(send_account)
+        let n = self.counts()?;
+        Ok(WatchSendAccount {
+            seen: n(|c| c.tx_seen),
+            timed: n(|c| c.tx_timed),
+            merged: n(|c| c.tx_merged),
+            crowded: n(|c| c.tx_crowded),
+            missed: n(|c| c.tx_missed),
+            bytes_timed: n(|c| c.tx_bytes_timed),
+            retransmitted: n(|c| c.tx_retransmitted),
+        })
     }
 
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
     pub fn waits(&self) -> Result<CpuWaits, WatchError> {
         const HOLDERS: &str = "holders";
-        let [.., waited_ns, _, _, _, _, _, _, _, _, _] = self.counts()?;
+        let waited_ns = self.counts()?(|c| c.waited_ns);
         holders::read(&self.map(HOLDERS)?, waited_ns).map_err(step("ask"))?.ok_or(WatchError::Abi(HOLDERS))
     }
 
-    fn counts(&self) -> Result<[u64; Counts::N], WatchError> {
-        let mut sum = [0; Counts::N];
-        for cpu in self.per_cpu::<Counts>("counts", 0)? {
-            sum.iter_mut().zip(cpu.n).for_each(|(sum, n)| *sum += n);
-        }
-        Ok(sum)
+    /// A count of all CPUs.
+    fn counts(&self) -> Result<impl Fn(Count) -> u64 + use<>, WatchError> {
+        let cpus = self.per_cpu::<Counts>("counts", 0)?;
+        Ok(move |count: Count| cpus.iter().map(count).sum())
     }
 
     /// The times of the messages that passed a stage.
     pub fn stage(&self, stage: WatchStage) -> Result<Distribution, WatchError> {
-        self.times(span(stage))
+        self.times(span(stage) as u32)
     }
 
     pub fn total(&self) -> Result<Distribution, WatchError> {
-        self.times(TOTAL)
+        self.times(abi::SPAN_TOTAL)
     }
 
     /// From the last byte that an application read to the first one that it sent; `None` where the kernel does not show
     /// that.
     pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
-        self.sees_sending.then(|| self.times(APPLICATION)).transpose()
+        self.sees_sending.then(|| self.times(abi::SPAN_APPLICATION)).transpose()
     }
 
     /// Of clients, from the first byte that they send to the end of the copy of what comes next; `None` where the kernel
     /// does not show that.
     pub fn answer(&self) -> Result<Option<Distribution>, WatchError> {
-        self.sees_sending.then(|| self.times(ANSWER)).transpose()
+        self.sees_sending.then(|| self.times(abi::SPAN_ANSWER)).transpose()
     }
 
     /// From the call that sends a message to the device.
     pub fn send_total(&self) -> Result<Distribution, WatchError> {
-        self.times(SEND_TOTAL)
+        self.times(abi::SPAN_TX_TOTAL)
     }
 
     /// From the device to the acknowledgement.
     pub fn acknowledged(&self) -> Result<Distribution, WatchError> {
-        self.times(ACKNOWLEDGED)
+        self.times(abi::SPAN_TX_ACKED)
     }
 
-    fn times(&self, span: usize) -> Result<Distribution, WatchError> {
+    fn times(&self, span: u32) -> Result<Distribution, WatchError> {
         let (mut moments, mut histogram) = (Moments::default(), Histogram::new(GRAIN));
-        for cpu in self.per_cpu::<Sums>("sums", span as u32)? {
+        for cpu in self.per_cpu::<Sums>("sums", span)? {
             moments.merge(&Moments::from(&cpu.moments));
             add_buckets(&mut histogram, cpu.negative, &cpu.buckets);
         }

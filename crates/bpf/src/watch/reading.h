@@ -83,7 +83,7 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	add_away(wait, last);
 	bpf_loop(AWAYS, add_before, &waiting, 0);
 	if (!waiting.known && thread->aways_n > AWAYS)
-		count(COUNT_LONG, 1);
+		count(long_away, 1);
 	add(a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
 	add_passed(SPAN_HOLE, a->ready - a->taken);
 	add_passed(SPAN_WAKEUP, wait->wakeup);
@@ -92,8 +92,8 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	add_passed(SPAN_SOCKQUEUE, sockqueue(wait));
 	add_passed(SPAN_READ, now - wait->end);
 	add(SPAN_TOTAL, now - a->link);
-	count(COUNT_TIMED, 1);
-	count(COUNT_BYTES_TIMED, a->bytes);
+	count(timed, 1);
+	count(bytes_timed, a->bytes);
 	if (config.by_socket)
 		add_to_socket(a, wait, now, place);
 	if (!config.keeps_slow || (__s64)(now - a->link) < (__s64)shared.slow_received_ns)
@@ -131,9 +131,9 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 static __always_inline void end(const struct arrival *a, const struct reading *r)
 {
 	if (!a->link)
-		count(COUNT_UNSTAMPED, 1);
+		count(unstamped, 1);
 	else if (!r->known || a->ready < r->thread->met)
-		count(COUNT_UNFOLLOWED, 1);
+		count(unfollowed, 1);
 	else if (sum_up(a, r->thread, &r->last, r->now, r->place))
 		keep_received(a, r);
 }
@@ -163,7 +163,7 @@ static __always_inline void note_encrypted(const struct sock *sk, struct flow *f
 	if (flow->met != FOLLOWED || !BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_ulp_ops))
 		return;
 	flow->met = ENCRYPTED;
-	count(COUNT_TLS, 1);
+	count(tls, 1);
 }
 
 /* A thread has copied something out of the socket; its system call goes on. */
@@ -193,7 +193,7 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	take_back(r.flow, s.rcv_nxt);
 	if (after(r.copied, r.flow->read_until)) {
 		if (takes_new())
-			count(COUNT_BYTES_READ, r.copied - r.flow->read_until);
+			count(bytes_read, r.copied - r.flow->read_until);
 		r.flow->read_until = r.copied;
 	}
 	load_account(bpf_get_current_task_btf(), &account);

@@ -30,7 +30,7 @@ struct departure {
 	__u32 start;
 	__u32 end;
 	__u32 thread;
-	__u32 why; /* the span of its wait */
+	enum span why; /* the span of its wait */
 };
 
 /* Places in the ring are in this order: head, left, queued, tail. */
@@ -41,7 +41,7 @@ struct sending {
 	__u32 tail;
 	__u32 written; /* the sequence number at the last turn of a call */
 	__u32 crowded; /* the end of the message that found no room, or had begun before */
-	__u32 why; /* nothing is sent, at the last look */
+	enum span why; /* nothing is sent, at the last look */
 	__u32 queued_until;
 	__u32 left_until;
 	__u32 unused;
@@ -91,7 +91,7 @@ static __always_inline __u32 smaller(__u32 a, __u32 b)
 }
 
 /* What keeps TCP from sending more, in the order in which tcp_write_xmit asks. */
-static __always_inline __u32 what_holds(const struct sock *sk, const struct tcp_sock *tcp, __u64 now)
+static __always_inline enum span what_holds(const struct sock *sk, const struct tcp_sock *tcp, __u64 now)
 {
 	__u32 unsent = tcp->write_seq - tcp->snd_nxt;
 	__u32 in_flight = tcp->packets_out - tcp->sacked_out - tcp->lost_out + tcp->retrans_out;
@@ -155,18 +155,18 @@ static __always_inline void begin(struct sending *s, __u32 written, __u32 end, _
 		last->returned = last->turn;
 	if (!takes_new())
 		return;
-	count(COUNT_TX_SEEN, 1);
+	count(tx_seen, 1);
 	if (waits && s->tail - s->left > SENDS / 2) {
 		last->end = end;
 		last->turn = now;
 		last->returned = 0;
 		last->thread = bpf_get_current_pid_tgid();
-		count(COUNT_TX_MERGED, 1);
+		count(tx_merged, 1);
 		return;
 	}
 	if (!has_room(s)) {
 		s->crowded = end;
-		count(COUNT_TX_CROWDED, 1);
+		count(tx_crowded, 1);
 		return;
 	}
 	d->sent = d->turn = now;
@@ -350,8 +350,8 @@ static __always_inline void sum_up_sent(const struct departure *d, const struct 
 	add_passed(d->why, d->queued - until);
 	add(SPAN_TX_QDISC, left - d->queued);
 	add(SPAN_TX_TOTAL, left - d->sent);
-	count(COUNT_TX_TIMED, 1);
-	count(COUNT_TX_BYTES_TIMED, d->end - d->start);
+	count(tx_timed, 1);
+	count(tx_bytes_timed, d->end - d->start);
 	if (config.by_socket)
 		add_sent_to_socket(d, until, left, p->place);
 	if (config.keeps_slow && left - d->sent >= shared.slow_sent_ns)
@@ -369,7 +369,7 @@ static long leave_one(__u32 i, struct passing *p)
 	if (d->queued)
 		sum_up_sent(d, p);
 	else
-		count(COUNT_TX_MISSED, 1);
+		count(tx_missed, 1);
 	p->s->left++;
 	return 0;
 }
@@ -403,7 +403,7 @@ static long acknowledge_one(__u32 i, struct passing *p)
 	if (after(p->s->left, p->s->head))
 		add(SPAN_TX_ACKED, p->now - d->left);
 	else
-		count(COUNT_TX_MISSED, 1);
+		count(tx_missed, 1);
 	p->s->head++;
 	return 0;
 }
@@ -429,7 +429,7 @@ int BPF_PROG(tx_tcp_retransmit_skb, struct sock *sk)
 	if (bpf_core_field_exists(((struct trace_event_raw_tcp_retransmit_skb *)0)->err) && (int)((volatile __u64 *)ctx)[2])
 		return 0;
 	if (sk->sk_bpf_storage && bpf_sk_storage_get(&sendings, sk, 0, 0))
-		count(COUNT_TX_RETRANSMITTED, 1);
+		count(tx_retransmitted, 1);
 	return 0;
 }
 

@@ -7,6 +7,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuStay, SlowMessage, WatchStage, WatchedSum};
 
 use super::abi::copied;
+use super::read::span;
 use super::{Watch, WatchError, step};
 use crate::holders::named;
 use crate::mapping::from_bytes;
@@ -56,8 +57,12 @@ impl Watch {
 
 fn message(slow: &copied::SlowMessage) -> SlowMessage {
     let direction = if slow.sent > 0 { Direction::Tx } else { Direction::Rx };
-    let stages = WatchStage::of(direction).iter().zip(slow.stages);
-    let stages = stages.map(|(&stage, ns)| WatchedSum { stage, sum_ns: ns.cast_signed() });
+    let first = if slow.sent > 0 { WatchStage::Socket } else { WatchStage::Protocol };
+    let sum = |&stage: &WatchStage| WatchedSum {
+        stage,
+        sum_ns: slow.stages[span(stage) - span(first)].cast_signed(),
+    };
+    let stages = WatchStage::of(direction).iter().map(sum);
     let stays = slow.stays.iter().take(slow.stays_n as usize).rev();
     SlowMessage {
         direction,

@@ -163,7 +163,7 @@ static __always_inline struct thread *reading_thread(__u64 now)
 		return 0;
 	meet(&thread->reader, &account, now);
 	begin_thread(thread, now);
-	count(COUNT_THREADS, 1);
+	count(threads, 1);
 	name_process(task);
 	note_makers(task);
 	return thread;
@@ -187,7 +187,7 @@ int BPF_PROG(rx_task_newtask, struct task_struct *task)
 	thread->reader.departed = bpf_ktime_get_ns();
 	thread->reader.departures = 1;
 	thread->sample = this_sample();
-	count(COUNT_THREADS, 1);
+	count(threads, 1);
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	away.from = reader->departed;
 	departures = reader->departures;
 	if (departures && takes_new()) {
-		count(COUNT_WAITED_NS, account.waited - reader->run_delay);
+		count(waited_ns, account.waited - reader->run_delay);
 		blame(account.arrival, account.waited - reader->run_delay);
 	}
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
@@ -239,7 +239,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	if (departures)
 		note(thread, &away);
 	if (reader->unseen != unseen)
-		count(COUNT_UNSEEN, reader->unseen - unseen);
+		count(unseen, reader->unseen - unseen);
 }
 
 SEC("tp_btf/sched_switch")

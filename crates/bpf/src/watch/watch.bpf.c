@@ -35,15 +35,20 @@ struct {
 	__type(value, struct counts);
 } counts SEC(".maps");
 
-/* A softirq may come in between. */
-static __always_inline void count(enum count what, __u64 n)
+static __always_inline struct counts *counts_of_cpu(void)
 {
 	const __u32 zero = 0;
-	struct counts *of_cpu = bpf_map_lookup_elem(&counts, &zero);
 
-	if (of_cpu)
-		__sync_fetch_and_add(&of_cpu->n[what], n);
+	return bpf_map_lookup_elem(&counts, &zero);
 }
+
+/* A softirq may come in between. */
+#define count(what, n)                                                                                                 \
+	({                                                                                                             \
+		struct counts *of_cpu = counts_of_cpu();                                                               \
+		if (of_cpu)                                                                                            \
+			__sync_fetch_and_add(&of_cpu->what, n);                                                        \
+	})
 
 /* Not inlined: the verifier looks at a global function once, not once a call. */
 __noinline int add(__u32 span, __s64 value)

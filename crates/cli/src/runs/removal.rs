@@ -1,5 +1,6 @@
 //! `netfathom runs remove` and `prune`: says what goes and what that frees, asks, removes.
 
+use netfathom_model::print::counted;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -68,7 +69,7 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     let named = |run: &PathBuf| run.display().to_string().replace(netfathom_results::page::steers, "?");
     let lines =
         runs.iter().zip(&sizes).map(|(run, size)| format!("  {}  {}\n", named(run), bytes(*size as f64)));
-    let sum = format!("{} of {}", counted(runs.len()), bytes(sizes.iter().sum::<u64>() as f64));
+    let sum = format!("{} of {}", counted(runs.len(), "run"), bytes(sizes.iter().sum::<u64>() as f64));
     output::print(&lines.collect::<String>())?;
     if dry {
         output::print(&format!("would remove {sum}"))?;
@@ -103,10 +104,6 @@ fn remove_all(runs: &[PathBuf]) -> Result<ExitCode> {
             Err(error) => output::complain(&error.into()),
         }
     }
-    output::print(&format!("removed {}", counted(removed)))?;
+    output::print(&format!("removed {}", counted(removed, "run")))?;
     Ok(if removed == runs.len() { ExitCode::SUCCESS } else { exit::FAILED.into() })
-}
-
-fn counted(runs: usize) -> String {
-    format!("{runs} run{}", if runs == 1 { "" } else { "s" })
 }

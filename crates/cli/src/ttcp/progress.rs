@@ -22,14 +22,10 @@ pub fn start(live: &Arc<Live>, serves: bool) -> Option<Drawer> {
         }
         let (bytes, now) = (live.bytes(), Instant::now());
         let rate = bytes.saturating_sub(before) as f64 / now.duration_since(at).as_secs_f64().max(1e-3);
-        let clients = if serves { clients(live.streams()) } else { String::new() };
+        let clients = if serves { print::counted(live.streams(), "client") + ", " } else { String::new() };
         let _ = write!(io::stderr(), "\r{clients}{}\x1b[K", line(bytes, live.planned(), rate));
         (before, at) = (bytes, now);
     })
-}
-
-fn clients(count: usize) -> String {
-    format!("{count} {}, ", if count == 1 { "client" } else { "clients" })
 }
 
 fn line(bytes: u64, planned: Option<u64>, rate: f64) -> String {

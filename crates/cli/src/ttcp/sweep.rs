@@ -19,13 +19,8 @@ const ROUND_TRIPS: u32 = 3;
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
-    let run = Run {
-        output: &args.output,
-        expected: Expected::About(expected(&plan)),
-        named_cpus: false,
-        capture: false,
-    };
-    run.make(|observer, stop| sweep::run(&plan, observer, stop))
+    Run::new(&args.output, Expected::About(expected(&plan)))
+        .make(|observer, stop| sweep::run(&plan, observer, stop))
 }
 
 fn plan(args: &SweepArgs) -> Result<SweepPlan> {

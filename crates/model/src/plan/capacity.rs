@@ -15,7 +15,6 @@ pub struct CapacityPlan {
     /// IPv4 or IPv6.
     pub family: Family,
     /// UDP or TCP.
-    #[serde(default)]
     pub transport: Transport,
     /// The engines to search with.
     pub engines: Vec<Engine>,

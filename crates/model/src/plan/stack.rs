@@ -91,12 +91,10 @@ pub struct StackPlan {
     /// IPv4 or IPv6.
     pub family: Family,
     /// UDP or TCP.
-    #[serde(default)]
     pub transport: Transport,
     /// The rate over one trial.
     pub profile: Profile,
     /// Whether the peak of the profile, a ramp, may be lowered to what leaves on schedule.
-    #[serde(default)]
     pub fits: bool,
     /// Trials with the tap. With `until` this and the next two are the fewest of each kind, and its part of those that
     /// follow.

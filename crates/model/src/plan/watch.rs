@@ -47,27 +47,17 @@ pub struct WatchPlan {
     /// What is watched.
     pub target: WatchTarget,
     /// Which way the messages go.
-    #[serde(default = "received")]
     pub directions: Vec<Direction>,
     /// For how long; `None` until it is ended, or the process ends.
     pub time_ns: Option<u64>,
     /// Single sockets have times of their own.
-    #[serde(default)]
     pub by_socket: bool,
     /// Single messages are kept from there on.
-    #[serde(default)]
     pub slow: Option<SlowBound>,
     /// The run ends after this many of them.
-    #[serde(default)]
     pub stop_after: Option<u64>,
     /// Messages are followed for as much of the time as takes this part of a CPU, 0 to 1; `None`: all the time.
-    #[serde(default)]
     pub budget: Option<f64>,
-}
-
-/// What records have that name no direction.
-fn received() -> Vec<Direction> {
-    vec![Direction::Rx]
 }
 
 impl WatchPlan {

@@ -85,6 +85,13 @@ macro_rules! measurements {
             }
         }
 
+        /// As a measurement stands in the names of records, by the `kind` that is in a record.
+        #[must_use]
+        pub fn name_of_kind(kind: &str) -> Option<&'static str> {
+            let names = [$((stringify!($variant), <$result>::ENTRY.name)),*];
+            names.into_iter().find(|(variant, _)| variant.eq_ignore_ascii_case(kind)).map(|(_, name)| name)
+        }
+
         $(impl Measured for $result {
             const ENTRY: &'static Entry = &$entry;
 

@@ -134,7 +134,6 @@ pub struct ProgramTrial {
     /// Bytes it wrote to its standard output and error.
     pub output_bytes: Option<u64>,
     /// Part of its packets that it says at its end it lost, 0 to 1; `None` where it does not say so as tcpdump does.
-    #[serde(default)]
     pub lost: Option<f64>,
     /// Whether it had to be killed.
     pub killed: bool,

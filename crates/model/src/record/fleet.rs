@@ -243,10 +243,8 @@ pub struct FleetStep {
     /// Why senders failed.
     pub failed: Vec<(String, String)>,
     /// Where the messages of one sender spent their time at the receiver, where that was seen.
-    #[serde(default)]
     pub received: Option<FleetReceived>,
     /// Why it was not, such as a missing privilege.
-    #[serde(default)]
     pub unseen: Option<String>,
 }
 

@@ -201,10 +201,8 @@ pub struct UndisturbedTimes {
     /// Those that were not.
     pub times: Distribution,
     /// Of those, the ones that were sent after the next message was due.
-    #[serde(default)]
     pub missed_slots: u64,
     /// As in [`Load`], of the undisturbed messages; of several trials the worst.
-    #[serde(default)]
     pub lag_p99_of_interval: f64,
 }
 
@@ -297,7 +295,6 @@ pub struct PathSummary {
     /// Which way.
     pub direction: Direction,
     /// How far its time can be trusted: that of the undisturbed messages if they stand for the others, else of all.
-    #[serde(default)]
     pub level: Level,
     /// Over everything.
     pub overall: Indicator,

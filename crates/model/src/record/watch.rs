@@ -31,10 +31,8 @@ pub struct WatchResult {
     pub application: Option<Distribution>,
     /// Beside the total, of clients: from the first byte sent to the end of the copy of what comes next; `None` where the
     /// kernel does not show it.
-    #[serde(default)]
     pub answer: Option<Distribution>,
     /// What its threads waited for a CPU.
-    #[serde(default)]
     pub waits: CpuWaits,
     /// What became of every message that came in.
     pub account: WatchAccount,
@@ -43,27 +41,21 @@ pub struct WatchResult {
     /// What came by UDP was watched too.
     pub datagrams: bool,
     /// Single sockets, those with the most messages; empty if that was not asked for.
-    #[serde(default)]
     pub sockets: Vec<WatchSocket>,
     /// All other sockets together: with the above, all messages that are timed.
-    #[serde(default)]
     pub other_sockets: Option<WatchSocket>,
     /// Single messages that took long; `None` if that was not asked for.
-    #[serde(default)]
     pub slow: Option<WatchSlow>,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
     /// the next.
     pub clock_moved_ns: u64,
     /// What netfathom's own programs took, sampled; `None` where the kernel does not count it (it takes CAP_SYS_ADMIN).
-    #[serde(default)]
     pub programs: Option<WatchPrograms>,
     /// For how much of the time messages were followed; `None`: for all of it.
-    #[serde(default)]
     pub sampling: Option<WatchSampling>,
     /// Sockets of the process that could not be watched.
     pub unmarked: u64,
     /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
-    #[serde(default)]
     pub late: u64,
 }
 
@@ -132,7 +124,6 @@ pub struct WatchSend {
     /// What became of every message.
     pub account: WatchSendAccount,
     /// There are sockets of UDP: what they send is not measured, nor in the account.
-    #[serde(default)]
     pub lacks_datagrams: bool,
 }
 
@@ -268,10 +259,8 @@ pub struct WatchAccount {
     /// Switches of these threads that were not seen.
     pub unseen_switches: u64,
     /// Connections that are a part of one of MPTCP: their messages are not followed, nor seen.
-    #[serde(default)]
     pub mptcp: u64,
     /// Sockets that the kernel encrypts (kTLS): a message may be a part of a record.
-    #[serde(default)]
     pub encrypted: u64,
 }
 

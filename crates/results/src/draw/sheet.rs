@@ -1,5 +1,6 @@
 //! Lines of a fixed width, for a terminal or as Markdown.
 
+use netfathom_model::print::counted;
 use textwrap::Options;
 
 use super::{escape, grid};
@@ -59,12 +60,12 @@ impl Sheet {
     fn finish(mut self) -> String {
         if self.left_out > 0 {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
-            let (n, lines) = (self.left_out, if self.left_out == 1 { "line" } else { "lines" });
+            let lines = counted(self.left_out, "more line");
             let where_from = match self.most_lines {
                 usize::MAX => " left out here; the record has all",
                 _ => ": -v",
             };
-            self.text.push_str(&format!("{gap}{n} more {lines}{where_from}\n"));
+            self.text.push_str(&format!("{gap}{lines}{where_from}\n"));
         }
         self.text
     }

@@ -18,15 +18,14 @@ mod rows;
 use std::io::Write;
 use std::path::PathBuf;
 
-use netfathom_model::record::{
-    Export, Measured, Record, SlowMessage, StackResult, TransferResult, WatchResult,
-};
+use netfathom_model::record::{Export, Record};
 use netfathom_model::sample::Sample;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
 pub use openmetrics::{Part, exposition};
 
+use crate::quantity::{Figures, Sampled, figures};
 use crate::store;
 
 /// The formats there are. Each is described, to users too, by its own line here.
@@ -115,47 +114,41 @@ pub fn write(
 ) -> Result<Vec<String>, ExportError> {
     let Extent { what, all } = extent.into();
     let untold = Vec::new();
+    let record = &run.record;
+    let figures = figures(&record.measurement);
+    let nothing = |what| ExportError::nothing(format.name(), &record.measurement, what);
+    let streams = || figures.streams().ok_or_else(|| nothing(Export::Streams));
+    let sampled = |what| samples(run, format, figures).unwrap_or_else(|| Err(nothing(what)));
     match format {
         Format::Csv => csv::write(out, rows::of(run, what, format)?).map(|()| untold),
         Format::Parquet => parquet::write(out, rows::of(run, what, format)?).map(|()| untold),
-        Format::Iperf3 => iperf3::write(out, &run.record, transfer(run, format)?).map(|()| untold),
-        Format::Netperf => netperf::write(out, &run.record, transfer(run, format)?),
-        Format::Openmetrics if all => openmetrics::write_all(out, &run.record).map(|()| untold),
-        Format::Openmetrics => openmetrics::write(out, &run.record),
-        Format::Hdr => hdr::write(out, &run.record),
-        Format::Perfetto => match WatchResult::of(&run.record.measurement) {
-            Some(watch) => perfetto::slow::write(out, &run.record, slow_messages(watch, format)?),
+        Format::Iperf3 => iperf3::write(out, record, streams()?).map(|()| untold),
+        Format::Netperf => netperf::write(out, record, streams()?),
+        Format::Openmetrics if all => openmetrics::write_all(out, record).map(|()| untold),
+        Format::Openmetrics => openmetrics::write(out, record),
+        Format::Hdr => hdr::write(out, record),
+        Format::Perfetto => match figures.slow() {
+            Some(Ok(slow)) => perfetto::slow::write(out, record, slow),
+            Some(Err(why)) => Err(ExportError::Empty { wanted: format.name().into(), why: why.into() }),
             None => {
-                let (stack, samples) = stack_and_samples(run, format, Export::Traces)?;
-                perfetto::write(out, &run.record, stack, &samples)
+                let (of, samples) = sampled(Export::Traces)?;
+                perfetto::write(out, record, of, &samples)
             }
         },
         Format::Pcapng => {
-            let (stack, samples) = stack_and_samples(run, format, Export::Samples)?;
-            Ok(pcapng::write_to(out, &run.record, stack, &samples).map(|()| untold)?)
+            let (of, samples) = sampled(Export::Samples)?;
+            Ok(pcapng::write_to(out, record, of, &samples).map(|()| untold)?)
         }
     }
 }
 
-fn transfer(run: &StoredRun, format: Format) -> Result<&TransferResult, ExportError> {
-    let measurement = &run.record.measurement;
-    TransferResult::of(measurement)
-        .ok_or_else(|| ExportError::nothing(format.name(), measurement, Export::Streams))
-}
-
-fn slow_messages(watch: &WatchResult, format: Format) -> Result<&[SlowMessage], ExportError> {
-    let why = || "it kept no single messages; watch again with --slow 10ms, say".to_owned();
-    let slow = watch.slow.as_ref().map(|slow| slow.messages.as_slice());
-    slow.ok_or_else(|| ExportError::Empty { wanted: format.name().into(), why: why() })
-}
-
-fn stack_and_samples(
+/// `None` of a measurement that keeps none.
+fn samples<'a>(
     run: &StoredRun,
     format: Format,
-    what: Export,
-) -> Result<(&StackResult, Vec<Sample>), ExportError> {
-    let Some(stack) = StackResult::of(&run.record.measurement) else {
-        return Err(ExportError::nothing(format.name(), &run.record.measurement, what));
-    };
-    Ok((stack, store::samples::read(rows::samples_file(run, format)?)?))
+    figures: &'a dyn Figures,
+) -> Option<Result<(Sampled<'a>, Vec<Sample>), ExportError>> {
+    let of = figures.sampled()?;
+    let read = || Ok((of, store::samples::read(rows::samples_file(run, format)?)?));
+    Some(read())
 }

@@ -11,10 +11,12 @@ use etherparse::{PacketBuilder, PacketBuilderStep, UdpHeader};
 use netfathom_capture::packet::{LinkType, Packet, PacketDirection, Resolution};
 use netfathom_capture::write::{InterfaceId, PcapngWriter};
 use netfathom_model::message::Header;
-use netfathom_model::record::{Record, StackResult, Trial};
-use netfathom_model::sample::Sample;
+use netfathom_model::path::{Direction, Stage};
+use netfathom_model::record::{Record, Trial};
+use netfathom_model::sample::{Sample, StageSpan};
 use netfathom_sys::directory::Directory;
 
+use crate::quantity::{Sampled, figures};
 use crate::store::run_dir::replace;
 use crate::store::{CAPTURE_FILE, WriteError};
 
@@ -33,31 +35,27 @@ fn unknown(other: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Writes `samples.pcapng` into the directory of a run.
+/// Writes `samples.pcapng` into the directory of a run, of a measurement that samples messages.
 ///
 /// # Errors
 /// If the disk refuses; a file from before then stands unharmed.
-pub fn write(
-    run: &Directory,
-    record: &Record,
-    stack: &StackResult,
-    samples: &[Sample],
-) -> Result<(), WriteError> {
-    replace(run, CAPTURE_FILE, |file| Ok(capture(BufWriter::new(file), record, stack, samples)?))
+pub fn write(run: &Directory, record: &Record, samples: &[Sample]) -> Result<(), WriteError> {
+    let Some(of) = figures(&record.measurement).sampled() else { return Ok(()) };
+    replace(run, CAPTURE_FILE, |file| Ok(capture(BufWriter::new(file), record, of, samples)?))
 }
 
 /// Writes the capture to wherever it is to go.
 pub(super) fn write_to(
     out: &mut (dyn Write + Send),
     record: &Record,
-    stack: &StackResult,
+    of: Sampled<'_>,
     samples: &[Sample],
 ) -> io::Result<()> {
-    capture(out, record, stack, samples)
+    capture(out, record, of, samples)
 }
 
 /// Writes the capture, in the order in which the packets passed.
-fn capture(out: impl Write, record: &Record, stack: &StackResult, samples: &[Sample]) -> io::Result<()> {
+fn capture(out: impl Write, record: &Record, of: Sampled<'_>, samples: &[Sample]) -> io::Result<()> {
     let mut file = PcapngWriter::new(out, &record.tool)?;
     let mut interface =
         |name: &str, hook: &str| file.interface(name, &format!("the link layer: {hook}"), LinkType::Raw, 0);
@@ -66,8 +64,8 @@ fn capture(out: impl Write, record: &Record, stack: &StackResult, samples: &[Sam
     let mut sightings: Vec<Sighting<'_>> = samples.iter().flat_map(Sighting::of).collect();
     sightings.sort_by_key(|s| s.at_ns);
     for sighting in sightings {
-        let Some(trial) = stack.trials.iter().find(|t| t.index == sighting.sample.trial) else { continue };
-        let bytes = packet(trial, sighting.sample, stack.plan.size_bytes)?;
+        let Some(trial) = of.trials.iter().find(|t| t.index == sighting.sample.trial) else { continue };
+        let bytes = packet(trial, sighting.sample, of.size_bytes)?;
         let interface = if sighting.way == PacketDirection::Out { out } else { into };
         sighting.write(&mut file, interface, &bytes, record.environment.realtime_ahead_ns)?;
     }
@@ -117,53 +115,34 @@ impl<'a> Sighting<'a> {
 
     fn comment(&self) -> String {
         let s = self.sample;
-        let (way, total, stages) = match self.way {
-            PacketDirection::Out => ("way out", span(Some(s.sent_ns), Some(self.at_ns)), stages_out(s)),
-            PacketDirection::In => ("way in", span(Some(self.at_ns), s.received_ns), stages_in(s)),
+        let (way, direction, begin, end) = match self.way {
+            PacketDirection::Out => ("way out", Direction::Tx, Some(s.sent_ns), Some(self.at_ns)),
+            PacketDirection::In => ("way in", Direction::Rx, Some(self.at_ns), s.received_ns),
         };
-        let total = total.map_or("not to its end".into(), |ns| format!("{ns} ns"));
-        let stages: Vec<String> =
-            stages.into_iter().filter_map(|(name, ns)| Some(format!("{name} {} ns", ns?))).collect();
+        let span = |from: Option<u64>, to: Option<u64>| Some(to?.wrapping_sub(from?) as i64);
+        let total = span(begin, end).map_or("not to its end".into(), |ns| format!("{ns} ns"));
+        let is_late = direction == Direction::Tx && s.intended_ns != 0;
+        let lag = is_late.then(|| s.sent_ns.wrapping_sub(s.intended_ns) as i64);
+        let mut stages: Vec<String> = lag.map(|ns| format!("lag before it {ns} ns")).into_iter().collect();
+        let spans = s.stages(direction);
+        for &stage in direction.stages() {
+            let of_stage = || spans.iter().filter(|span| span.stage == stage).map(StageSpan::ns);
+            if of_stage().next().is_some() {
+                let ns = of_stage().fold(0, i64::wrapping_add);
+                stages.push(format!("{}{} {ns} ns", stage.name(), beyond(stage)));
+            }
+        }
         let (trial, sequence) = (u64::from(s.trial) + 1, s.sequence);
         format!("trial {trial}, message {sequence}, {way}: {total} ({})", stages.join(", "))
     }
 }
 
-/// Signed, as nothing is clamped; `None` where one of the two was not seen.
-fn span(from: Option<u64>, to: Option<u64>) -> Option<i64> {
-    Some(to?.wrapping_sub(from?) as i64)
-}
-
-type Spans = Vec<(&'static str, Option<i64>)>;
-
-fn stages_out(s: &Sample) -> Spans {
-    let lag = (s.intended_ns != 0).then(|| s.sent_ns.wrapping_sub(s.intended_ns) as i64);
-    let qdisc = span(s.qdisc_enqueue_ns, s.qdisc_dequeue_ns);
-    let queued = span(s.net_dev_queue_ns, s.net_dev_start_xmit_ns);
-    vec![
-        ("lag before it", lag),
-        ("socket", span(Some(s.sent_ns), s.net_dev_queue_ns)),
-        ("qdisc", qdisc),
-        ("device", queued.map(|ns| ns.wrapping_sub(qdisc.unwrap_or(0)))),
-        ("driver after it", span(s.net_dev_start_xmit_ns, s.net_dev_xmit_ns)),
-    ]
-}
-
-/// From hook to hook: a sample does not tell how often its reader was interrupted in between.
-fn stages_in(s: &Sample) -> Spans {
-    let ready = s.sk_data_ready_ns;
-    let woken = s.sched_wakeup_ns.or(ready);
-    let running = s.sched_switch_ns.or(woken);
-    let called = s.receive_call_ns.filter(|&call| Some(call) > running).or(running);
-    vec![
-        ("backlog before it", span(s.arrival_ns, s.netif_receive_skb_ns)),
-        ("protocol", span(s.netif_receive_skb_ns, ready)),
-        ("wakeup", s.sched_wakeup_ns.and(span(ready, woken))),
-        ("runqueue", s.sched_switch_ns.and(span(woken, running))),
-        ("sockqueue", span(running, called).filter(|&ns| ns != 0)),
-        ("read", span(called, s.sock_recv_length_ns)),
-        ("return", span(s.sock_recv_length_ns, s.received_ns)),
-    ]
+fn beyond(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Driver => " after it",
+        Stage::Backlog => " before it",
+        _ => "",
+    }
 }
 
 /// A message as it was on the wire, from its IP header on.

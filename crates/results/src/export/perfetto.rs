@@ -11,15 +11,14 @@ pub mod slow;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use netfathom_model::plan::Place;
-use netfathom_model::record::{Record, StackResult};
+use netfathom_model::record::Record;
 use netfathom_model::sample::Sample;
 use prost::Message;
 use proto::{Clock, ClockSnapshot, DebugAnnotation, Trace, TracePacket, TrackDescriptor, TrackEvent};
 use slices::Drawn;
 
 use super::ExportError;
-use crate::quantity::trial_prefix;
+use crate::quantity::{Sampled, trial_prefix};
 
 /// Of the packets: one writer with its own tracks.
 const SEQUENCE: u32 = 1;
@@ -32,10 +31,10 @@ const TRACKS_A_LANE: u64 = 3;
 pub fn write(
     out: &mut (dyn Write + Send),
     record: &Record,
-    stack: &StackResult,
+    of: Sampled<'_>,
     samples: &[Sample],
 ) -> Result<Vec<String>, ExportError> {
-    let begun = begun_here(stack, samples);
+    let begun = begun_here(of, samples);
     let without = samples.len() - begun.len();
     put(out, clocks(record, begun.iter().map(|sample| sample.sent_ns)))?;
     put(out, run_track(record))?;
@@ -48,7 +47,7 @@ pub fn write(
         negative += backwards;
         let (lane, is_new) = lanes.take(sample.trial, message.begin, message.end);
         if is_new {
-            for packet in lane_tracks(stack, sample.trial, lane) {
+            for packet in lane_tracks(of, sample.trial, lane) {
                 put(out, packet)?;
             }
         }
@@ -65,11 +64,10 @@ pub fn write(
 
 /// Of messages that another host sent, the time at which they were sent is of that host's clock: here they begin with
 /// their arrival.
-fn begun_here(stack: &StackResult, samples: &[Sample]) -> Vec<Sample> {
-    let from_afar = matches!(stack.plan.place, Place::Listen(_));
+fn begun_here(of: Sampled<'_>, samples: &[Sample]) -> Vec<Sample> {
     let begun = |sample: &Sample| {
         let sent_ns =
-            if from_afar { sample.arrival_ns.or(sample.netif_receive_skb_ns)? } else { sample.sent_ns };
+            if of.from_afar { sample.arrival_ns.or(sample.netif_receive_skb_ns)? } else { sample.sent_ns };
         Some(Sample { sent_ns, ..sample.clone() })
     };
     samples.iter().filter_map(begun).collect()
@@ -96,8 +94,8 @@ fn run_track(record: &Record) -> TracePacket {
     track(RUN_TRACK, None, format!("netfathom {}", record.id))
 }
 
-fn lane_tracks(stack: &StackResult, trial: u32, lane: Lane) -> [TracePacket; 3] {
-    let kind = stack.trials.iter().find(|t| t.index == trial).map_or("", |t| trial_prefix(t));
+fn lane_tracks(of: Sampled<'_>, trial: u32, lane: Lane) -> [TracePacket; 3] {
+    let kind = of.trials.iter().find(|t| t.index == trial).map_or("", |t| trial_prefix(t));
     let name = format!("{}trial {}, lane {}", kind.replace('.', " "), u64::from(trial) + 1, lane.number);
     [
         track(lane.track, Some(RUN_TRACK), name),
@@ -148,7 +146,9 @@ fn packets(message: &Drawn, track: u64, sample: &Sample) -> Vec<TracePacket> {
     let mut packets = Vec::from(slice(track, name, message.begin, message.whole_end, notes(sample)));
     for (below, stages) in [(1, &message.out), (2, &message.into)] {
         let stages = stages.iter();
-        packets.extend(stages.flat_map(|s| slice(track + below, s.name.into(), s.begin, s.end, Vec::new())));
+        packets.extend(
+            stages.flat_map(|s| slice(track + below, s.stage.name().into(), s.begin, s.end, Vec::new())),
+        );
     }
     packets
 }

@@ -8,6 +8,7 @@ mod table;
 mod truncation;
 mod waterfall;
 
+use netfathom_model::print::counted;
 use serde::Serialize;
 
 /// The narrowest page that the tables fit on, in columns of a terminal.
@@ -164,8 +165,7 @@ impl Page {
             !matches!(block, Block::Item { .. }) || entries <= MOST_REMARKS
         });
         if let Some(more) = entries.checked_sub(MOST_REMARKS).filter(|&more| more > 0) {
-            let remarks = if more == 1 { "remark" } else { "remarks" };
-            lead.blocks.push(Block::Note { text: format!("and {more} more {remarks}") });
+            lead.blocks.push(Block::Note { text: format!("and {}", counted(more, "more remark")) });
         }
         let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
         Self { lead, sections }

@@ -1,5 +1,6 @@
 //! Of `netfathom capacity`.
 
+use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
 use netfathom_model::verdict::Level;
 use serde_json::Value;
@@ -26,9 +27,8 @@ impl Figures for CapacityResult {
 }
 
 fn of_row(row: &CapacityRow) -> [Quantity; 4] {
-    let workers = if row.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", row.workers) };
     let prefix = format!("{}.{}", word(row.engine.name()), row.workers);
-    let who = format!("{}, {workers}", row.engine.name());
+    let who = format!("{}, {}", row.engine.name(), counted(row.workers, "worker"));
     let found = |rate: fn(&Search) -> Option<f64>| row.searches.iter().filter_map(rate).collect::<Vec<_>>();
     // Its bursts are not kept one by one.
     let flat_out = row.flat_out_per_s.iter().map(|bursts: &Bounded| bursts.mean_per_s);

@@ -13,6 +13,7 @@ mod message;
 mod plan;
 mod reproduce;
 mod reverse;
+mod sampled;
 mod stack;
 mod sweep;
 mod transfer;
@@ -21,8 +22,9 @@ mod watch;
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Measurement, SlowMessage, TransferResult};
 use netfathom_model::verdict::{Level, Verdict};
+pub(crate) use sampled::Sampled;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -105,6 +107,18 @@ pub(crate) trait Figures {
     /// What was seen over the time of a trial.
     fn curves(&self) -> Vec<Curve> {
         Vec::new()
+    }
+    /// Of a measurement that may keep the times of single messages beside its record.
+    fn sampled(&self) -> Option<Sampled<'_>> {
+        None
+    }
+    /// The single messages in a record, of a measurement that may keep them; or why it kept none.
+    fn slow(&self) -> Option<Result<&[SlowMessage], &'static str>> {
+        None
+    }
+    /// Of a measurement that is one transfer over streams.
+    fn streams(&self) -> Option<&TransferResult> {
+        None
     }
 }
 

@@ -1,6 +1,7 @@
 //! Of `netfathom stack`.
 
 use netfathom_model::path::{Direction, Stage};
+use netfathom_model::plan::Place;
 use netfathom_model::record::{
     Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind,
 };
@@ -11,6 +12,7 @@ use super::Figures;
 use super::curve::Curve;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
+use super::sampled::Sampled;
 use super::{Better, Quantity, Unit};
 
 type OfTimes = fn(&Distribution) -> f64;
@@ -36,6 +38,17 @@ pub(super) fn rests_on(name: &str) -> &'static [Part] {
 }
 
 impl Figures for StackResult {
+    fn sampled(&self) -> Option<Sampled<'_>> {
+        let plan = &self.plan;
+        Some(Sampled {
+            trials: &self.trials,
+            size_bytes: plan.size_bytes,
+            from_afar: matches!(plan.place, Place::Listen(_)),
+            profile: &plan.profile,
+            seed: plan.seed,
+        })
+    }
+
     /// Stack time of each direction, its stages, and the rate that was reached.
     fn quantities(&self) -> Vec<Quantity> {
         let trials: Vec<&Trial> = self.trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();

@@ -1,7 +1,7 @@
 //! Of `netfathom watch`.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Distribution, WatchResult, WatchSend};
+use netfathom_model::record::{Distribution, SlowMessage, WatchResult, WatchSend};
 use serde_json::Value;
 
 use super::histogram::{Histogram, Pooled};
@@ -47,6 +47,11 @@ impl Figures for WatchResult {
             all.push(Quantity::share("overhead", "part of a CPU that netfathom's programs took", share));
         }
         all
+    }
+
+    fn slow(&self) -> Option<Result<&[SlowMessage], &'static str>> {
+        let slow = self.slow.as_ref().map(|slow| slow.messages.as_slice());
+        Some(slow.ok_or("it kept no single messages; watch again with --slow 10ms, say"))
     }
 
     fn counters(&self) -> Vec<Counter> {

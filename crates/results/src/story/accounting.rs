@@ -1,6 +1,7 @@
 //! Where every message ended, and what others counted.
 
 use crate::page::{Align, Cell, Page, Table};
+use netfathom_model::print::counted;
 use std::collections::BTreeMap;
 
 use netfathom_model::accounting::{Accounting, Fate};
@@ -117,16 +118,21 @@ fn hooks(page: &mut Page, trials: &[Kept]) {
         page.text("every hook timed all messages that it saw");
     }
     for (trial, h) in all().filter(|(_, h)| h.lost > 0) {
-        let (trial, lost) = (trial_number(trial.index), count(h.lost));
+        let trial = trial_number(trial.index);
         page.bullet(&if h.events > 0 {
             format!(
-                "trial {trial}: {lost} messages have no time at {}; the means are of the other {}",
+                "trial {trial}: {} no time at {}; the means are of the other {}",
+                if h.lost == 1 { "1 message has".into() } else { format!("{} messages have", count(h.lost)) },
                 h.hook,
                 count(h.events)
             )
         } else {
             // One that times nothing by itself.
-            format!("trial {trial}: {lost} events of {} were not seen; no time needs them", h.hook)
+            format!(
+                "trial {trial}: {} of {} went unseen; no time needs them",
+                counted(h.lost, "event"),
+                h.hook
+            )
         });
     }
 }

@@ -28,6 +28,7 @@ mod sweep;
 pub mod transfer;
 mod watch;
 
+use netfathom_model::print::counted;
 use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
 
@@ -131,10 +132,11 @@ fn trial_number(index: u32) -> String {
     (u64::from(index) + 1).to_string()
 }
 
-/// `1 trial`, `2 trials`, `3 searches`.
-fn counted(count: u32, what: &str) -> String {
-    let plural = if what.ends_with("ch") { "es" } else { "s" };
-    format!("{count} {what}{}", if count == 1 { "" } else { plural })
+/// What stands below a table of the first [`MOST_ROWS`].
+fn more(page: &mut Page, all: usize, what: &str) {
+    if let Some(n) = all.checked_sub(MOST_ROWS).filter(|&n| n > 0) {
+        page.note(&format!("… and {} in the record", counted(n, &format!("more {what}"))));
+    }
 }
 
 pub(crate) fn processors(cpus: &[usize]) -> String {

@@ -3,6 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
+use netfathom_model::print::counted;
 use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSendAccount};
 
 use super::place::Site;
@@ -216,8 +217,7 @@ fn read(page: &mut Page, result: &WatchResult) {
     let account = &result.account;
     let bytes = account.bytes_read.max(1) as f64;
     let timed = number::percent_down((account.bytes_timed as f64 / bytes).min(1.0));
-    let (read, threads) =
-        (number::count(account.bytes_read), super::counted(account.threads as u32, "thread"));
+    let (read, threads) = (number::count(account.bytes_read), counted(account.threads, "thread"));
     // Of what is read after a sample, messages from before it are timed alone.
     page.note(&match result.sampling {
         None => format!("timed messages have {timed} of the {read} bytes read; {threads} followed"),

@@ -125,14 +125,8 @@ fn packets_are_read_by_wireshark() {
 #[test]
 fn a_run_writes_the_same_packets_by_itself() {
     let (dir, run) = sampled();
-    let netfathom_model::record::Measurement::Stack(stack) = &run.record.measurement else { panic!() };
-    netfathom_results::export::pcapng::write(
-        &Directory::open(dir.path()).unwrap(),
-        &run.record,
-        stack,
-        &messages(),
-    )
-    .unwrap();
+    netfathom_results::export::pcapng::write(&Directory::open(dir.path()).unwrap(), &run.record, &messages())
+        .unwrap();
     let own = std::fs::read(dir.path().join(store::CAPTURE_FILE)).unwrap();
     assert!(own == written(&run, Format::Pcapng, What::Trials).unwrap().0);
 }

@@ -220,7 +220,10 @@ fn long_tables_are_cut() {
         tar.comparisons[0].spans = vec![span; 55];
     });
     let text = flat(&many);
-    assert!(text.contains("… and 20 more in the record") && text.contains("… and 15 more in the record"));
+    assert!(
+        text.contains("… and 20 more calls in the record")
+            && text.contains("… and 15 more spans in the record")
+    );
     assert!(text.contains("call39") && !text.contains("call40"));
 }
 

@@ -142,7 +142,7 @@ fn open_loop_is_read_by_times_and_says_how_late_it_was() {
     let text = sane(&record);
     assert!(text.contains("median time to arrival"), "{text}");
     assert!(
-        text.contains("How late messages were sent") && text.contains("… and 2 more in the record"),
+        text.contains("How late messages were sent") && text.contains("… and 2 more cells in the record"),
         "{text}"
     );
     assert!(text.contains("messages that did not come: 7"), "{text}");

@@ -218,7 +218,7 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction
         let mut cells = columns.names(row);
         for &way in ways {
             cells.extend(figures(state, of(&row.of, way)).into_iter().map(right));
-            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", largest(of(&row.of, way))))));
+            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", of(&row.of, way).largest()))));
         }
         let marks = if state.selected == Some(row.scope) { Modifier::REVERSED } else { Modifier::empty() };
         Row::new(cells).style(Style::new().add_modifier(marks))
@@ -278,16 +278,4 @@ impl Columns {
 
 fn address(of: &WatchSocket) -> String {
     of.peer.as_ref().or(of.local.as_ref()).cloned().unwrap_or_default()
-}
-
-/// The stage that takes most.
-fn largest(way: &SocketWay) -> String {
-    let most = way.stages.iter().max_by_key(|sum| sum.sum_ns).filter(|sum| sum.sum_ns > 0);
-    most.map_or_else(String::new, |sum| {
-        format!(
-            "{} {}",
-            sum.stage.name(),
-            print::percent(sum.sum_ns as f64 / (way.total.sum_ns as f64).max(1.0))
-        )
-    })
 }

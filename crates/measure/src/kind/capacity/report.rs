@@ -2,6 +2,7 @@
 
 use netfathom_model::engine::Engine;
 use netfathom_model::print::Scale;
+use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;
@@ -14,8 +15,7 @@ const WORTH_A_WORD: f64 = 0.01;
 
 /// A row's name, as it is written in progress, in reasons and among what was left out.
 pub fn name(engine: Engine, workers: u32) -> String {
-    let s = if workers == 1 { "" } else { "s" };
-    format!("{}, {workers} worker{s}", engine.name())
+    format!("{}, {}", engine.name(), counted(workers, "worker"))
 }
 
 /// Fewer values have no interval worth its name: two that ended on the same step have one of nothing, and two

@@ -37,7 +37,6 @@ pub enum BenchmarkKind {
         /// Where the tree is made; `None` for the directory of temporary files.
         directory: Option<PathBuf>,
         /// Whether its marks lie dense at the beginning and sparse at the end, for programs that end early.
-        #[serde(default)]
         early: bool,
     },
     /// Short phases, one a resource.

@@ -115,6 +115,16 @@ pub struct SocketWay {
 }
 
 impl SocketWay {
+    /// The stage that takes most, with its share of the whole time; empty where none is known.
+    #[must_use]
+    pub fn largest(&self) -> String {
+        let most = self.stages.iter().max_by_key(|sum| sum.sum_ns).filter(|sum| sum.sum_ns > 0);
+        most.map_or_else(String::new, |most| {
+            let share = most.sum_ns as f64 / (self.total.sum_ns as f64).max(1.0);
+            format!("{} {}", most.stage.name(), crate::print::percent(share))
+        })
+    }
+
     /// Both together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {

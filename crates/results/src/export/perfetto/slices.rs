@@ -1,14 +1,7 @@
 //! The stages of a sampled message, each from when to when.
 
-use netfathom_model::sample::Sample;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slice {
-    pub name: &'static str,
-    /// CLOCK_MONOTONIC ns.
-    pub begin: u64,
-    pub end: u64,
-}
+use netfathom_model::path::Direction;
+use netfathom_model::sample::{Sample, StageSpan};
 
 /// A message as it is drawn.
 #[derive(Debug)]
@@ -20,15 +13,15 @@ pub struct Drawn {
     /// When all of its stages are over: the driver's call may end after the message was received.
     pub end: u64,
     /// Its stages on the way out, in order, none over another.
-    pub out: Vec<Slice>,
-    pub into: Vec<Slice>,
+    pub out: Vec<StageSpan>,
+    pub into: Vec<StageSpan>,
 }
 
 impl Drawn {
     /// And how many of its stages cannot be drawn, since they end before they begin.
     pub fn of(sample: &Sample) -> (Self, usize) {
-        let (out, out_left) = drawable(&stages_out(sample));
-        let (into, in_left) = drawable(&stages_in(sample));
+        let (out, out_left) = drawable(sample.stages(Direction::Tx));
+        let (into, in_left) = drawable(sample.stages(Direction::Rx));
         let last = [&out, &into].into_iter().filter_map(|stages| Some(stages.last()?.end)).max();
         let end = sample.received_ns.into_iter().chain(last).fold(sample.sent_ns, u64::max);
         // An answer that came back before it was sent is a stage that cannot be drawn, too.
@@ -37,55 +30,18 @@ impl Drawn {
     }
 }
 
-type Span = (&'static str, Option<u64>, Option<u64>);
-
-fn drawable(spans: &[Span]) -> (Vec<Slice>, usize) {
-    let (mut slices, mut left_out) = (Vec::new(), 0);
-    let mut last = 0;
-    for &(name, begin, end) in spans {
-        let (Some(begin), Some(end)) = (begin, end) else { continue };
-        if end < begin || begin < last {
-            left_out += 1;
-            continue;
+/// None over another, and how many are left out.
+fn drawable(mut spans: Vec<StageSpan>) -> (Vec<StageSpan>, usize) {
+    let (all, mut last) = (spans.len(), 0);
+    spans.retain(|span| {
+        let fits = last <= span.begin && span.begin <= span.end;
+        if fits {
+            last = span.end;
         }
-        last = end;
-        slices.push(Slice { name, begin, end });
-    }
-    (slices, left_out)
-}
-
-/// What of the device's stage lies before and after the queueing discipline has the same name.
-fn stages_out(s: &Sample) -> Vec<Span> {
-    let queue = s.net_dev_queue_ns;
-    let device = match (s.qdisc_enqueue_ns, s.qdisc_dequeue_ns) {
-        (Some(enqueue), Some(dequeue)) => vec![
-            ("device", queue, Some(enqueue)),
-            ("qdisc", Some(enqueue), Some(dequeue)),
-            ("device", Some(dequeue), s.net_dev_start_xmit_ns),
-        ],
-        _ => vec![("device", queue, s.net_dev_start_xmit_ns)],
-    };
-    let mut spans = vec![("socket", Some(s.sent_ns), queue)];
-    spans.extend(device);
-    spans.push(("driver", s.net_dev_start_xmit_ns, s.net_dev_xmit_ns));
-    spans
-}
-
-/// From hook to hook, as far as the sample tells.
-fn stages_in(s: &Sample) -> Vec<Span> {
-    let ready = s.sk_data_ready_ns;
-    let woken = s.sched_wakeup_ns.or(ready);
-    let running = s.sched_switch_ns.or(woken);
-    let called = s.receive_call_ns.filter(|&call| Some(call) > running);
-    vec![
-        ("backlog", s.arrival_ns, s.netif_receive_skb_ns),
-        ("protocol", s.netif_receive_skb_ns, ready),
-        ("wakeup", s.sched_wakeup_ns.and(ready), woken),
-        ("runqueue", s.sched_switch_ns.and(woken), running),
-        ("sockqueue", called.and(running), called),
-        ("read", called.or(running), s.sock_recv_length_ns),
-        ("return", s.sock_recv_length_ns, s.received_ns),
-    ]
+        fits
+    });
+    let left_out = all - spans.len();
+    (spans, left_out)
 }
 
 #[cfg(test)]
@@ -111,8 +67,8 @@ mod tests {
             ..Sample::default()
         };
         let (drawn, left_out) = Drawn::of(&sample);
-        let names = |slices: &[Slice]| -> Vec<(&str, u64)> {
-            slices.iter().map(|s| (s.name, s.end - s.begin)).collect()
+        let names = |spans: &[StageSpan]| -> Vec<(&str, i64)> {
+            spans.iter().map(|s| (s.stage.name(), s.ns())).collect()
         };
         let out = [("socket", 500), ("device", 20), ("qdisc", 50), ("device", 30), ("driver", 600)];
         assert_eq!(names(&drawn.out), out);

@@ -163,8 +163,7 @@ impl From<Beginning> for Head {
             verdict: record.verdict.level,
             host: record.environment.host,
             kernel: record.environment.kernel,
-            // A transfer is called by the command that makes it.
-            measurement: if kind == "transfer" { "ttcp".into() } else { kind },
+            measurement: netfathom_model::record::name_of_kind(&kind).map_or(kind, str::to_owned),
             command: record.command,
             answer: record.answer,
         }

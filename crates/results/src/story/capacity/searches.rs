@@ -4,7 +4,7 @@ use netfathom_model::record::{CapacityResult, CapacityRow, Probe, Search};
 
 use super::name;
 use crate::page::{Align, Axis, Block, Chart, Look, Page, Series, Table};
-use crate::story::{MOST_ROWS, number};
+use crate::story::{MOST_ROWS, more, number};
 
 pub(super) fn draw(page: &mut Page, result: &CapacityResult) {
     let all: Vec<(&CapacityRow, usize, &Search)> =
@@ -38,9 +38,7 @@ pub(super) fn draw(page: &mut Page, result: &CapacityResult) {
         ]);
     }
     page.table(table);
-    if all.len() > MOST_ROWS {
-        page.note(&format!("… and {} more searches in the record", all.len() - MOST_ROWS));
-    }
+    more(page, all.len(), "search");
     probes(page, result);
 }
 

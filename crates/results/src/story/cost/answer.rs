@@ -1,6 +1,7 @@
 //! The answer of a cost in one sentence.
 
 use netfathom_model::plan::{CostPlan, Subject};
+use netfathom_model::print::counted;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
 
 use super::comparison::{
@@ -55,7 +56,7 @@ pub(in crate::story) fn answer(result: &CostResult) -> String {
         && others > 0
         && all[1..].iter().all(|(_, c)| c.outcome == Outcome::NoCost)
     {
-        format!("; {others} {}: not significant", if others == 1 { "other" } else { "others" })
+        format!("; {}: not significant", counted(others, "other"))
     } else {
         String::new()
     };
@@ -83,9 +84,12 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             "a single block: chance cannot be excluded".into()
         } else {
             let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
-            let phases = phases.map_or_else(String::new, |b| match b.resources.len() {
-                1 => format!("; {}: one short phase, about one resource", b.name),
-                n => format!("; {}: {n} short phases, each about one resource", b.name),
+            let phases = phases.map_or_else(String::new, |b| {
+                format!(
+                    "; {}: {}, each about one resource",
+                    b.name,
+                    counted(b.resources.len(), "short phase")
+                )
             });
             format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
         }

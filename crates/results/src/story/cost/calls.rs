@@ -17,7 +17,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
         None => alone(page, result, benchmark),
         Some(comparison) => compared(page, result, benchmark, comparison),
     }
-    more(page, benchmark.calls.len());
+    more(page, benchmark.calls.len(), "call");
 }
 
 fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {

@@ -65,7 +65,7 @@ fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect
     let rows: Vec<&Comparison> = benchmark.of_effect(effect).collect();
     let loads = effect != Effect::Observation && rows.iter().any(|c| comparison::level(result, c).is_some());
     page.table(build(result, benchmark, &rows, loads, most));
-    more(page, rows.len());
+    more(page, rows.len(), "comparison");
 }
 
 fn is_open(comparison: &Comparison) -> bool {
@@ -136,7 +136,7 @@ fn overall(page: &mut Page, result: &CostResult) {
         table.row_open(&figures, &what);
     }
     page.table(table);
-    more(page, result.overall.len());
+    more(page, result.overall.len(), "comparison");
     page.note(
         "the geometric mean of the ratios of times, and the mean of the PCosts, ± half the 95 % interval",
     );

@@ -17,7 +17,7 @@ mod trials;
 use netfathom_model::plan::{CostLoad, Place};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostWaits};
 
-use super::{Body, MOST_ROWS, Story, contention, place::Site};
+use super::{Body, Story, contention, more, place::Site};
 use crate::page::{Block, Page, shortened};
 
 /// Letters of a benchmark's name in a heading.
@@ -101,10 +101,4 @@ fn others(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, shown
 /// Benchmark, condition, and the one it is compared with: `tar, with at 80M beside without at 80M`.
 fn beside(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
     format!("{}, {}", shortened(&benchmark.name, LONGEST_NAME), comparison::beside(result, comparison))
-}
-
-fn more(page: &mut Page, rows: usize) {
-    if rows > MOST_ROWS {
-        page.note(&format!("… and {} more in the record", rows - MOST_ROWS));
-    }
 }

@@ -1,7 +1,7 @@
 //! What was asked for, in words.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLoad, CostPlan, MarkSource, Subject, WhenEnded};
-use netfathom_model::print::{bytes, count, percent};
+use netfathom_model::print::{bytes, count, counted, percent};
 use netfathom_model::record::CostResult;
 use netfathom_model::units::format_duration;
 
@@ -11,12 +11,11 @@ pub(super) fn done(result: &CostResult) -> String {
     let trials = || result.benchmarks.iter().flat_map(|b| &b.trials);
     let failed = trials().filter(|t| t.failed.is_some()).count();
     let but = if failed > 0 { format!(", {failed} of them failed") } else { String::new() };
-    let one = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
         "{} of {} in {} are finished{but}",
-        one(trials().count(), "trial"),
-        one(result.benchmarks.len(), "benchmark"),
-        one(result.conditions.len(), "condition")
+        counted(trials().count(), "trial"),
+        counted(result.benchmarks.len(), "benchmark"),
+        counted(result.conditions.len(), "condition")
     )
 }
 

@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     page.heading("What the program uses, and what it takes from others");
     if !result.program.is_empty() {
         table(page, result);
-        more(page, result.program.len());
+        more(page, result.program.len(), "condition");
         page.note(
             "100 % is one CPU; what it takes is the slowdown of the benchmark, with its interval above",
         );

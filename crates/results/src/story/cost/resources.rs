@@ -41,6 +41,6 @@ pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
         }
     }
     page.table(table);
-    more(page, comparison.taken.len());
+    more(page, comparison.taken.len(), "resource");
     page.note(notes::taken_note(comparison));
 }

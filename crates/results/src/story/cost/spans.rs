@@ -54,7 +54,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     if !notes.is_empty() {
         page.note(&notes.join("; "));
     }
-    more(page, comparison.spans.len());
+    more(page, comparison.spans.len(), "span");
     let most = comparison::most_taken(benchmark, comparison);
     if let (false, Some(slowed)) = (benchmark.resources.is_empty(), most) {
         let (phase, change) = (shortened(&slowed.title(), LONGEST_NAME), slowed.change.percent());

@@ -115,7 +115,7 @@ fn table(page: &mut Page, result: &CostResult, all: &[Spread]) {
         table.row_open(&cells, &condition_name(result, *condition));
     }
     page.table(table);
-    more(page, all.len());
+    more(page, all.len(), "condition");
 }
 
 fn each(result: &CostResult, benchmark: &CostBenchmark) -> Table {

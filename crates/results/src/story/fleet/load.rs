@@ -1,5 +1,6 @@
 //! What one host takes of all the others together.
 
+use netfathom_model::print::counted;
 use std::iter;
 
 use netfathom_model::print::{count, percent, percent_down, rate, time};
@@ -45,7 +46,7 @@ pub fn answer(result: &FleetResult) -> String {
 }
 
 fn senders(step: &FleetStep) -> String {
-    super::super::counted(step.senders, "sender")
+    counted(step.senders, "sender")
 }
 
 fn is_whole(step: &FleetStep, part: u64) -> bool {
@@ -145,7 +146,7 @@ fn word(step: &FleetStep) -> String {
     match () {
         () if step.sustained => "sustained".into(),
         () if !step.failed.is_empty() => {
-            format!("{} failed", super::super::counted(step.failed.len() as u32, "sender"))
+            format!("{} failed", counted(step.failed.len(), "sender"))
         }
         () if !is_whole(step, step.sent) => "not all sent".into(),
         () => "not all received".into(),

@@ -4,6 +4,7 @@ mod alone;
 mod load;
 mod mesh;
 
+use netfathom_model::print::counted;
 use std::collections::BTreeSet;
 
 use netfathom_model::plan::FleetTest;
@@ -61,8 +62,8 @@ impl Story for FleetResult {
 
 fn done(result: &FleetResult) -> String {
     match result.plan.test {
-        FleetTest::Load => super::counted(result.steps.len() as u32, "step"),
-        FleetTest::Stack | FleetTest::Capacity => super::counted(result.took_part() as u32, "host"),
+        FleetTest::Load => counted(result.steps.len(), "step"),
+        FleetTest::Stack | FleetTest::Capacity => counted(result.took_part(), "host"),
         _ => format!("{} of {} pairs", result.measured().count(), result.planned_pairs),
     }
 }
@@ -91,7 +92,7 @@ fn remarks(result: &FleetResult) -> Vec<String> {
         remarks.push(format!(
             "senders started within {} of each other (median of {}; largest {}){late}; {}",
             time(start.spread_p50_ns as f64),
-            super::counted(start.rounds, "round"),
+            counted(start.rounds, "round"),
             time(start.spread_max_ns as f64),
             start.bound_ns.map_or_else(
                 || "the clocks were not compared".into(),

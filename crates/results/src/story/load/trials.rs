@@ -4,7 +4,7 @@ use crate::page::{Align, Page, Table};
 use netfathom_model::accounting::Fate;
 use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 
-use crate::story::{MOST_ROWS, number, sender, trial_number};
+use crate::story::{MOST_ROWS, more, number, sender, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     if result.trials.is_empty() {
@@ -31,9 +31,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     }
     page.table(table);
     page.rest();
-    if result.trials.len() > MOST_ROWS {
-        page.note(&format!("… and {} more trials in the record", result.trials.len() - MOST_ROWS));
-    }
+    more(page, result.trials.len(), "trial");
     if let Some(half) = result.summary.as_ref().and_then(|s| s.between_trials_per_s) {
         page.note(&format!(
             "reached: ± {} between the loaded trials, 95 % interval, Student's t",
@@ -119,9 +117,7 @@ pub(super) fn workers(page: &mut Page, result: &LoadResult) {
         table.row(worker(result, i));
     }
     page.table(table);
-    if most > MOST_ROWS {
-        page.note(&format!("… and {} more workers in the record", most - MOST_ROWS));
-    }
+    more(page, most, "worker");
     page.note("of its CPU: what its thread took, of the time between first and last message");
 }
 

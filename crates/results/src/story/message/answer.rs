@@ -2,7 +2,7 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::print::count;
+use netfathom_model::print::counted;
 use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
 
 use super::caveats::in_kernel;
@@ -193,5 +193,5 @@ fn quoted(layer: &Layer) -> String {
 }
 
 fn bytes(bytes: u64) -> String {
-    format!("{} byte{}", count(bytes), if bytes == 1 { "" } else { "s" })
+    counted(bytes, "byte")
 }

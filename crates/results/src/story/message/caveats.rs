@@ -1,6 +1,7 @@
 //! How far figures carry, and why some are not known.
 
 use netfathom_model::plan::{Carrier, Placement};
+use netfathom_model::print::counted;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
 
 /// Of what the kernel's workers ran.
@@ -78,8 +79,7 @@ fn calls(result: &MessageResult) -> Vec<String> {
         }
     }
     let line = |(why, cells): (&str, u32)| {
-        let s = if cells == 1 { "" } else { "s" };
-        format!("system calls of {cells} cell{s} were not counted: {why}")
+        format!("system calls of {} were not counted: {why}", counted(cells, "cell"))
     };
     reasons.into_iter().map(line).collect()
 }

@@ -6,7 +6,7 @@ use netfathom_model::record::{EndCost, MessageCell, MessageResult, MessageTrial,
 
 use super::figure::Quantity;
 use super::groups;
-use crate::story::{MOST_ROWS, counted, number, trial_number};
+use crate::story::{MOST_ROWS, counted, more, number, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     if result.cells.is_empty() {
@@ -82,9 +82,7 @@ fn lag(page: &mut Page, result: &MessageResult) {
         table.row_open(&figures, &groups::cell_name(result, cell));
     }
     page.table(table);
-    if known.len() > MOST_ROWS {
-        page.note(&format!("… and {} more in the record", known.len() - MOST_ROWS));
-    }
+    more(page, known.len(), "cell");
 }
 
 /// Figures, and behind them their layer: its name may be long.

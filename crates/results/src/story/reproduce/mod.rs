@@ -66,7 +66,7 @@ fn plan(result: &ReproduceResult) -> Words {
 }
 
 fn finished(result: &ReproduceResult) -> String {
-    let count = |n: usize, what| counted(n as u32, what);
+    let count = |n: usize, what| counted(n, what);
     format!("{} and {} are finished", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
 }
 

@@ -4,7 +4,7 @@ use crate::page::{Align, Page, Table};
 use netfathom_model::path::Direction;
 use netfathom_model::record::StackResult;
 
-use crate::story::{MOST_ROWS, number, trial_number};
+use crate::story::{MOST_ROWS, more, number, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) {
     let rows = super::paths(result, direction);
@@ -35,9 +35,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) 
         ]);
     }
     page.table(table);
-    if rows.len() > MOST_ROWS {
-        page.note(&format!("… and {} more trials in the record", rows.len() - MOST_ROWS));
-    }
+    more(page, rows.len(), "trial");
     page.note("S: mean error of one trial; assumes independence (Borodin 2014), which queued messages lack");
     if rows.windows(2).any(|w| w[0].0.index.checked_add(1) != Some(w[1].0.index)) {
         page.note("the trials between these are baselines and cross-checks");

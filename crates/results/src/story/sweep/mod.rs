@@ -5,9 +5,10 @@ mod points;
 use crate::page::{Align, Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
 use netfathom_model::plan::{Place, SweepEnds};
 use netfathom_model::print::bit_rate;
+use netfathom_model::print::counted;
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult, SweepTrial};
 
-use super::{Body, MOST_ROWS, Story, number, place::Site};
+use super::{Body, MOST_ROWS, Story, more, number, place::Site};
 use crate::story::transfer;
 
 /// Columns of the longest bar.
@@ -87,7 +88,7 @@ fn chart(result: &SweepResult) -> Option<Chart> {
     };
     let series: Vec<Series> = points::lines(result).enumerate().map(line).collect();
     let key = |(cause, points, _): (Cause, usize, &Explanation)| {
-        let counted = super::counted(points as u32, "point");
+        let counted = counted(points, "point");
         (format!("{} ({counted})", cause.name()), color(Some(cause)), shape(Some(cause)))
     };
     let is_bounded = known.iter().any(|p| p.rate.is_some_and(|r| r.interval_bytes_per_s.is_some()));
@@ -209,13 +210,7 @@ fn bars(page: &mut Page, line: &[SweepPoint], scale: Scale) {
         ]);
     }
     page.table(table);
-    more(page, line.len());
-}
-
-fn more(page: &mut Page, rows: usize) {
-    if rows > MOST_ROWS {
-        page.note(&format!("… and {} more in the record", rows - MOST_ROWS));
-    }
+    more(page, line.len(), "point");
 }
 
 fn causes(page: &mut Page, result: &SweepResult) {
@@ -225,12 +220,7 @@ fn causes(page: &mut Page, result: &SweepResult) {
     }
     page.heading("Causes");
     for (cause, points, explanation) in causes {
-        page.bullet(&format!(
-            "{} ({}): {}",
-            cause.name(),
-            super::counted(points as u32, "point"),
-            explanation.text
-        ));
+        page.bullet(&format!("{} ({}): {}", cause.name(), counted(points, "point"), explanation.text));
         page.detail(&format!("what to do: {}", explanation.remedy));
     }
 }
@@ -257,7 +247,7 @@ fn rates(page: &mut Page, result: &SweepResult) {
         ]);
     }
     page.table(table);
-    more(page, result.points.len());
+    more(page, result.points.len(), "point");
     page.note("rates are those until the receiver had everything");
     if !bounded {
         page.note("lowest and highest of the trials; six of them or more have an interval for their median");

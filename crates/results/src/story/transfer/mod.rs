@@ -9,7 +9,7 @@ use crate::page::{Align, Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
 use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
 
-use super::{Body, MOST_ROWS, Story, Words, number, place::Site};
+use super::{Body, MOST_ROWS, Story, Words, more, number, place::Site};
 
 pub(super) use counts::{ended, ended_briefly};
 pub use counts::{packet, packet_words};
@@ -153,9 +153,7 @@ fn streams(page: &mut Page, result: &TransferResult) {
 
 fn table(page: &mut Page, result: &TransferResult) {
     page.table(stream_table(result));
-    if result.streams.len() > MOST_ROWS {
-        page.note(&format!("… and {} more streams in the record", result.streams.len() - MOST_ROWS));
-    }
+    more(page, result.streams.len(), "stream");
     for (i, s) in result.streams.iter().enumerate() {
         if let Some(how) = ended(&s.end) {
             page.bullet(&format!("stream {}: {how}", i + 1));

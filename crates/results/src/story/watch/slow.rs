@@ -2,6 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::SlowBound;
+use netfathom_model::print::counted;
 use netfathom_model::record::{Holder, SlowMessage, WatchResult, WatchSlow, WatchStage};
 
 use super::way;
@@ -17,7 +18,7 @@ pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<Strin
     let Some(longest) = slow.messages.iter().max_by_key(|message| message.total_ns()) else {
         return Some(format!("no message {beyond}"));
     };
-    let messages = crate::story::counted(u32::try_from(slow.seen()).unwrap_or(u32::MAX), "message");
+    let messages = counted(slow.seen(), "message");
     let (time, most) = (number::time(longest.total_ns()), largest(longest));
     Some(format!("{messages} {beyond}, the longest {time}: {most}"))
 }

@@ -1,7 +1,7 @@
 //! Single sockets, where they were asked for.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{SocketWay, WatchResult, WatchSocket};
+use netfathom_model::record::{WatchResult, WatchSocket};
 
 use crate::page::{Align, Page, Table};
 use crate::story::number;
@@ -49,16 +49,7 @@ fn row(name: String, socket: &WatchSocket, ways: &[Direction]) -> Vec<String> {
         let time = |ns: f64| if way_of.total.n > 0 { number::mean(ns) } else { "-".into() };
         let total = &way_of.total;
         cells.extend([number::short_count(total.n), time(total.mean_ns), time(total.p99_ns as f64)]);
-        cells.extend((ways.len() == 1).then(|| largest(way_of)));
+        cells.extend((ways.len() == 1).then(|| way_of.largest()));
     }
     cells
-}
-
-/// The stage that takes most.
-fn largest(way: &SocketWay) -> String {
-    let most = way.stages.iter().max_by_key(|sum| sum.sum_ns).filter(|sum| sum.sum_ns > 0);
-    most.map_or_else(String::new, |most| {
-        let share = most.sum_ns as f64 / (way.total.sum_ns as f64).max(1.0);
-        format!("{} {}", most.stage.name(), number::percent(share))
-    })
 }

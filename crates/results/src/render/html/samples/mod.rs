@@ -6,10 +6,11 @@ mod resolution;
 
 use std::io;
 
-use netfathom_model::record::{Measured, Record, StackResult};
+use netfathom_model::record::Record;
 use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
+use crate::quantity::figures;
 use crate::store::SAMPLES_FILE;
 use pack::Packed;
 use read::Stream;
@@ -33,7 +34,7 @@ pub struct Samples {
 impl Samples {
     /// Whether the directory of a run has any.
     pub fn are_in(record: &Record, run: &Directory) -> bool {
-        StackResult::of(&record.measurement).is_some() && run.holds(SAMPLES_FILE)
+        figures(&record.measurement).sampled().is_some() && run.holds(SAMPLES_FILE)
     }
 
     /// Those in the directory of a run that has some. `room_bytes` is how long the text that
@@ -45,8 +46,8 @@ impl Samples {
         // A link may lead anywhere, and a report is given away.
         let file = run.plain_file(SAMPLES_FILE).map_err(|e| e.to_string());
         let stream = file.and_then(|file| {
-            let stack = StackResult::of(&record.measurement);
-            read::stream(file, stack.ok_or("no other measurement than stack keeps any")?, MOST)
+            let of = figures(&record.measurement).sampled();
+            read::stream(file, of.ok_or("its measurement keeps none")?, MOST)
         });
         Ok(match stream {
             Ok(Stream { rows, every, unplaced, trials }) => {

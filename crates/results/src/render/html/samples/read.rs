@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use netfathom_model::plan::Place;
-use netfathom_model::record::StackResult;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::Int64Type;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
+use crate::quantity::Sampled;
+
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 65_536;
-/// A message with a higher number is not looked up in the plan, which may have to count up to it.
-const MOST_COUNTED: u64 = 10_000_000;
 
 /// What is read of each row, in this order.
 const COLUMNS: [&str; 7] = [
@@ -55,17 +53,17 @@ pub struct Stream {
 ///
 /// # Errors
 /// Why the file cannot be read, in words: it may have been cut off or be none of ours.
-pub fn stream(file: File, stack: &StackResult, most: u64) -> Result<Stream, String> {
+pub fn stream(file: File, of: Sampled<'_>, most: u64) -> Result<Stream, String> {
     let reader = SerializedFileReader::new(file).map_err(|e| e.to_string())?;
     let rows = u64::try_from(reader.metadata().file_metadata().num_rows())
         .map_err(|_| "it has less than no rows")?;
     let places = columns(&reader)?;
-    let mut gathered = Gathered::new(stack, rows.div_ceil(most).max(1));
+    let mut gathered = Gathered::new(of, rows.div_ceil(most).max(1));
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(|e| e.to_string())?;
         read_group(&*group, &places, &mut gathered, most)?;
     }
-    Ok(gathered.finish(rows, stack))
+    Ok(gathered.finish(rows, of))
 }
 
 /// Where each of [`COLUMNS`] stands in the file.
@@ -149,10 +147,9 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn new(stack: &StackResult, every: u64) -> Self {
-        let from_afar = matches!(stack.plan.place, Place::Listen(_));
+    fn new(of: Sampled<'_>, every: u64) -> Self {
         let (trials, first) = (Trials::new(), BTreeMap::new());
-        Self { from_afar, every, seen: 0, taken: 0, unplaced: 0, trials, first }
+        Self { from_afar: of.from_afar, every, seen: 0, taken: 0, unplaced: 0, trials, first }
     }
 
     fn add(&mut self, &[trial, sequence, intended, sent, left, came_in, received]: &Row) {
@@ -178,24 +175,15 @@ impl Gathered {
     }
 
     /// Places each sample from its trial's start, which the plan tells of the first one.
-    fn finish(mut self, rows: u64, stack: &StackResult) -> Stream {
+    fn finish(mut self, rows: u64, of: Sampled<'_>) -> Stream {
         for (trial, points) in &mut self.trials {
             points.sort_unstable_by_key(|point| point.at_ns);
             let earliest = points.first().map_or(0, |point| point.at_ns);
             let (number, intended) = self.first.get(trial).copied().unwrap_or((0, earliest));
             let by = if self.from_afar { earliest } else { intended };
-            let start_ns = by.saturating_sub(due_ns(stack, number));
+            let start_ns = by.saturating_sub(of.due_ns(number));
             points.iter_mut().for_each(|point| point.at_ns = point.at_ns.saturating_sub(start_ns));
         }
         Stream { rows, every: self.every, unplaced: self.unplaced, trials: self.trials }
     }
-}
-
-/// When a message is to leave, from the trial's start; 0 where the plan has no such message.
-fn due_ns(stack: &StackResult, number: u64) -> i64 {
-    if number > MOST_COUNTED {
-        return 0;
-    }
-    let due = stack.plan.profile.due_of(stack.plan.seed, [number]).pop().flatten();
-    due.and_then(|due| i64::try_from(due).ok()).unwrap_or(0)
 }
