@@ -10,6 +10,9 @@ use crate::holders;
 use crate::mapping::{Plain, from_bytes};
 use crate::sums::{GRAIN, add_buckets};
 
+/// One of those that the programs count.
+type Count = fn(&Counts) -> u64;
+
 pub(super) fn span(stage: WatchStage) -> usize {
     let span = match stage {
         WatchStage::Protocol => abi::SPAN_PROTOCOL,
@@ -78,9 +81,9 @@ impl Watch {
     }
 
     /// A count of all CPUs.
-    fn counts(&self) -> Result<impl Fn(fn(&Counts) -> u64) -> u64 + use<>, WatchError> {
+    fn counts(&self) -> Result<impl Fn(Count) -> u64 + use<>, WatchError> {
         let cpus = self.per_cpu::<Counts>("counts", 0)?;
-        Ok(move |count: fn(&Counts) -> u64| cpus.iter().map(count).sum())
+        Ok(move |count: Count| cpus.iter().map(count).sum())
     }
 
     /// The times of the messages that passed a stage.
