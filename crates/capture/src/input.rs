@@ -61,6 +61,7 @@ pub enum Content {
 pub struct Input {
     read: Box<dyn Read + Send>,
     packing: Packing,
+    /// The first eight bytes, unpacked, or all there are. They are still to be read.
     first: Vec<u8>,
 }
 
@@ -101,11 +102,6 @@ impl Input {
 
     pub fn packing(&self) -> Packing {
         self.packing
-    }
-
-    /// The first eight bytes, unpacked, or all there are. They are still to be read.
-    pub fn first_bytes(&self) -> &[u8] {
-        &self.first
     }
 
     /// What it holds, by its first bytes.

@@ -16,6 +16,7 @@ use netfathom_model::record::{Measured, Record, WatchResult};
 use netfathom_stats::{Median, median};
 use netfathom_sys::process::{reap, run_times};
 use netfathom_sys::{child, cpu};
+use netfathom_testkit::Killed;
 
 const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
 const ROUNDS: usize = 8;
@@ -144,7 +145,7 @@ fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
 
 /// A server, ended with this value.
 struct Redis {
-    child: Child,
+    child: Killed,
     port: String,
 }
 
@@ -158,7 +159,7 @@ impl Redis {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             child => child?,
         };
-        let redis = Self { child, port: port.to_string() };
+        let redis = Self { child: Killed(child), port: port.to_string() };
         until("redis", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
         Ok(Some(redis))
     }
@@ -199,22 +200,14 @@ impl Redis {
         let port = if variant.follows == Follows::None { OF_NOTHING } else { &self.port };
         let mut command = Command::new(NETFATHOM);
         command.arg("watch").args(variant.args).args(["--port", port, "--json", "--out"]).arg(out);
-        let watch = Watch(command.stdout(Stdio::piped()).spawn()?);
+        let watch = Watch(Killed(command.stdout(Stdio::piped()).spawn()?));
         until("the programs of watch", || watch.is_attached())?;
         thread::sleep(ATTACHING);
         Ok(watch)
     }
 }
 
-impl Drop for Redis {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-struct Watch(Child);
+struct Watch(Killed);
 
 impl Watch {
     /// Whether it has a program at a hook.
@@ -232,13 +225,6 @@ impl Watch {
         let record: Record = serde_json::from_str(&printed)?;
         let result = WatchResult::of(&record.measurement).ok_or("no record of watch")?;
         Ok(result.account.seen)
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -20,7 +20,7 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Held, Holder, LoadThread};
 use netfathom_model::units::format_rate;
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{Burner, alone, needs_root, privileged};
+use netfathom_testkit::{Burner, alone, needs_root};
 
 /// Keeps the steps' names and the number of rows at each record.
 #[derive(Default)]
@@ -120,9 +120,7 @@ fn two_engines_are_searched_and_held_against_the_stack_time() {
 
 #[test]
 fn whoever_takes_the_processors_while_rates_are_tried_is_named() {
-    if !privileged("a burner on the sender's processor") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let (sender, receiver) = (cpus[0], cpus[cpus.len() - 1]);

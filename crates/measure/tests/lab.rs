@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use netfathom_model::plan::Family;
 use netfathom_sys::counters::{self, Counters, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{Killed, needs_root};
 
 /// Set in the child that makes a lab and waits to be killed.
 const VICTIM: &str = "NETFATHOM_TEST_VICTIM";
@@ -192,19 +192,19 @@ fn victim() {
 }
 
 struct Victim {
-    child: Child,
+    child: Killed,
     descriptors: Vec<u32>,
 }
 
 impl Victim {
     fn start() -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "--ignored", "victim", "--nocapture", "--test-threads=1"])
             .env(VICTIM, "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .spawn();
+        let mut child = Killed(child.unwrap());
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let descriptors = lines
             .map_while(Result::ok)
@@ -213,14 +213,6 @@ impl Victim {
             })
             .expect("the victim says which descriptors hold its lab");
         Self { child, descriptors }
-    }
-}
-
-impl Drop for Victim {
-    fn drop(&mut self) {
-        // Already done unless the test failed before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

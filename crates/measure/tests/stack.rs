@@ -16,7 +16,7 @@ use netfathom_model::record::{
     Agreement, Contention, Held, Holder, LoadThread, PathSummary, StackResult, StageSummary,
     StageSummaryTimes, TrialKind,
 };
-use netfathom_testkit::{Burner, alone, privileged, unless_disturbed};
+use netfathom_testkit::{Burner, alone, needs_root, privileged, unless_disturbed};
 
 /// Sees everything there is before the first trial and after each.
 #[derive(Default)]
@@ -77,9 +77,7 @@ fn median_ns(p: &Progressed<StackResult>, stage: Stage) -> Option<i64> {
 
 #[test]
 fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
-    if !privileged("accounting in the lab") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let families = [Family::Ipv4, Family::Ipv6].into_iter();
     for (family, transport) in families.flat_map(|family| Transport::ALL.map(|transport| (family, transport)))
@@ -122,9 +120,7 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
 
 #[test]
 fn bpf_and_timestamping_are_compared_by_the_whole_interval_on_the_way_out() {
-    if !privileged("agreement of the taps") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:5k/800ms");
     (plan.trials, plan.controls, plan.witnesses) = (4, 2, 4);
@@ -206,9 +202,7 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
 /// Where the kernel allows it; elsewhere it is refused with what the kernel says to a program that does nothing.
 #[test]
 fn functions_part_the_stages_or_the_kernel_is_named() {
-    if !privileged("programs at functions") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:1k/300ms");
     (plan.tap, plan.witnesses) = (TapChoice::Only(Tap::Fentry), 1);
@@ -248,9 +242,7 @@ fn assert_no_stage_is_negative(p: &Progressed<StackResult>) {
 
 #[test]
 fn fewer_hooks_time_the_same_messages_and_name_the_stages_that_they_lack() {
-    if !privileged("fewer hooks") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     for (stages, rx_has) in [(StageSet::Total, [false, false]), (StageSet::Path, [true, false])] {
         let p = measure(&StackPlan { stages, ..plan("constant:2k/300ms") });
@@ -272,9 +264,7 @@ fn fewer_hooks_time_the_same_messages_and_name_the_stages_that_they_lack() {
 
 #[test]
 fn a_reader_that_polls_is_never_woken() {
-    if !privileged("a polling reader") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:5k/300ms");
     plan.reader_polls = true;
@@ -293,9 +283,7 @@ fn a_reader_that_polls_is_never_woken() {
 
 #[test]
 fn a_plan_that_may_fit_takes_the_rates_that_leave_on_schedule() {
-    if !privileged("a burner on the sender's processor") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let sender = cpus[0];
@@ -316,9 +304,7 @@ fn a_plan_that_may_fit_takes_the_rates_that_leave_on_schedule() {
 
 #[test]
 fn whoever_takes_the_processors_of_the_load_is_named() {
-    if !privileged("a burner on each processor") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:1k/500ms");
     let both = netfathom_sys::cpu::allowed().unwrap();
@@ -353,9 +339,7 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
 
 #[test]
 fn a_slow_reader_is_found_in_the_socket() {
-    if !privileged("a slow reader") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     // 200 us a message is 5,000 a second; the load is twice that, for a moment.
     let plain = plan("constant:10k/200ms");
@@ -382,9 +366,7 @@ fn a_slow_reader_is_found_in_the_socket() {
 
 #[test]
 fn a_slow_reader_does_not_slow_what_is_sent_beside_the_trials() {
-    if !privileged("a burst before a slow reader") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let plain = plan("constant:100/100ms");
     let mut slow = plain.clone();
@@ -399,9 +381,7 @@ fn a_slow_reader_does_not_slow_what_is_sent_beside_the_trials() {
 /// behind waits in TCP, and nothing is lost.
 #[test]
 fn a_closed_window_is_found_in_the_send_queue() {
-    if !privileged("a closed window") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = StackPlan { transport: Transport::Tcp, ..plan("constant:1k/300ms") };
     (plan.size_bytes, plan.reader_delay_ns) = (16_000, 5_000_000);
@@ -418,9 +398,7 @@ fn a_closed_window_is_found_in_the_send_queue() {
 /// Messages larger than a segment leave in GSO packets and arrive in parts; those of a connection beside ours are not ours.
 #[test]
 fn messages_are_known_by_their_bytes_in_the_stream() {
-    if !privileged("messages over TCP") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -454,9 +432,7 @@ fn messages_are_known_by_their_bytes_in_the_stream() {
 
 #[test]
 fn a_full_receive_buffer_is_a_fate_of_its_own() {
-    if !privileged("a full receive buffer") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     for tap in [Tap::Bpf, Tap::Timestamping] {
         let mut plan = plan("constant:100k/500ms");
@@ -497,9 +473,7 @@ fn loopback_needs_no_lab_and_timestamping_no_privilege() {
 
 #[test]
 fn the_bpf_tap_sees_the_loopback_device_too() {
-    if !privileged("bpf on loopback") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:5k/200ms");
     plan.place = Place::Loopback;

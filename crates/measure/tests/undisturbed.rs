@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_measure::ground::observer::{Observer, Progressed};
+use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::stack::run;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::StackPlan;
@@ -22,10 +22,6 @@ const OTHERS: f64 = 0.001;
 const ROUNDS: [bool; 12] = [false, true, true, false, false, true, true, false, false, true, true, false];
 /// Of either kind, that the machine must have left alone.
 const LEAST: usize = 3;
-
-struct Silent;
-
-impl Observer<StackResult> for Silent {}
 
 /// This thread, and those that it starts from now on, run before all ordinary ones.
 fn first_of_all() -> bool {
@@ -63,7 +59,7 @@ fn rounds(of_reader: bool) -> Option<Rounds> {
     let mut rounds = Rounds::default();
     for burns in ROUNDS {
         let burner = burns.then(|| Burner::alternating(if of_reader { reader } else { sender }));
-        let progressed = run(&plan, &mut Silent, &AtomicBool::new(false)).unwrap();
+        let progressed = run(&plan, &mut (), &AtomicBool::new(false)).unwrap();
         let pid = burner.map(|burner| burner.pid());
         let round = Round { others: others(&progressed.result.trials[0], pid), progressed };
         if burns { rounds.burned.push(round) } else { rounds.quiet.push(round) }

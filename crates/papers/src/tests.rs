@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::record::{Holds, Measurement, Origin};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{alone, privileged};
+use netfathom_testkit::{alone, needs_root};
 
 use super::*;
 use netfathom_measure::ground::observer::Live;
@@ -92,9 +92,7 @@ fn trials(measurement: &Measurement) -> usize {
 
 #[test]
 fn every_experiment_of_borodin_can_be_made() {
-    if !privileged("experiments of the papers") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     for experiment in catalogue().filter(|e| e.name.starts_with("borodin")) {
         let made = made(experiment.name);
@@ -110,9 +108,7 @@ fn every_experiment_of_borodin_can_be_made() {
 
 #[test]
 fn the_book_on_ttcp_can_be_made() {
-    if !privileged("the experiment on send buffers") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let made = made("ttcp-sndbuf");
     let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
@@ -134,9 +130,7 @@ fn the_book_on_ttcp_can_be_made() {
 
 #[test]
 fn the_tables_of_messages_can_be_made() {
-    if !privileged("the experiments on messages") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     // Those over a slow path are the same with another plan; the one with the fewest cells stands for them.
     let chosen = |name: &str| !name.ends_with("-ethernet") || name == "zccl-4-ethernet";

@@ -108,16 +108,14 @@ pub fn driver(device: &str) -> io::Result<Option<Driver>> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_testkit::privileged;
+    use netfathom_testkit::needs_root;
 
     use super::*;
     use crate::lab::{DEVICE, Lab};
 
     #[test]
     fn a_veth_has_a_driver_and_channels_but_no_coalescing() {
-        if !privileged("a_veth_has_a_driver_and_channels_but_no_coalescing") {
-            return;
-        }
+        needs_root!();
         let lab = Lab::create();
         let read =
             || (driver(DEVICE).unwrap().unwrap(), channels(DEVICE).unwrap(), coalescing(DEVICE).unwrap());

@@ -147,7 +147,7 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
 mod tests {
     use std::process::Command;
 
-    use netfathom_testkit::{privileged, skipped};
+    use netfathom_testkit::{needs_root, skipped};
 
     use super::*;
     use crate::netns::Namespace;
@@ -155,9 +155,7 @@ mod tests {
     #[test]
     fn rules_are_counted_where_they_are() {
         const NAME: &str = "rules_are_counted_where_they_are";
-        if !privileged(NAME) {
-            return;
-        }
+        needs_root!();
         let rules =
             "add table inet t; add chain inet t c; add rule inet t c counter; add rule inet t c accept";
         let filled = Namespace::create().unwrap();

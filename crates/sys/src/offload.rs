@@ -221,7 +221,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_testkit::privileged;
+    use netfathom_testkit::needs_root;
 
     use super::*;
     use crate::lab::{DEVICE, Lab};
@@ -242,9 +242,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_switched_says_so() {
-        if !privileged("what_cannot_be_switched_says_so") {
-            return;
-        }
+        needs_root!();
         let lab = Lab::create();
         let errors = lab.hosts[0]
             .run(|| {
@@ -259,9 +257,7 @@ mod tests {
     /// The witness is the reader: it sees whether the buffer was split before the device.
     #[test]
     fn switching_segmentation_off_splits_before_the_device() {
-        if !privileged("switching_segmentation_off_splits_before_the_device") {
-            return;
-        }
+        needs_root!();
         let lab = Lab::create();
         let (sender, reader) = lab.pair();
         enable_gro(&reader).unwrap();

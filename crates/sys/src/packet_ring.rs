@@ -195,7 +195,8 @@ impl PacketRing {
     }
 
     /// Whether everything that was captured until now has been handed out.
-    pub fn is_drained(&mut self) -> io::Result<bool> {
+    #[cfg(test)]
+    fn is_drained(&mut self) -> io::Result<bool> {
         Ok(self.statistics()?.captured() == self.handed_out)
     }
 

@@ -52,7 +52,7 @@ fn mask(cpu: Option<usize>) -> String {
 mod tests {
     use std::{ptr, thread};
 
-    use netfathom_testkit::{privileged, skipped};
+    use netfathom_testkit::{needs_root, skipped};
 
     use super::*;
     use crate::cpu;
@@ -66,9 +66,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_steered_says_so_and_leaves_no_mount() {
-        if !privileged("what_cannot_be_steered_says_so_and_leaves_no_mount") {
-            return;
-        }
+        needs_root!();
         thread::spawn(|| {
             share_mounts();
             let mounts = || fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
@@ -116,9 +114,7 @@ mod tests {
 
     #[test]
     fn packets_pass_the_protocols_where_they_were_steered() {
-        if !privileged("packets_pass_the_protocols_where_they_were_steered") {
-            return;
-        }
+        needs_root!();
         let [here, there] = match cpu::allowed().unwrap()[..] {
             [first, .., last] => [first, last],
             _ => {

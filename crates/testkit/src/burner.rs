@@ -1,11 +1,13 @@
 //! A neighbour that wants a processor.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+
+use crate::Killed;
 
 /// A process that takes all that it gets of one processor, gone with this value.
 #[derive(Debug)]
-pub struct Burner(Child);
+pub struct Burner(Killed);
 
 impl Burner {
     /// What the kernel calls it.
@@ -38,7 +40,7 @@ impl Burner {
     }
 
     fn spawn(by: &str, args: &[&str]) -> Self {
-        let burner = Self(Command::new(by).args(args).stdout(Stdio::null()).spawn().expect(by));
+        let burner = Self(Killed(Command::new(by).args(args).stdout(Stdio::null()).spawn().expect(by)));
         // Before that it has the name of what starts it.
         while !args.contains(&fs::read_to_string(burner.file("comm")).expect("its name").trim()) {
             std::thread::yield_now();
@@ -62,12 +64,5 @@ impl Burner {
 
     fn file(&self, name: &str) -> String {
         format!("/proc/{}/{name}", self.pid())
-    }
-}
-
-impl Drop for Burner {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -10,6 +10,7 @@ mod burner;
 pub mod docs;
 pub mod emulator;
 mod hosts;
+mod killed;
 pub mod layers;
 mod processors;
 mod readers;
@@ -17,6 +18,7 @@ mod star;
 
 pub use burner::Burner;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
+pub use killed::Killed;
 pub use processors::unless_disturbed;
 pub use readers::python;
 pub use star::{Star, ip};

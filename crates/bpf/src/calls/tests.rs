@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use netfathom_sys::cpu::thread_id;
-use netfathom_testkit::{needs_root, privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 
 use super::*;
 
@@ -69,9 +69,7 @@ fn a_number_that_no_call_has_is_counted_and_has_no_name() {
 fn threads_are_distinct_in_a_pid_namespace_too() {
     const SAME: &str = "calls::tests::each_call_of_the_threads_that_are_followed_is_counted_for_their_end";
     const TEST: &str = "counts of system calls from within a PID namespace";
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc"]);
     command.arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);

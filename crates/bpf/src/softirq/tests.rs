@@ -4,7 +4,7 @@
 use std::env::current_exe;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
-use std::process::{Child, Command, id};
+use std::process::{Command, id};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,29 +12,13 @@ use std::time::{Duration, Instant};
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::{cpu, endpoint};
-use netfathom_testkit::{needs_root, privileged, skipped};
+use netfathom_testkit::{Killed, needs_root, privileged, skipped};
 
 use super::accounting::{Window, judged, tried_out};
 use super::*;
 use crate::lab::{FAR, Pair};
 
 const FLOOD: Duration = Duration::from_millis(300);
-
-/// A process that does nothing, gone with this value.
-struct Idler(Child);
-
-impl Idler {
-    fn start() -> Self {
-        Self(Command::new("sleep").arg("600").spawn().unwrap())
-    }
-}
-
-impl Drop for Idler {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// What each of several lookers saw of some work.
 struct Seen {
@@ -46,11 +30,11 @@ struct Seen {
 }
 
 fn seen(work: impl FnOnce()) -> Seen {
-    let idler = Idler::start();
+    let idler = Killed(Command::new("sleep").arg("600").spawn().unwrap());
     let lookers = [
         Softirq::attach(id()).unwrap(),
         Softirq::attach_to_thread(cpu::thread_id()).unwrap(),
-        Softirq::attach(idler.0.id()).unwrap(),
+        Softirq::attach(idler.id()).unwrap(),
     ];
     let before = lookers.each_ref().map(|looker| looker.read().unwrap());
     let start = Instant::now();

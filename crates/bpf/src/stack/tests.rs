@@ -2,15 +2,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use netfathom_model::path::Direction;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 
 #[test]
 fn before_the_reader_is_known_no_thread_is_watched() {
-    if !privileged("watching the reader") {
-        return;
-    }
+    needs_root!();
     let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20, stream: None };
     let tap = StackTap::load(Hooks::Tracepoints, &[Direction::Rx], target).unwrap();
     // The processors go in and out of their idle tasks meanwhile, which have the number 0.
@@ -20,9 +18,7 @@ fn before_the_reader_is_known_no_thread_is_watched() {
 
 #[test]
 fn begun_again_it_knows_nothing_of_before() {
-    if !privileged("watching the reader") {
-        return;
-    }
+    needs_root!();
     let target = Target { flow: 1, reader_cookie: u64::MAX, window_shift: 20, stream: None };
     let mut tap = StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target).unwrap();
     tap.detach();

@@ -10,6 +10,9 @@ use crate::holders;
 use crate::mapping::{Plain, from_bytes};
 use crate::sums::{GRAIN, add_buckets};
 
+/// One of those that the programs count.
+type Count = fn(&Counts) -> u64;
+
 pub(super) fn span(stage: WatchStage) -> usize {
     let span = match stage {
         WatchStage::Protocol => abi::SPAN_PROTOCOL,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use netfathom_capture::reader::CaptureReader;
 use netfathom_capture::write::PcapngWriter;
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::{DEVICE, TwoHosts, needs_root, privileged, skipped};
+use netfathom_testkit::{DEVICE, Killed, TwoHosts, needs_root, privileged, skipped};
 
 use crate::made::{Got, frame, read_whole};
 
@@ -54,7 +54,7 @@ fn send(from: &Namespace, to: IpAddr) -> (i64, i64) {
 
 /// A program that captures into a file; ended with this value.
 struct Capturing {
-    child: Child,
+    child: Killed,
     path: PathBuf,
 }
 
@@ -77,23 +77,10 @@ impl Capturing {
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = host.run(|| command.spawn()).map_err(io::Error::other)??;
-        let mut capturing = Self { child, path };
-        capturing.await_begin()?;
-        Ok(capturing)
-    }
-
-    fn await_begin(&mut self) -> io::Result<()> {
-        let mut stderr = self.child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let (mut text, mut byte) = (Vec::new(), [0]);
+        let mut child = Killed(child);
         // tcpdump prints the one, dumpcap the other.
-        while !["listening on", "File: "].iter().any(|begun| String::from_utf8_lossy(&text).contains(begun)) {
-            if stderr.read(&mut byte)? == 0 {
-                return Err(io::Error::other(String::from_utf8_lossy(&text).into_owned()));
-            }
-            text.push(byte[0]);
-        }
-        thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
-        Ok(())
+        child.await_line(&["listening on", "File: "])?;
+        Ok(Self { child, path })
     }
 
     /// What it captured, and its format.
@@ -104,13 +91,6 @@ impl Capturing {
             thread::sleep(Duration::from_millis(5));
         }
         read_file(&self.path)
-    }
-}
-
-impl Drop for Capturing {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -264,9 +244,7 @@ fn tcpdump_at_a_device_without_link_layer() {
 #[test]
 fn dumpcap_at_two_devices() {
     let name = "dumpcap_at_two_devices";
-    if !privileged(name) {
-        return;
-    }
+    needs_root!();
     let hosts = TwoHosts::create();
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("two.pcapng");

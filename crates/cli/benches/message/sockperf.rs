@@ -8,6 +8,7 @@ use std::time::Duration;
 use netfathom_measure::ground::processors::spread;
 use netfathom_model::plan::MessageTest;
 use netfathom_sys::cpu;
+use netfathom_testkit::Killed;
 
 use super::{AS_GOOD, Failure, run};
 
@@ -19,23 +20,12 @@ const HEADER_BYTES: u32 = 4;
 /// Its server says nothing when it listens.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// A program that runs, ended with this value.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Prints the library's times beside sockperf's, each end on a processor of its own.
 pub fn compare(rounds: u32) -> Result<(), Failure> {
     let cpus = spread(1)?;
     let server = start(cpus.reader, &["server", "--tcp", "-i", HOST, "-p", PORT]);
     let server = match server {
-        Ok(child) => Server(child),
+        Ok(child) => Killed(child),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             eprintln!("without sockperf: it is not installed (apt install sockperf)");
             return Ok(());

@@ -1,7 +1,7 @@
 //! One turn of one contender.
 
 use std::io;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use netfathom_measure::ground::processors::spread;
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
+use netfathom_testkit::Killed;
 
 use super::Failure;
 use super::contender::{Contender, Pipeline};
@@ -22,19 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const RUN_UP: Duration = Duration::from_millis(150);
 const COUNTED: Duration = Duration::from_millis(350);
 const LOOK: Duration = Duration::from_millis(5);
-
-/// Programs that run, ended with this value.
-struct Running(Vec<Child>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
 
 pub fn rate(contender: &Contender, place: &Place, row: &Row) -> Result<f64, Failure> {
     // No turn waits for the port of the one before.
@@ -83,12 +71,12 @@ fn start(
     cpu: Option<usize>,
     host: &str,
     port: u16,
-) -> Result<Running, Failure> {
+) -> Result<Vec<Killed>, Failure> {
     let port = port.to_string();
-    let started = namespace.run(|| -> io::Result<Running> {
+    let started = namespace.run(|| -> io::Result<Vec<Killed>> {
         // The programs inherit both from this thread.
         cpu.map_or(Ok(()), cpu::pin).map_err(io::Error::other)?;
-        let mut running = Running(Vec::new());
+        let mut running = Vec::new();
         let mut input = Stdio::null();
         for (nth, command) in line.iter().enumerate() {
             let output = if nth + 1 < line.len() { Stdio::piped() } else { Stdio::null() };
@@ -101,7 +89,7 @@ fn start(
                 .stderr(Stdio::null())
                 .spawn()?;
             input = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
-            running.0.push(child);
+            running.push(Killed(child));
         }
         Ok(running)
     })?;

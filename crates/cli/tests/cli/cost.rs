@@ -12,9 +12,10 @@ mod tables;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use netfathom_model::record::{CostResult, CostTrial, Measurement, Record};
+use netfathom_testkit::Killed;
 use tempfile::TempDir;
 
 use crate::child::{netfathom, out, run, runs};
@@ -115,23 +116,15 @@ fn trials(result: &CostResult, condition: usize) -> Vec<CostTrial> {
 }
 
 /// A process beside the run, which is gone with the test however that ends.
-struct Beside(Child);
+struct Beside(Killed);
 
 impl Beside {
     fn start(command: &mut Command) -> Self {
-        Self(command.stdin(Stdio::null()).spawn().unwrap())
+        Self(Killed(command.stdin(Stdio::null()).spawn().unwrap()))
     }
 
     fn pid(&self) -> String {
         self.0.id().to_string()
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It may have been ended by the test.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

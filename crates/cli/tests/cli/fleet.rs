@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::record::{FleetResult, Measured};
-use netfathom_testkit::{Star, alone, ip, needs_root, skipped};
+use netfathom_testkit::{Star, ip, skipped};
 use tempfile::TempDir;
 
 use crate::child::{Ended, end, netfathom, only_run, out, record, run, until};
@@ -33,6 +33,18 @@ fn has_nats(test: &str) -> bool {
     }
     has
 }
+
+/// Ends a test where there can be no fleet, and keeps the others waiting.
+macro_rules! needs_fleet {
+    () => {
+        netfathom_testkit::needs_root!();
+        if !crate::fleet::has_nats(netfathom_testkit::test_name!()) {
+            return;
+        }
+        let _alone = netfathom_testkit::alone();
+    };
+}
+use needs_fleet;
 
 /// Hosts with agents. All of it is gone with this value.
 struct Fleet {
@@ -141,11 +153,7 @@ fn agent(star: &Star, place: u8, more: &str) -> Child {
 
 #[test]
 fn a_host_with_a_slow_wire_is_named_first_and_alone() {
-    needs_root!();
-    if !has_nats("cli::fleet::a_host_with_a_slow_wire_is_named_first_and_alone") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let fleet = Fleet::start(5);
     // What the kernel itself lets through: a truth that the transfers do not know of.
     tc(&fleet, 3, "qdisc add dev wire0 root tbf rate 40mbit burst 32k latency 50ms");
@@ -214,11 +222,7 @@ fn tc(fleet: &Fleet, place: usize, args: &str) {
 
 #[test]
 fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
-    needs_root!();
-    if !has_nats("cli::fleet::a_load_shows_where_its_messages_spend_their_time_at_the_receiver") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(2);
     let load = "fleet load --to c00 --time 1s --instances 2";
     let (ended, result) = fleet.measure(&format!("{load} --rate 1k,2k"), "stages");
@@ -247,11 +251,7 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
 
 #[test]
 fn load_ends_with_its_controller_and_a_run_with_its_server() {
-    needs_root!();
-    if !has_nats("cli::fleet::load_ends_with_its_controller_and_a_run_with_its_server") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(2);
     let sent = |fleet: &Fleet| {
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();
@@ -294,11 +294,7 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
 
 #[test]
 fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
-    needs_root!();
-    if !has_nats("cli::fleet::a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(4);
     let (died, resumed) = (fleet.dir.path().join("died"), fleet.dir.path().join("resumed"));
     let mut running =
@@ -347,11 +343,7 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
 
 #[test]
 fn an_agent_keeps_its_limits_and_is_not_redirected() {
-    needs_root!();
-    if !has_nats("cli::fleet::an_agent_keeps_its_limits_and_is_not_redirected") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(1);
     fleet.agents.push(agent(&fleet.star, 0, "--max-time 200ms"));
     let twin = end(fleet.agents.pop().unwrap());

@@ -1,10 +1,10 @@
 //! `netfathom join`: captures and logs of every dress, and a real exchange between two hosts.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
@@ -15,7 +15,7 @@ use netfathom_model::record::{JoinResult, Measurement, PacketKind, Record};
 use netfathom_model::verdict::Level;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::socket::set_receive_buffer;
-use netfathom_testkit::{DEVICE, TwoHosts, privileged};
+use netfathom_testkit::{DEVICE, Killed, TwoHosts, needs_root};
 use tempfile::TempDir;
 
 use crate::child::{Ended, netfathom, out, record, run, shell, unprivileged};
@@ -248,7 +248,7 @@ fn what_cannot_be_understood_is_refused() {
 }
 
 /// A tcpdump that captures what passes the device of a host.
-struct Tcpdump(Child);
+struct Tcpdump(Killed);
 
 impl Tcpdump {
     fn begin(host: &netfathom_sys::netns::Namespace, way: &str, file: &Path) -> Self {
@@ -262,14 +262,8 @@ impl Tcpdump {
                 .stderr(Stdio::piped())
                 .spawn()
         };
-        let mut child = host.run(start).unwrap().expect("tcpdump");
-        let mut stderr = child.stderr.take().unwrap();
-        let (mut reply, mut byte) = (Vec::new(), [0]);
-        while !String::from_utf8_lossy(&reply).contains("listening on") {
-            assert!(stderr.read(&mut byte).unwrap() > 0, "{}", String::from_utf8_lossy(&reply));
-            reply.push(byte[0]);
-        }
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        let mut child = Killed(host.run(start).unwrap().expect("tcpdump"));
+        child.await_line(&["listening on"]).unwrap();
         Self(child)
     }
 
@@ -278,13 +272,6 @@ impl Tcpdump {
         std::thread::sleep(Duration::from_millis(1200));
         Command::new("kill").args(["-INT", &self.0.id().to_string()]).status().unwrap();
         self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Tcpdump {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -327,9 +314,7 @@ fn exchange(dir: &Path) -> Vec<LogEntry> {
 
 #[test]
 fn what_tcpdump_captured_adds_up_to_what_the_applications_saw() {
-    if !privileged("cli::join::what_tcpdump_captured_adds_up_to_what_the_applications_saw") {
-        return;
-    }
+    needs_root!();
     let files = Files::new();
     let ahead = realtime_ahead_ns();
     let entries = exchange(files.dir.path());

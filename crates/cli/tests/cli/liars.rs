@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::message::Header;
-use netfathom_testkit::{TwoHosts, privileged};
+use netfathom_testkit::{TwoHosts, needs_root, privileged};
 use serde_json::{Value, json};
 
 use crate::child::{Ended, end as end_of, netfathom, out, record, run, start, until};
@@ -192,9 +192,7 @@ fn a_sender_that_sent_more_than_there_is_is_named() {
 
 #[test]
 fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
-    if !privileged("cli::liars::who_measures_the_way_in_of_a_liar_goes_on_without_it") {
-        return;
-    }
+    needs_root!();
     // A free port, chosen here: the sink prints its own only in the table at the end.
     let at = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let dirs = [out(), out()];
@@ -225,9 +223,7 @@ fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
 #[test]
 fn a_sink_takes_load_from_allowed_senders_only() {
     const PUBLIC: [&str; 2] = ["203.0.113.1", "203.0.113.2"];
-    if !privileged("cli::liars::a_sink_takes_load_from_allowed_senders_only") {
-        return;
-    }
+    needs_root!();
     let hosts = TwoHosts::create();
     for (host, address) in [(&hosts.near, PUBLIC[0]), (&hosts.far, PUBLIC[1])] {
         let add = format!("ip address add {address}/24 dev {}", netfathom_testkit::DEVICE);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{LoadResult, Measurement, Record, State};
-use netfathom_testkit::privileged;
+use netfathom_testkit::{needs_root, privileged};
 
 use crate::child::{Ended, end_within, netfathom, only_run, out, record, run, runs, signal, start, until};
 use crate::refusals::refused;
@@ -211,9 +211,7 @@ fn an_interrupted_capacity_ends_soon() {
 
 #[test]
 fn a_reverse_is_a_record_and_a_report() {
-    if !privileged("cli::load::a_reverse_is_a_record_and_a_report") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let args = "reverse --time 1s --trials 1 --inbound 1k..5k --variant ignored,same-thread";
     let (ended, record) = measured(args, dir.path());

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use netfathom_model::record::{Measurement, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{end, netfathom, out, record, run, runs, signal, start, unprivileged, until};
 
@@ -62,9 +62,7 @@ fn an_interrupted_run_keeps_its_rounds() {
 
 #[test]
 fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
-    if !privileged("cli::message::a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let args =
         "message pingpong --lab --sizes 64 --layers write --placement UK,KK --trials 100 --cpu-pairs same";

@@ -5,6 +5,8 @@ use std::process::Command;
 
 use netfathom_model::record::State;
 
+use netfathom_testkit::needs_root;
+
 use crate::child::{LOOPBACK, netfathom, only_run, out, record, result, run, shell};
 
 fn to(args: &str, out: &Path) -> Command {
@@ -38,9 +40,7 @@ fn json_is_the_record_and_nothing_else() {
 
 #[test]
 fn samples_are_kept_when_they_were_asked_for() {
-    if !netfathom_testkit::privileged("cli::outputs::samples_are_kept_when_they_were_asked_for") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let lab = format!("{} --trials 1 --samples 50", crate::child::LAB);
     run(netfathom(&lab).arg("--out").arg(dir.path())).measured();

@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::Place;
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_root, skipped};
 
 use crate::child::{LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged};
 
@@ -24,9 +24,7 @@ fn without_privilege_it_measures_and_says_what_is_left_out() {
 
 #[test]
 fn two_labs_at_once_do_not_meet() {
-    if !privileged("cli::surroundings::two_labs_at_once_do_not_meet") {
-        return;
-    }
+    needs_root!();
     let dirs = [out(), out()];
     let labs = dirs.each_ref().map(|dir| {
         // The same port and the same seed: were it one network, they would meet.

@@ -11,7 +11,7 @@ use std::thread;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
-use netfathom_testkit::{needs_root, privileged, skipped};
+use netfathom_testkit::{Killed, needs_root, privileged, skipped};
 
 use crate::child::{Ended, end, netfathom, on_terminal, out, run, signal, start, until};
 use crate::killed::Held;

@@ -1,18 +1,18 @@
 //! What leaves, as tcpdump sees it.
 
 use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{io, thread};
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use netfathom_model::message::Header;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::DEVICE;
+use netfathom_testkit::{DEVICE, Killed};
 
 /// A capture that runs; ends with this value.
 pub struct Capture {
-    child: Child,
+    child: Killed,
     reader: Option<thread::JoinHandle<io::Result<Vec<u8>>>>,
 }
 
@@ -47,13 +47,13 @@ impl Capture {
                 .stderr(Stdio::piped())
                 .spawn()
         };
-        let mut child = host.run(start).map_err(io::Error::other)??;
+        let mut child = Killed(host.run(start).map_err(io::Error::other)??);
         let mut out = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let reader = thread::spawn(move || {
             let mut pcap = Vec::new();
             out.read_to_end(&mut pcap).map(|_| pcap)
         });
-        await_listening(&mut child)?;
+        child.await_line(&["listening on"])?;
         Ok(Self { child, reader: Some(reader) })
     }
 
@@ -65,28 +65,6 @@ impl Capture {
         let pcap = self.reader.take().map(|r| r.join().map_err(|_| io::ErrorKind::Other)).transpose()?;
         Ok(messages(&pcap.transpose()?.unwrap_or_default()))
     }
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// tcpdump says `listening on ...` when it does.
-fn await_listening(child: &mut Child) -> io::Result<()> {
-    let mut stderr = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    let (mut text, mut byte) = (Vec::new(), [0]);
-    while !String::from_utf8_lossy(&text).contains("listening on") {
-        if stderr.read(&mut byte)? == 0 {
-            return Err(io::Error::other(String::from_utf8_lossy(&text).into_owned()));
-        }
-        text.push(byte[0]);
-    }
-    // Kept open, so that what it says at its end does not kill it.
-    thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
-    Ok(())
 }
 
 /// The messages in a capture: a header of 24 bytes, and one of 16 before each packet; its third word is

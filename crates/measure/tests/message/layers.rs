@@ -10,7 +10,7 @@ use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorC
 use netfathom_model::record::MessageTrial;
 use netfathom_model::verdict::Level;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::bench::{Watcher, alone, calls, cell, layers, plan, run, trials};
 
@@ -46,9 +46,7 @@ fn nothing_is_lost_on_any_layer() {
 
 #[test]
 fn each_form_makes_the_calls_and_segments_that_it_must() {
-    if !privileged("each_form_makes_the_calls_and_segments_that_it_must") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let names = "write+nodelay,headerless+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread,zccl";
     let p = run(plan(MessageTest::Pingpong, Place::Lab, names));
@@ -110,9 +108,7 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
 
 #[test]
 fn bursts_of_the_adaptive_strategy_share_calls() {
-    if !privileged("bursts_of_the_adaptive_strategy_share_calls") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let p = run(MessagePlan {
         messages: 20_000,
@@ -179,9 +175,7 @@ fn a_record_is_kept_after_each_round() {
 
 #[test]
 fn a_run_that_never_begins_keeps_nothing_but_its_plan() {
-    if !privileged("a_run_that_never_begins_keeps_nothing_but_its_plan") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     // Its loopback device is down: nothing can be connected.
     let nowhere = Namespace::create().unwrap();

@@ -170,28 +170,16 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use netfathom_model::plan::{Place, ReproducePlan, TapChoice};
-    use netfathom_model::record::ReproduceResult;
 
     use super::*;
     use crate::ground::Size;
-    use netfathom_measure::ground::observer::{Observer, Progressed, Step};
-
-    struct Silent;
-
-    impl Observer<ReproduceResult> for Silent {
-        fn begins(&mut self, _: Step, _: &std::sync::Arc<netfathom_measure::ground::observer::Live>) {}
-
-        fn keep(&mut self, _: &Progressed<ReproduceResult>) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn the_plans_are_plans_in_either_form() {
         for quick in [true, false] {
             let plan =
                 ReproducePlan { name: "zccl-1".into(), quick, tap: TapChoice::Auto, projects: None, seed: 3 };
-            let (stop, mut observer) = (AtomicBool::new(false), Silent);
+            let (stop, mut observer) = (AtomicBool::new(false), ());
             let ground = Ground::new(&plan, Size::WHOLE, &mut observer, &stop);
             for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
                 let sized = sized(&ground, test).validated().unwrap();

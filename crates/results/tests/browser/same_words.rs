@@ -41,13 +41,23 @@ fn plain(text: &str) -> String {
 /// Every sentence, heading and cell under the headings that all media draw.
 fn words_of(page: &Page) -> Vec<String> {
     let mut words = Vec::new();
-    // Findings and what was left out have a form of their own in a report.
-    let sections = page.sections.iter().filter(|s| !["Findings", "Left out"].contains(&s.title.as_str()));
-    for section in sections.filter(|section| !section.blocks.iter().all(Block::is_picture)) {
+    for section in page.sections.iter().filter(|section| !section.blocks.iter().all(Block::is_picture)) {
         words.push(section.title.clone());
-        section.blocks.iter().for_each(|block| of_block(block, &mut words));
+        let mut own = Vec::new();
+        section.blocks.iter().for_each(|block| of_block(block, &mut own));
+        if ["Findings", "Left out"].contains(&section.title.as_str()) {
+            own = own.iter().flat_map(|text| parts(text)).collect();
+        }
+        words.append(&mut own);
     }
     words.iter().map(|text| plain(text)).filter(|text| !text.is_empty()).collect()
+}
+
+/// Of a finding, or of what was left out: a report has each part by itself, under its own labels.
+fn parts(text: &str) -> Vec<String> {
+    const LABELS: [&str; 4] = ["seen", "cause", "evidence", "remedy"];
+    let parts = text.split_once(": ").map_or(vec![text], |(label, rest)| vec![label, rest]);
+    parts.into_iter().filter(|part| !LABELS.contains(part)).map(str::to_owned).collect()
 }
 
 fn of_block(block: &Block, words: &mut Vec<String>) {

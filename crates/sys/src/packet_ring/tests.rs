@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::*;
 use crate::lab::Lab;
@@ -83,9 +83,7 @@ fn port(socket: &UdpSocket) -> u16 {
 
 #[test]
 fn each_message_is_captured_once_at_either_end_at_its_time() {
-    if !privileged("each_message_is_captured_once_at_either_end_at_its_time") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     let open = |end: usize, way| {
@@ -126,9 +124,7 @@ fn each_message_is_captured_once_at_either_end_at_its_time() {
 
 #[test]
 fn on_the_loopback_device_the_way_tells_the_two_passes_apart() {
-    if !privileged("on_the_loopback_device_the_way_tells_the_two_passes_apart") {
-        return;
-    }
+    needs_root!();
     let host = crate::netns::Namespace::create().unwrap();
     let counts = host.run(|| {
         let lo = link::read("lo").unwrap();
@@ -151,9 +147,7 @@ fn on_the_loopback_device_the_way_tells_the_two_passes_apart() {
 
 #[test]
 fn foreign_ports_stay_out_and_long_packets_are_cut() {
-    if !privileged("foreign_ports_stay_out_and_long_packets_are_cut") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     let (foreign, _other_reader) = lab.pair();
@@ -183,9 +177,7 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
 
 #[test]
 fn ipv6_is_captured_too() {
-    if !privileged("ipv6_is_captured_too") {
-        return;
-    }
+    needs_root!();
     if !link::ipv6_available() {
         return netfathom_testkit::skipped("ipv6_is_captured_too", "the kernel runs without IPv6");
     }
@@ -217,9 +209,7 @@ fn ipv6_is_captured_too() {
 
 #[test]
 fn what_a_full_ring_drops_is_counted() {
-    if !privileged("what_a_full_ring_drops_is_counted") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     let options = Options { bytes: 0, ..options(CaptureDirection::Out, port(&reader)) };
@@ -240,9 +230,7 @@ fn what_a_full_ring_drops_is_counted() {
 
 #[test]
 fn what_cannot_be_captured_says_why() {
-    if !privileged("what_cannot_be_captured_says_why") {
-        return;
-    }
+    needs_root!();
     let host = crate::netns::Namespace::create().unwrap();
     let opened = |index, snaplen| {
         let options = Options { snaplen, ..options(CaptureDirection::Out, 9) };
@@ -257,9 +245,7 @@ fn what_cannot_be_captured_says_why() {
 
 #[test]
 fn a_device_that_goes_away_ends_the_wait() {
-    if !privileged("a_device_that_goes_away_ends_the_wait") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let ring = lab.hosts[0]
         .run(|| PacketRing::open(lab.links[0].index, &options(CaptureDirection::Out, 9)).unwrap())
@@ -280,9 +266,7 @@ fn a_device_that_goes_away_ends_the_wait() {
 /// The opposite cannot be tested: any program on the host may request timestamps.
 #[test]
 fn an_earlier_timestamp_is_flagged() {
-    if !privileged("an_earlier_timestamp_is_flagged") {
-        return;
-    }
+    needs_root!();
     let lab = Lab::create();
     let (sender, reader) = lab.pair();
     crate::socket::enable_rx_stamps(&reader).unwrap();

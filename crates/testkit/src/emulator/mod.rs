@@ -6,11 +6,12 @@ pub use kernel::Wanted;
 pub use netfathom_sys::guest::{Kernel, Machine};
 
 use std::path::Path;
-use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use netfathom_sys::guest::{self, By, Image};
+
+use crate::Killed;
 
 /// Between two looks at whether the machine has gone off.
 const NAP: Duration = Duration::from_millis(50);
@@ -34,34 +35,21 @@ pub fn boot(
     let qemu = guest::boot(kernel, &image, folder, By::Emulation)
         .and_then(|mut qemu| qemu.spawn())
         .map_err(failed)?;
-    let ended = Running(qemu).wait(limit);
+    let ended = end_within(Killed(qemu), limit);
     let unpacked = guest::unpack(folder);
     ended.map_err(|why| format!("{why}; {}", unpacked.as_ref().err().map_or("", String::as_str)))?;
     unpacked
 }
 
-/// An emulator, which ends with this value.
-struct Running(Child);
-
-impl Running {
-    fn wait(mut self, limit: Duration) -> Result<(), String> {
-        let deadline = Instant::now() + limit;
-        loop {
-            match self.0.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(format!("the emulator failed ({status})")),
-                Ok(None) if Instant::now() < deadline => sleep(NAP),
-                Ok(None) => return Err(format!("the machine is still on after {limit:?}")),
-                Err(e) => return Err(format!("cannot wait for the emulator: {e}")),
-            }
+fn end_within(mut qemu: Killed, limit: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match qemu.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("the emulator failed ({status})")),
+            Ok(None) if Instant::now() < deadline => sleep(NAP),
+            Ok(None) => return Err(format!("the machine is still on after {limit:?}")),
+            Err(e) => return Err(format!("cannot wait for the emulator: {e}")),
         }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended already, or it is to end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -176,9 +176,7 @@ fn wrong_marks_are_refused() {
 #[test]
 fn a_tree_is_followed_in_a_pid_namespace_too() {
     const TEST: &str = "tree in a PID namespace";
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     let same = ["others_opens_are_not_reported_and_a_full_ring_is", "the_kth_call_is_that_of_the_whole_tree"];
     for test in same {
         let mut command = Command::new("unshare");

@@ -196,16 +196,6 @@ connection, _ = listener.accept()
 while message := connection.recv(64):
     connection.sendall(message)";
 
-/// Ended with the test.
-struct Server(std::process::Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
     use std::io::{BufRead, BufReader};
@@ -214,12 +204,12 @@ fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
     needs_root!();
     let server = Command::new("python3").args(["-c", ECHO]).stdout(Stdio::piped()).spawn();
     let Ok(server) = server else { return skipped("watch::tests::planted", "needs python3") };
-    let mut server = Server(server);
+    let mut server = netfathom_testkit::Killed(server);
     let mut port = String::new();
-    BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
     let port: u16 = port.trim().parse().unwrap();
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let (pid, watch) = (server.0.id(), attach(Some(port)));
+    let (pid, watch) = (server.id(), attach(Some(port)));
     let process = netfathom_sys::process::Process::open(pid).unwrap();
     let mut message = [7; 64];
     client.write_all(&message).unwrap();

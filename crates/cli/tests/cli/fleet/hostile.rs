@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_testkit::{Star, alone, needs_root};
+use netfathom_testkit::Star;
 use serde_json::{Value, json};
 
-use super::{Fleet, PORT, has_nats, status_kb};
+use super::{Fleet, PORT, needs_fleet, status_kb};
 use crate::child::{Ended, end, until};
 
 const FAKES: usize = 10_000;
@@ -137,11 +137,7 @@ fn crowd(client: &mut Client, stop: &AtomicBool) {
 
 #[test]
 fn ten_thousand_fake_agents_are_left_out_and_do_no_harm() {
-    needs_root!();
-    if !has_nats("cli::fleet::hostile::ten_thousand_fake_agents_are_left_out_and_do_no_harm") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let fleet = Fleet::start(2);
     let names = fleet.names(2);
     let (_, alone_kb) = watched(&fleet, "fleet hosts");
@@ -177,11 +173,7 @@ fn ten_thousand_fake_agents_are_left_out_and_do_no_harm() {
 
 #[test]
 fn an_order_that_is_sent_again_or_from_the_future_is_refused() {
-    needs_root!();
-    if !has_nats("cli::fleet::hostile::an_order_that_is_sent_again_or_from_the_future_is_refused") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let fleet = Fleet::start(2);
     let mut spy = Client::connect(&fleet, &["order.*"]);
     assert_eq!(fleet.run("fleet mesh throughput --time 200ms").status, 0);

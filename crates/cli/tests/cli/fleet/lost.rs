@@ -10,7 +10,7 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, agent, has_nats, name, result, serve, temporary, until_measured};
+use super::{Fleet, agent, has_nats, name, needs_fleet, result, serve, temporary, until_measured};
 use crate::child::{end, end_within, only_run, until};
 
 /// Processes in the network namespace of a host.
@@ -98,11 +98,7 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
 
 #[test]
 fn a_run_outlives_a_server_that_is_started_anew() {
-    needs_root!();
-    if !has_nats("cli::fleet::lost::a_run_outlives_a_server_that_is_started_anew") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(4);
     let (into, whole) = (fleet.dir.path().join("cut"), fleet.dir.path().join("whole"));
     let running = fleet.start_command(&format!("fleet mesh throughput --time 1s --out {}", into.display()));
@@ -132,11 +128,7 @@ fn a_run_outlives_a_server_that_is_started_anew() {
 
 #[test]
 fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
-    needs_root!();
-    if !has_nats("cli::fleet::lost::a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(3);
     let (into, whole) = (fleet.dir.path().join("lost"), fleet.dir.path().join("whole"));
     let running = fleet

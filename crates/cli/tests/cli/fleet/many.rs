@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, has_nats, lost, name, result, status_kb, tc};
+use super::{Fleet, has_nats, lost, name, needs_fleet, result, status_kb, tc};
 use crate::child::end_within;
 
 const RUNS: usize = 20;
@@ -182,11 +182,7 @@ fn ten_of_forty_agents_that_are_killed_are_named_and_leave_nothing() {
 #[test]
 #[ignore = "takes minutes: make bench runs it"]
 fn a_hundred_hosts_take_part() {
-    needs_root!();
-    if !has_nats("cli::fleet::many::a_hundred_hosts_take_part") {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     for (hosts, plan, pairs) in [
         (100, "latency --peers 4 --time 300ms --rate 500", 200),
         (100, "latency --peers 4 --time 100ms --rate 500 --parallel 2", 200),

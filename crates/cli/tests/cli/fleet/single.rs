@@ -5,7 +5,7 @@ use std::path::Path;
 use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, agent, has_nats, name, result};
+use super::{Fleet, agent, has_nats, name, needs_fleet, result};
 use crate::child::{Ended, only_run, record, until};
 
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
@@ -30,12 +30,7 @@ fn names(number: u8) -> Vec<String> {
 
 #[test]
 fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alone() {
-    needs_root!();
-    const TEST: &str = "a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alone";
-    if !has_nats(&format!("cli::fleet::single::{TEST}")) {
-        return;
-    }
-    let _alone = alone();
+    needs_fleet!();
     let mut fleet = Fleet::start(3);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let listed = fleet.names(3);

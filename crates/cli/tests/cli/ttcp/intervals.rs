@@ -1,7 +1,9 @@
 //! What a transfer prints while it runs.
 
+use std::io::{BufRead, BufReader};
+
 use super::{free_port, receiver, result, ttcp};
-use crate::child::{end, run};
+use crate::child::{end, run, signal, start};
 
 /// One line: which stream, from, to, rate.
 fn interval(line: &str) -> Option<(String, f64, f64, f64)> {
@@ -22,7 +24,7 @@ fn shown(options: &str) -> Vec<(String, f64, f64, f64)> {
     let port = free_port();
     let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
     let ended = run(&mut ttcp(&format!("-ts {options} -p {port} 127.0.0.1")));
-    crate::child::signal("INT", &receiving);
+    signal("INT", &receiving);
     assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
     ended.err.lines().filter_map(interval).collect()
 }
@@ -38,13 +40,28 @@ fn intervals_follow_each_other_without_a_gap() {
 
 #[test]
 fn of_several_streams_each_is_shown_and_their_sum() {
-    // On a busy machine the second stream may begin after the first interval, or after all.
-    let is_whole =
-        |three: &&[(String, f64, f64, f64)]| three.iter().map(|t| t.0.as_str()).eq(["1", "2", "sum"]);
-    let both = || Some(shown("-P 2 --time 700ms --interval 200ms").windows(3).find(is_whole)?.to_vec());
-    let three: [_; 3] = (0..5).find_map(|_| both()).expect("an interval of both").try_into().unwrap();
-    let [one, two, sum] = three.clone().map(|(.., rate)| rate);
-    assert!((one + two - sum).abs() < 0.1, "{three:?}");
+    // Until both have begun: on a busy machine the second may do so after some intervals.
+    let port = free_port();
+    let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
+    let mut sending = start(&mut ttcp(&format!("-ts -P 2 --time 60s --interval 200ms -p {port} 127.0.0.1")));
+    let mut lines = BufReader::new(sending.stderr.take().unwrap()).lines();
+    let mut shown = Vec::new();
+    let both = loop {
+        shown.extend(interval(&lines.next().expect("an interval of both").unwrap()));
+        // The stream that began first comes first.
+        let is_of_both = |last: &&[(String, f64, f64, f64); 3]| {
+            let names = last.each_ref().map(|line| line.0.as_str());
+            [["1", "2", "sum"], ["2", "1", "sum"]].contains(&names)
+        };
+        if let Some(last) = shown.last_chunk().filter(is_of_both) {
+            break last;
+        }
+    };
+    let [one, two, sum] = both.each_ref().map(|(.., rate)| rate);
+    assert!((one + two - sum).abs() < 0.1, "{both:?}");
+    [&sending, &receiving].into_iter().for_each(|child| signal("INT", child));
+    drop(lines);
+    [sending, receiving].into_iter().for_each(|child| drop(end(child)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `netfathom ttcp sweep`, as its user meets it.
 
 use netfathom_model::record::{Measurement, Record, State, SweepResult};
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use super::{free_port, receiver, ttcp};
 use crate::child::{end, out, record, run, runs, signal, start, until};
@@ -67,9 +67,7 @@ fn an_interrupted_sweep_keeps_its_finished_trials() {
 
 #[test]
 fn over_a_path_there_is_its_delay() {
-    if !privileged("cli::ttcp::sweep::over_a_path_there_is_its_delay") {
-        return;
-    }
+    needs_root!();
     let dir = out();
     let mut command = ttcp("sweep --delay 5ms --sndbuf auto --time 100ms --trials 1 --quiet");
     run(command.arg("--out").arg(dir.path())).measured();

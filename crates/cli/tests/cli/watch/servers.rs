@@ -9,7 +9,7 @@ use super::*;
 const ALMOST_ALL: Range<u64> = 19_000..20_010;
 
 /// Ended with the test.
-struct Redis(Child);
+struct Redis(Killed);
 
 impl Redis {
     /// `None` where it is not installed.
@@ -26,25 +26,16 @@ impl Redis {
             &port.to_string(),
         ]);
         let child = command.current_dir("/").stdout(Stdio::null()).spawn().ok()?;
-        let redis = Self(child);
+        let redis = Self(Killed(child));
         until("redis", || TcpStream::connect(("127.0.0.1", port)).ok());
         Some(redis)
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
 #[test]
 fn each_request_to_redis_is_a_message() {
     const TEST: &str = "cli::watch::each_request_to_redis_is_a_message";
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let Some(redis) = Redis::start(port) else { return skipped(TEST, "needs redis-server") };
     let dir = out();
@@ -65,9 +56,7 @@ fn each_request_to_redis_is_a_message() {
 #[test]
 fn each_answer_of_redis_is_a_message_that_is_sent() {
     const TEST: &str = "cli::watch::each_answer_of_redis_is_a_message_that_is_sent";
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     if tracepoint_is_missing() {
         return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
     }

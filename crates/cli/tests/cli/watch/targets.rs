@@ -59,9 +59,7 @@ impl Drop for Relay {
 fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connections_as_they_come() {
     const TEST: &str = "cli::watch::a_program_is_found_by_its_name_its_cgroup_and_its_container";
     const CONNECTIONS: u64 = 10;
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     if tracepoint_is_missing() {
         return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
     }

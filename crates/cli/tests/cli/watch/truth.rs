@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Distribution, WatchedStage};
 use netfathom_sys::cpu::{scheduling, thread_id};
-use netfathom_testkit::nearly;
+use netfathom_testkit::{nearly, needs_root};
 
 use super::*;
 
@@ -319,9 +319,7 @@ fn iperf3() {
         request: ("", ""),
         ..ASYNCIO
     };
-    if !privileged(TEST) {
-        return;
-    }
+    needs_root!();
     if tracepoint_is_missing() {
         return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
     }
