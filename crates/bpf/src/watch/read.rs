@@ -37,8 +37,6 @@ pub(super) fn span(stage: WatchStage) -> usize {
     span as usize
 }
 
-type Count = fn(&Counts) -> u64;
-
 impl Watch {
     /// What became of what came in.
     pub fn account(&self) -> Result<WatchAccount, WatchError> {
