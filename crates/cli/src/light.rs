@@ -79,7 +79,11 @@ fn page(sizes: &Sizes, times_ns: &[Vec<u64>]) -> Page {
     let runs =
         if times_ns.len() > 1 { format!(" (median of {} runs)", times_ns.len()) } else { String::new() };
     let mut page = Page::default();
-    page.labelled(Style::Strong, "->", &format!("{} of fixed work in {median}{runs}", phases(sizes)));
+    page.labelled(
+        Style::Strong,
+        "->",
+        &format!("{} of fixed work in {median}{runs}", print::counted(sizes.phases().len(), "phase")),
+    );
     page.gap();
     let several = times_ns.len() > 1;
     let heads = if several { &["median", "shortest", "longest"][..] } else { &["time"][..] };
@@ -97,13 +101,6 @@ fn page(sizes: &Sizes, times_ns: &[Vec<u64>]) -> Page {
     }
     page.table(table);
     page
-}
-
-fn phases(sizes: &Sizes) -> String {
-    match sizes.phases().len() {
-        1 => "1 phase".into(),
-        n => format!("{n} phases"),
-    }
 }
 
 /// The median, the shortest and the longest of the times of one thing; there is at least one.

@@ -137,3 +137,27 @@ fn about(time: Duration) -> String {
         s => format!("{} min", s.div_ceil(60)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_rise_in_size_and_have_a_makefile() {
+        let parent = tempfile::tempdir().unwrap();
+        for (name, bytes) in [("large", 5000), ("small", 10), ("none", 0)] {
+            let directory = parent.path().join(name).join("src");
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join("one.c"), vec![b' '; bytes]).unwrap();
+            if name != "none" {
+                fs::write(parent.path().join(name).join("Makefile"), "all:\n").unwrap();
+            }
+        }
+        let found = projects(parent.path()).unwrap();
+        let name = |p: &Project| p.directory.file_name().unwrap().to_str().unwrap().to_owned();
+        let all: Vec<_> = found.iter().map(|p| (name(p), p.size_bytes)).collect();
+        assert_eq!(all, [("small".into(), 15), ("large".into(), 5005)]);
+        let error = projects(&parent.path().join("gone")).unwrap_err();
+        assert!(format!("{error:#}").contains("--projects"), "{error:#}");
+    }
+}

@@ -504,9 +504,7 @@ fn a_stop_keeps_the_finished_trials() {
 
 #[test]
 fn two_runs_of_one_seed_at_once_do_not_take_each_others_stamps() {
-    if !privileged("two runs at once") {
-        return;
-    }
+    needs_root!();
     let _alone = alone();
     let mut plan = plan("constant:2k/400ms");
     (plan.seed, plan.samples) = (7, 400);

@@ -232,7 +232,7 @@ pub fn counted(n: impl TryInto<u64>, what: &str) -> String {
 }
 
 /// Of a word as it follows a number.
-pub fn plural(n: u64, what: &str) -> String {
+fn plural(n: u64, what: &str) -> String {
     let ending = if what.ends_with("ch") { "es" } else { "s" };
     format!("{what}{}", if n == 1 { "" } else { ending })
 }

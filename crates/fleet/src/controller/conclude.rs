@@ -103,14 +103,20 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
     let judged: Vec<(&str, &Verdict)> =
         result.hosts.iter().filter_map(|host| Some((host.name.as_str(), host.verdict.as_ref()?))).collect();
     for level in [Level::Void, Level::Degraded] {
-        let of_level: Vec<_> = judged.iter().filter(|(_, own)| own.level == level).collect();
+        // A part that the host's answer does not use may be VOID, and the figures of that part are left out.
+        let reason = |own: &'_ Verdict| own.reasons.iter().find(|reason| reason.level == level).cloned();
+        let counts = |own: &Verdict| own.level == level || level == Level::Void && reason(own).is_some();
+        let of_level: Vec<_> = judged.iter().filter(|(_, own)| counts(own)).collect();
         let [(first, own), others @ ..] = &of_level[..] else { continue };
-        let why = own.reasons.iter().find(|reason| reason.level == level).map_or("", |reason| &reason.text);
         let who = match others.len() {
             0 => format!("{first} is"),
             1 => format!("{first} and another host are"),
             n => format!("{first} and {n} more hosts are"),
         };
+        let why = reason(own).map_or_else(String::new, |reason| match reason.scope() {
+            scope if scope.is_empty() || own.level == level => reason.text,
+            scope => format!("{scope}: {}", reason.text),
+        });
         let (lowered, left_out) = match level {
             Level::Void if result.figures.is_empty() => (Level::Void, ""),
             Level::Void => (Level::Degraded, "; the figures concerned are left out"),
@@ -159,6 +165,7 @@ fn findings(result: &FleetResult) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use netfathom_model::record::FleetFigure;
+    use netfathom_model::verdict::Part;
 
     use super::*;
     use proptest::prelude::*;
@@ -206,6 +213,15 @@ mod tests {
         );
         let some = of(&[Level::Valid, Level::Void, Level::Degraded], figure());
         let texts: Vec<&str> = some.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let mut partly = Verdict::default();
+        partly.lower_only(&[Part::Load], Level::Void, "slots were missed");
+        let mut result = super::super::nothing(&super::super::resume::tests::plan(FleetTest::Stack));
+        let own = Some(partly.answered_by(&[Part::Tx]));
+        result.hosts = vec![FleetHost { verdict: own, missing: None, ..super::super::absent("a", "") }];
+        result.figures = figure();
+        let partly = verdict(&result);
+        let text = "a is VOID: load: slots were missed; the figures concerned are left out";
+        assert_eq!((partly.level, partly.reasons[0].text.as_str()), (Level::Degraded, text));
         let left_out = "b is VOID: the generator was late; the figures concerned are left out";
         assert_eq!(
             (some.level, texts),

@@ -8,6 +8,10 @@ use netfathom_model::record::{FleetHost, FleetPair, FleetResult, FleetStep};
 /// What need not be measured again: pairs with a value, steps in which each sender took part, hosts with a verdict of their own.
 pub fn kept(known: &FleetResult) -> FleetResult {
     let mut kept = FleetResult { cut: None, ..known.clone() };
+    let is_judged =
+        |name: &String| known.hosts.iter().any(|host| host.name == *name && host.verdict.is_some());
+    kept.figures.iter_mut().for_each(|figure| figure.hosts.retain(|name, _| is_judged(name)));
+    kept.figures.retain(|figure| !figure.hosts.is_empty());
     let test = known.plan.test;
     if test.is_mesh() {
         let mut seen = BTreeSet::new();
@@ -44,6 +48,9 @@ pub fn of(test: FleetTest, pair: &FleetPair) -> (String, String) {
 
 #[cfg(test)]
 pub mod tests {
+    use netfathom_model::record::FleetFigure;
+    use netfathom_model::verdict::Verdict;
+
     use super::*;
 
     fn pair(from: &str, to: &str, round: u32) -> FleetPair {
@@ -94,6 +101,19 @@ pub mod tests {
         // One that was absent from the start is in no step's list of failures.
         known.steps = vec![step(1, &[]), step(1, &[])];
         assert_eq!(kept(&known).steps.len(), 0);
+    }
+
+    #[test]
+    fn figures_of_a_host_that_is_measured_again_are_not_kept() {
+        let mut known = super::super::nothing(&plan(FleetTest::Stack));
+        known.hosts = ["a", "b"].map(host).into();
+        known.hosts[0].verdict = Some(Verdict::default());
+        let (name, title, unit) = (String::new(), String::new(), String::new());
+        let hosts = ["a", "b"].map(|name| (name.to_owned(), 1.0)).into();
+        known.figures = vec![FleetFigure { name, title, unit, less: true, main: true, hosts }];
+        assert_eq!(kept(&known).figures[0].hosts.keys().collect::<Vec<_>>(), ["a"]);
+        known.hosts[0].verdict = None;
+        assert!(kept(&known).figures.is_empty());
     }
 
     fn host(name: &str) -> FleetHost {

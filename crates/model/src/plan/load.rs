@@ -64,7 +64,7 @@ pub struct LoadPlan {
     pub workers: u32,
     /// UDP payload.
     pub size_bytes: usize,
-    /// Seeds the flow numbers and the poisson profile.
+    /// Seeds the poisson profile.
     pub seed: u64,
     /// Processors of the workers, then of the receiver; empty leaves the choice to netfathom.
     pub cpus: Vec<usize>,

@@ -41,7 +41,7 @@ pub struct ReversePlan {
     pub inbound_peak_per_s: f64,
     /// UDP payload.
     pub size_bytes: usize,
-    /// Seeds the flow numbers.
+    /// Seeds what is left to chance.
     pub seed: u64,
     /// Whether stack times are taken as well, which costs rate.
     pub tapped: bool,

@@ -117,7 +117,7 @@ pub struct StackPlan {
     pub size_bytes: usize,
     /// Messages to keep raw, all trials together; 0 for none.
     pub samples: u32,
-    /// Seeds the flow numbers and the choice of samples.
+    /// Seeds the poisson profile and the choice of samples.
     pub seed: u64,
     /// Senders at the same time; they share the profile message by message.
     pub workers: u32,

@@ -32,9 +32,7 @@ impl Story for ReverseResult {
 
     /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
     fn answer(&self) -> String {
-        // Without an interval there is a single trial, which its remarks say.
-        let shown = |s: &ReverseSummary| s.drop_interval.is_none_or(|e| s.drop.abs() > e.half_width);
-        let (mut drops, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, summary)| shown(summary));
+        let (mut drops, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, s)| is_significant(s));
         drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
         let cut = |s: &ReverseSummary| share(s.drop, s.drop_interval);
         let by = match drops.as_slice() {
@@ -53,12 +51,7 @@ impl Story for ReverseResult {
         // An echo comes back as fast as it can, whatever the plan's inbound load.
         let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
         let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        let open = match open.as_slice() {
-            [] => String::new(),
-            [(variant, _)] => format!("; {} not significant", variant.name()),
-            more => format!("; {} not significant", more.len()),
-        };
-        format!("Receiving {what} cuts the send rate by {by}{open}")
+        format!("Receiving {what} cuts the send rate by {by}")
     }
 
     fn site(&self) -> Site {
@@ -99,13 +92,21 @@ fn summaries(result: &ReverseResult) -> impl Iterator<Item = (Variant, &ReverseS
     result.variants.iter().filter_map(|v| v.summary.as_ref().map(|s| (v.variant, s)))
 }
 
+/// Without an interval there is a single trial, which its remarks say.
+fn is_significant(s: &ReverseSummary) -> bool {
+    s.drop_interval.is_none_or(|e| s.drop.abs() > e.half_width)
+}
+
 /// How it was measured.
 fn remarks(result: &ReverseResult) -> Vec<String> {
     let plan = &result.plan;
     let tap = result.tap.map_or("no tap".into(), |t| format!("{} tap", t.name()));
     let how = format!("{} of each variant, {} B, {tap}", counted(plan.trials, "trial"), plan.size_bytes);
+    let open: Vec<&str> =
+        summaries(result).filter(|(_, s)| !is_significant(s)).map(|(variant, _)| variant.name()).collect();
+    let open = (!open.is_empty()).then(|| format!("not significant: {}", open.join(", ")));
     let waits = contention::remarks(observed(result), None);
-    waits.into_iter().chain([how]).collect()
+    open.into_iter().chain(waits).chain([how]).collect()
 }
 
 fn observed(result: &ReverseResult) -> impl Iterator<Item = &Contention> {

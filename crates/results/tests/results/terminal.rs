@@ -212,6 +212,25 @@ fn eighty_columns_of_capacity() {
 }
 
 #[test]
+fn reverse_answers_with_what_is_significant() {
+    let answer = |open: usize| {
+        let mut record = fixture("reverse");
+        let Measurement::Reverse(reverse) = &mut record.measurement else { panic!("another measurement") };
+        assert!(reverse.variants.len() > 2);
+        for variant in reverse.variants.iter_mut().take(open) {
+            let summary = variant.summary.as_mut().unwrap();
+            summary.drop_interval.as_mut().unwrap().half_width = 2.0 * summary.drop.abs();
+        }
+        render(&record, 200, false)
+    };
+    assert!(!answer(0).contains("not significant: "), "{}", answer(0));
+    let one = answer(1);
+    assert!(one.contains(" cuts the send rate by ") && one.contains("- not significant: ignored\n"), "{one}");
+    let none = answer(usize::MAX);
+    assert!(none.contains("No significant cut of the send rate by receiving (known to ± "), "{none}");
+}
+
+#[test]
 fn eighty_columns_of_reverse() {
     insta::assert_snapshot!(render(&fixture("reverse"), 80, false));
 }

@@ -96,6 +96,10 @@ fn goes_on(fleet: &Fleet, before: &Path, into: &Path, hosts: u8) {
     let void = record(into).unwrap().verdict.level == Level::Void;
     assert_eq!((status, judged(&whole)), (if void { 3 } else { 0 }, names(hosts)), "{out}\n{err}");
     assert!(whole.resumed_from.is_some() && whole.hosts.iter().all(|h| h.missing.is_none()), "{whole:#?}");
+    for host in known.hosts.iter().filter(|host| host.verdict.is_some()) {
+        let twin = whole.hosts.iter().find(|twin| twin.name == host.name).unwrap();
+        assert_eq!(twin.verdict, host.verdict, "{}", host.name);
+    }
     for figure in &known.figures {
         let twin = whole.figures.iter().find(|f| f.name == figure.name).unwrap();
         assert!(figure.hosts.iter().all(|(host, value)| twin.hosts[host] == *value), "{figure:?} {twin:?}");

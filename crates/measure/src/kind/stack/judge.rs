@@ -6,7 +6,7 @@ use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::record::{
-    Agreement, DISTORTION, Distorts, Load, SelfCost, StackResult, Trial, TrialKind, Witness,
+    Agreement, DISTORTION, Distorts, Load, SelfCost, StackResult, Trial, TrialKind,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 
@@ -106,7 +106,7 @@ fn answered(verdict: Verdict, ways: &[Direction]) -> Verdict {
 
 /// How far the run can be trusted: its measured trials, and what others say of them.
 pub fn run(result: &StackResult) -> Verdict {
-    let StackResult { plan, trials, witnesses, .. } = result;
+    let StackResult { plan, trials, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
     let planned = if plan.until.is_some() { 0 } else { plan.trials };
     let mut verdict = judge::run(&RULES, &measured, planned);
@@ -115,7 +115,7 @@ pub fn run(result: &StackResult) -> Verdict {
     let spared = if plan.until.is_some() { FEW } else { 0.0 };
     judge_parts(&mut verdict, &plan.directions, &measured, spared);
     if !measured.is_empty() {
-        judge_others(&mut verdict, trials, witnesses);
+        judge_others(&mut verdict, result);
         if result.tap == Tap::Pcap {
             judge_capture(&mut verdict, plan, result.self_cost);
         }
@@ -150,7 +150,8 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
 }
 
 /// What baselines and cross-checks say. Trials of theirs that are VOID take from what is compared with them alone.
-fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) {
+fn judge_others(verdict: &mut Verdict, result: &StackResult) {
+    let StackResult { trials, witnesses, .. } = result;
     // An alternating trial stalls while programs are attached; its differences are of the blocks between.
     let kinds = [
         (TrialKind::Control, "baseline", Part::Overhead),
@@ -163,7 +164,10 @@ fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) 
         if bad > 0 {
             let text =
                 format!("{bad} of {all} {name} trials are VOID: do not rely on what is compared with them");
-            verdict.lower_only(&[part], Level::Degraded, text);
+            // Baselines decide whether a capture distorts, and so what it measures.
+            let rests_on_them = result.tap == Tap::Pcap && kind == TrialKind::Control;
+            let about: &[Part] = if rests_on_them { &[] } else { &[part] };
+            verdict.lower_only(about, Level::Degraded, text);
         }
     }
     for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
@@ -174,5 +178,47 @@ fn judge_others(verdict: &mut Verdict, trials: &[Trial], witnesses: &[Witness]) 
             w.difference_ns.abs()
         );
         verdict.lower_only(&[w.direction.into()], Level::Degraded, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{Measured, Record};
+
+    use super::*;
+
+    fn result() -> StackResult {
+        let text = include_str!("../../../../results/tests/fixtures/stack.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        StackResult::of(&record.measurement).unwrap().clone()
+    }
+
+    fn about(verdict: &Verdict, text: &str) -> Option<(Level, Vec<Part>)> {
+        let reason = verdict.reasons.iter().find(|reason| reason.text.contains(text))?;
+        Some((reason.level, reason.about.clone()))
+    }
+
+    #[test]
+    fn void_baselines_take_from_the_overhead_and_with_a_capture_from_everything() {
+        let mut result = result();
+        let good = run(&result);
+        let baseline = result.trials.iter_mut().find(|t| t.kind == TrialKind::Control).unwrap();
+        baseline.verdict.lower(Level::Void, "late");
+        let bpf = run(&result);
+        assert_eq!(about(&bpf, "baseline trials are VOID"), Some((Level::Degraded, vec![Part::Overhead])));
+        assert_eq!(bpf.level, good.level);
+        result.tap = Tap::Pcap;
+        assert_eq!(about(&run(&result), "baseline trials are VOID"), Some((Level::Degraded, Vec::new())));
+    }
+
+    #[test]
+    fn negative_times_make_their_way_void() {
+        let mut result = result();
+        assert_eq!(about(&run(&result), "are negative"), None);
+        for trial in result.trials.iter_mut().filter(|t| t.kind == TrialKind::Measured) {
+            let path = trial.paths.iter_mut().find(|path| path.direction == Direction::Tx).unwrap();
+            path.total.negative = path.total.n / 50;
+        }
+        assert_eq!(about(&run(&result), "are negative"), Some((Level::Void, vec![Part::Tx])));
     }
 }

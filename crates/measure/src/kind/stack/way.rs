@@ -14,8 +14,7 @@ use crate::load::judge::{
 const MOST_MISSED_OUT: f64 = 0.1;
 /// What part of the times may be negative: stamps of one message and another's, as from two runs with one flow.
 const MOST_NEGATIVE: f64 = 0.01;
-const NEGATIVE: &str =
-    "{} of the times are negative, so stamps are not of one message: repeat the run, and report it";
+const NEGATIVE: &str = "{} of the times are negative: stamps are not of one message, or a clock was set; repeat the run, and report it";
 const DISTURBED: &str = "other tasks disturbed {} of the messages (half allowed): ";
 const UNDISTURBED_MISSED: &str =
     "the generator missed {} of the send slots of undisturbed messages (1 % allowed): ";

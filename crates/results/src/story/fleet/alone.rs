@@ -21,12 +21,8 @@ pub fn answer(result: &FleetResult) -> String {
         value(figure, middle_of(values()).unwrap_or_default()),
         value(figure, values().fold(f64::INFINITY, f64::min)),
         value(figure, values().fold(0.0, f64::max)),
-        hosts(figure.hosts.len()),
+        print::counted(figure.hosts.len(), "host"),
     )
-}
-
-fn hosts(n: usize) -> String {
-    if n == 1 { "1 host".into() } else { format!("{n} hosts") }
 }
 
 fn value(figure: &FleetFigure, value: f64) -> String {

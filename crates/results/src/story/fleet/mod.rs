@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{self, bit_rate, percent, time};
 use netfathom_model::record::{FleetResult, HostEffect, Side};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::Verdict;
 
 use super::{Body, Story, Words, place::Site};
 use crate::page::{Align, Page, Table};
@@ -193,11 +193,12 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
         }
         let lacks: Vec<String> = lacks.iter().map(|(what, why)| format!("{what}: {why}")).collect();
         let version = host.version.iter().filter(|_| differ).cloned().collect();
-        let own = host.verdict.iter().filter(|own| own.level > Level::Valid).map(|own| {
-            let why = own.reasons.iter().find(|reason| reason.level == own.level);
-            format!("{}: {}", own.level.name(), why.map_or("", |reason| &reason.text))
-        });
-        let own: Vec<String> = own.collect();
+        let worst = |own: &'_ Verdict| own.reasons.iter().max_by_key(|reason| reason.level).cloned();
+        let own: Vec<String> = (host.verdict.iter().filter_map(worst))
+            .map(|reason| {
+                format!("{}: {}", format!("{} {}", reason.scope(), reason.level.name()).trim(), reason.text)
+            })
+            .collect();
         let about = match &host.missing {
             Some(why) => format!("missing: {why}"),
             None => [own, version, labels, lacks].concat().join("; "),
