@@ -1,7 +1,10 @@
 # Every way in. The work itself is done by cargo and by scripts/.
 
 PREFIX ?= /usr/local
-BINARY = $(or $(CARGO_TARGET_DIR),target)/release/netfathom
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+BINARY = $(TARGET)/release/netfathom
+# Who builds kernels may have one in the environment.
+CROSS = $(if $(filter command,$(origin ARCH)),$(ARCH))
 
 # rustup puts cargo there; a shell that was open before does not know yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -16,7 +19,7 @@ help:
 	@echo '               ratios, into docs/benchmarks.md; as root, on an idle machine'
 	@echo 'make build     build $(BINARY)'
 	@echo 'make install   copy it, its manual pages and completions below $(PREFIX) (PREFIX=DIR: elsewhere)'
-	@echo 'make deb       build a Debian package in target/debian'
+	@echo 'make deb       build a Debian package in target/debian (ARCH=aarch64: for arm64)'
 	@echo 'make docs      build the documentation as a site in target/site'
 	@echo 'make release   check, build and package a version into target/release-VERSION; publishes nothing'
 	@echo 'make clean     remove what was built'
@@ -43,9 +46,10 @@ install:
 	@scripts/install '$(BINARY)' '$(DESTDIR)' '$(PREFIX)'
 
 deb:
-	@scripts/prepare deb
+	@scripts/prepare $(if $(CROSS),release,deb)
 	cargo build --release --locked -p netfathom
-	@scripts/deb '$(BINARY)'
+	$(if $(CROSS),scripts/cross $(CROSS) build --release --locked -p netfathom)
+	@scripts/deb '$(TARGET)/$(CROSS:%=%-unknown-linux-gnu/)release/netfathom'
 
 docs:
 	@scripts/docs

@@ -71,7 +71,7 @@ const ALL_EXIT_STATUS: &str = "\
 Exit status:
   0  done        1  failed       2  wrong usage
   3  the result is VOID, or runs cannot be compared
-  4  a comparison is beyond a threshold (compare --fail-if)
+  4  beyond a threshold (compare --fail-if)    6  inconclusive (--strict)
   5  PARTIAL: hosts or pairs are missing (fleet)";
 
 /// Of commands that judge nothing.

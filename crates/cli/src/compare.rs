@@ -245,12 +245,14 @@ fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What is beyond a threshold comes before what could not be compared.
+/// What is beyond a threshold comes before what could not be compared, and that before what more rounds would decide.
 fn status(args: &CompareArgs, all: &[(Comparison, Gates)]) -> ExitCode {
-    if all.iter().any(|(_, gates)| gates.fail(args.strict)) {
+    if all.iter().any(|(_, gates)| gates.fail()) {
         exit::BEYOND.into()
     } else if all.iter().any(|(comparison, gates)| comparison.is_refused() || !gates.are_tested()) {
         exit::VOID.into()
+    } else if args.strict && all.iter().any(|(_, gates)| gates.are_inconclusive()) {
+        exit::UNDECIDED.into()
     } else {
         ExitCode::SUCCESS
     }

@@ -93,4 +93,6 @@ mod exit {
     pub const BEYOND: u8 = 4;
     /// Hosts or pairs of a fleet are missing.
     pub const PARTIAL: u8 = 5;
+    /// A threshold is inconclusive, and was to be decided.
+    pub const UNDECIDED: u8 = 6;
 }

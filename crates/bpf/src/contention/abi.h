@@ -53,8 +53,7 @@ struct thread {
 	__u64 stopped; /* by a signal, a debugger or a freezer */
 	__u64 blocked; /* in the kernel: page faults, disks, locks */
 	__u32 number; /* as user space has it; 0: a free place */
-	__u32 cpu; /* that it is bound to */
-	__u64 known; /* 1: it was seen, and may have gone */
+	__u32 cpu; /* that it is bound to, plus 1: one word, so that no order of stores matters; 0: it was not seen yet */
 	__u64 stints_n;
 	struct stint stints[STINTS];
 };

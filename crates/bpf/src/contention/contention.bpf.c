@@ -288,7 +288,7 @@ static __always_inline void at_switch(struct thread *thread, __u32 place, const 
 	__u64 queued;
 
 	/* It is bound to its processor. */
-	if (thread->cpu != change->cpu)
+	if (thread->cpu != change->cpu + 1)
 		return;
 	if (change->foreign_since)
 		note_stint(thread, change->foreign_since, change->clock);
@@ -321,8 +321,7 @@ static __always_inline void meet(struct thread *thread, __u32 place, const struc
 	if (!who_runs(&shared.namespace, &current) || thread->number != current.pid)
 		return;
 	shared.process = change->prev.process;
-	thread->cpu = change->cpu;
-	thread->known = 1;
+	thread->cpu = change->cpu + 1;
 	if (cpu)
 		cpu->watched = cpu->watched ? MANY : place + 1;
 	thread->waited_before = BPF_CORE_READ(task, sched_info.run_delay);

@@ -40,7 +40,7 @@ static long at_interrupted(__u32 place, struct interruption *it)
 		return 1;
 	thread = &shared.threads[place];
 	task = (struct task_struct *)thread->task;
-	if (!task || thread->cpu != it->cpu)
+	if (!task || thread->cpu != it->cpu + 1)
 		return 0;
 	if (it->foreign && it->ns > LEAST_STINT_NS)
 		note_stint(thread, it->now - it->ns, it->now);

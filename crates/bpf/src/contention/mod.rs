@@ -7,6 +7,7 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::fence;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
@@ -120,7 +121,8 @@ impl Contention {
         let followed = Followed { contention: self, place, thread: shared.threads.get(place as usize)? };
         followed.thread.number.store(thread_id(), Relaxed);
         let (start, mut naps) = (Instant::now(), 0);
-        while followed.thread.task.load(Relaxed) == 0 && (naps < LEAST_NAPS || start.elapsed() < LONGEST) {
+        // Acquire: what the account was before is stored before it.
+        while followed.thread.task.load(Acquire) == 0 && (naps < LEAST_NAPS || start.elapsed() < LONGEST) {
             std::thread::sleep(NAP);
             naps += 1;
         }
@@ -133,10 +135,12 @@ impl Contention {
     /// which everything counts as disturbed.
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
         let threads = &self.mapping.get().threads;
-        let on_it = |t: &&shared::Thread| t.known.load(Relaxed) != 0 && t.cpu.load(Relaxed) as usize == cpu;
+        let on_it = |t: &&shared::Thread| t.cpu.load(Relaxed) as usize == cpu + 1;
         let Some(thread) = threads.iter().find(on_it) else { return true };
+        // Acquire: all of these are stored.
         let n = thread.stints_n.load(Acquire);
-        let oldest = n.saturating_sub(thread.stints.len() as u64);
+        let places = thread.stints.len() as u64;
+        let oldest = n.saturating_sub(places);
         for i in (oldest..n).rev() {
             let stint = &thread.stints[i as usize % thread.stints.len()];
             if stint.end.load(Relaxed) < from_ns {
@@ -146,7 +150,10 @@ impl Contention {
                 return true;
             }
         }
-        oldest > 0
+        // One that was written over meanwhile was newer, and no reason to return. The fence keeps the loads above before this
+        // one: it sees at least as many as were stored when the place was taken.
+        fence(Acquire);
+        thread.stints_n.load(Relaxed) >= places
     }
 }
 
@@ -163,7 +170,7 @@ impl Followed<'_> {
     /// # Errors
     /// If the map cannot be read, or the program saw no switch of the thread.
     pub fn account(&self) -> Result<Account, ContentionError> {
-        if self.thread.task.load(Relaxed) == 0 {
+        if self.thread.task.load(Acquire) == 0 {
             return Err(ContentionError::Unseen);
         }
         let mut before = self.waited_ns();

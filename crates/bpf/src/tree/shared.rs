@@ -73,8 +73,9 @@ impl Tree {
 
     pub fn spent(&self, page_bytes: u64) -> Spent {
         let get = |cell: &AtomicU64| cell.load(Relaxed);
-        // Read before what came earlier, so that no difference is below zero. Acquire: the sums are of no fewer threads.
-        let (settled, exited) = (self.settled.load(Acquire), get(&self.exited));
+        // Each is read before what came earlier, so that no difference is below zero. Acquire keeps that order; the sums are of
+        // no fewer threads than the first.
+        let (settled, exited) = (self.settled.load(Acquire), self.exited.load(Acquire));
         let begun = get(&self.begun);
         let sums = &self.spent;
         let if_of_all =

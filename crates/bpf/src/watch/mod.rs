@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject};
 use netfathom_model::path::Direction;
@@ -325,7 +325,8 @@ impl Watch {
     /// The first process that read, or sent if only that is watched, once there was one.
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
-        let pid = shared.process.load(Relaxed);
+        // Acquire: its name was stored before it.
+        let pid = shared.process.load(Acquire);
         let name = shared.name.each_ref().map(|byte| byte.load(Relaxed));
         (pid != 0).then(|| WatchedProcess { pid, name: text(&name) })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{MapCore, MapFlags};
 use netfathom_model::path::Direction;
@@ -69,13 +69,17 @@ impl Watch {
         for (place, owner) in shared.owners.iter().enumerate().skip(1) {
             let ticket = owner.load(Relaxed);
             if ticket == 0 {
+                // A program that found none while this was taken back may have stored that later.
+                shared.full.store(0, Relaxed);
                 continue;
             }
             let socket = self.socket(place, ticket)?;
             if places.closing.remove(&place) {
                 places.gone.get_or_insert_with(WatchSocket::default).add(&socket);
                 self.clear(place)?;
-                owner.store(0, Relaxed);
+                // Release: a program that takes the place by its compare-and-swap, which acquires, adds to zeros, and so do
+                // those that find its ticket there: their additions depend on that.
+                owner.store(0, Release);
                 shared.full.store(0, Relaxed);
                 continue;
             }

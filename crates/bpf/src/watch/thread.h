@@ -72,7 +72,8 @@ static __always_inline void name_process(struct task_struct *task)
 	if (shared.process || !who_runs(&shared.namespace, &current))
 		return;
 	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
-	shared.process = current.tgid;
+	/* Last: user space that finds it reads the name. */
+	publish(shared.process, current.tgid);
 }
 
 /* Processes, by their tgid: the threads and processes that they make are followed. */

@@ -23,7 +23,8 @@ pub const EXIT_STATUS: &str = "\
 Exit status:
   0  compared, also if inconclusive    1  failed    2  wrong usage
   3  the runs cannot be compared, or have too little for a threshold
-  4  a change is beyond --fail-if; with --strict also an inconclusive threshold";
+  4  a change is beyond --fail-if
+  6  with --strict: a threshold is inconclusive";
 
 const AROUND: &str = "Commands before and after a run (--run)";
 const KERNELS: &str = "Two kernels";
@@ -80,7 +81,7 @@ pub struct CompareArgs {
     /// often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
-    /// Also exit with 4 if a --fail-if change cannot be ruled out
+    /// Exit status 6 if a --fail-if threshold is inconclusive, instead of 0
     #[arg(long, requires = "fail_if")]
     pub strict: bool,
     /// Compare despite different workloads or VOID runs

@@ -64,7 +64,11 @@ fn a_planted_difference_is_found_and_fails_the_threshold() {
     assert_eq!(found.status, 0, "{}", found.out);
     assert!(found.out.contains("not significant"), "{}", found.out);
     // Three trials do not tell a thousandth: strict does not let that pass.
-    assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 4);
+    assert_eq!(compare(&[&before, &same], "--fail-if tx.mean>0.1%").status, 0);
+    assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 6);
+    // What is shown beside it comes first.
+    let both = "--strict --fail-if tx.mean>5% --fail-if rx.mean>0.1%";
+    assert_eq!(compare(&[&before, &slow], both).status, 4);
 }
 
 #[test]

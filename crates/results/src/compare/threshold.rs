@@ -168,13 +168,16 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Whether one fails; with `strict` also where it is inconclusive.
-    pub fn fail(&self, strict: bool) -> bool {
-        self.gates.iter().any(|gate| match gate.passage {
-            Passage::Beyond => true,
-            Passage::CannotTell => strict,
-            Passage::Within | Passage::NotTested => false,
-        })
+    pub fn fail(&self) -> bool {
+        self.have(Passage::Beyond)
+    }
+
+    pub fn are_inconclusive(&self) -> bool {
+        self.have(Passage::CannotTell)
+    }
+
+    fn have(&self, passage: Passage) -> bool {
+        self.gates.iter().any(|gate| gate.passage == passage)
     }
 
     /// Whether a quantity has a threshold.
@@ -189,7 +192,7 @@ impl Gates {
     }
 
     pub fn are_tested(&self) -> bool {
-        self.gates.iter().all(|gate| gate.passage != Passage::NotTested)
+        !self.have(Passage::NotTested)
     }
 }
 

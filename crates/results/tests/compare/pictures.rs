@@ -52,7 +52,7 @@ fn a_comparison_in_full() {
     let comparison = apart(&a, &b, &Wishes::default()).unwrap();
     let thresholds = ["tx.mean>1%", "rx.mean>30%"].map(|text| text.parse().unwrap());
     let shown = gates(&comparison, &thresholds).unwrap();
-    assert!(shown.fail(false));
+    assert!(shown.fail());
     let all = [(comparison, shown)];
     insta::assert_snapshot!("compare_terminal", draw::terminal(&story::compare::of(&all), 80, false));
     insta::assert_snapshot!("compare_markdown", draw::markdown(&story::compare::of(&all)));

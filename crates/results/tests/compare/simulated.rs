@@ -141,7 +141,7 @@ fn thresholds_of_equal_runs_fail_once_in_a_hundred_at_most() {
     let alarms = (0..COMPARISONS)
         .filter(|_| {
             let (a, b) = (maker.run(TRIALS, 1.0), maker.run(TRIALS, 1.0));
-            gates(&apart(&a, &b, &Wishes::default()).unwrap(), &thresholds).unwrap().fail(false)
+            gates(&apart(&a, &b, &Wishes::default()).unwrap(), &thresholds).unwrap().fail()
         })
         .count();
     println!("apart, equal, thresholds: {alarms} fail in {COMPARISONS} comparisons");

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -57,8 +57,8 @@ fn run_page(page: &Path) -> (Option<String>, Vec<String>) {
     let dir = out();
     let bin = dir.path().join("bin");
     fs::create_dir(&bin).unwrap();
-    fs::write(bin.join("netfathom"), STAND_IN).unwrap();
-    well_known(&bin);
+    program(&bin.join("netfathom"), STAND_IN);
+    symlink(env!("CARGO_BIN_EXE_netfathom"), bin.join("ttcp")).unwrap();
     let work = dir.path().join("work");
     fs::create_dir(&work).unwrap();
     for block in docs::blocks(&sources(), page).iter().filter(|block| block.fenced && block.not_run.is_none())
@@ -87,11 +87,9 @@ fn run_page(page: &Path) -> (Option<String>, Vec<String>) {
     (None, skips)
 }
 
-/// Makes the stand-in a program, and one that is called ttcp.
-fn well_known(bin: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(bin.join("netfathom"), fs::Permissions::from_mode(0o755)).unwrap();
-    symlink(env!("CARGO_BIN_EXE_netfathom"), bin.join("ttcp")).unwrap();
+fn program(file: &Path, text: &str) {
+    fs::write(file, text).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// `root`, or a program that is installed.
@@ -110,4 +108,25 @@ fn commands_stand_in_blocks_that_are_run() {
         }
     }
     assert!(wrong.is_empty(), "write commands in ```sh blocks, so that they are run: {}", wrong.join(", "));
+}
+
+/// Neither a commit that was not decided nor one that cannot be built or compared is good or bad.
+#[test]
+fn a_bisection_skips_what_compare_does_not_decide() {
+    let page = fs::read_to_string(sources().join("docs/compare.md")).unwrap();
+    let line = page.lines().find_map(|line| line.strip_prefix("git bisect run ")).unwrap();
+    assert!(line.contains(" --strict "), "{line}");
+    let bin = out();
+    for name in ["make", "netfathom"] {
+        program(&bin.path().join(name), &format!("#!/bin/sh\nexit ${name}\n"));
+    }
+    for (make, status, wanted) in
+        [(0, 0, 0), (0, 4, 1), (0, 1, 125), (0, 2, 125), (0, 3, 125), (0, 6, 125), (2, 0, 125)]
+    {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", line]).env("PATH", format!("{}:/usr/bin:/bin", bin.path().display()));
+        let ended =
+            shell.env("make", make.to_string()).env("netfathom", status.to_string()).status().unwrap();
+        assert_eq!(ended.code(), Some(wanted), "make {make}, netfathom {status}");
+    }
 }

@@ -79,6 +79,8 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
         TapChoice::Only(Tap::Bpf) => (vec![Tap::Bpf], &[Tap::Timestamping]),
         TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
     };
+    // To look for a tap loads its programs.
+    let beside = if plan.witnesses > 0 { beside } else { &[] };
     let mut left_out = Vec::new();
     let mut works = |&tap: &Tap| {
         let probed = probe(tap, plan);
@@ -112,4 +114,24 @@ pub fn places(place: Place, cpus: &Cpus) -> Vec<ThreadPlace> {
         places.retain(|p| p.role != "reader");
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over TCP the capture is left out, whatever the machine allows.
+    #[test]
+    fn taps_that_the_plan_does_not_use_are_not_looked_for() {
+        let profile = "constant:1k/1s".parse().unwrap();
+        let one = StackPlan { transport: Transport::Tcp, ..StackPlan::one_trial(profile) };
+        let chosen = |tap, witnesses| choose_taps(&StackPlan { tap, witnesses, ..one.clone() }).unwrap();
+        let timestamping = TapChoice::Only(Tap::Timestamping);
+        let (alone, beside) = (chosen(timestamping, 0), chosen(timestamping, 1));
+        assert!(alone.others.is_empty() && alone.left_out.is_empty(), "{:?}", alone.left_out);
+        assert!(beside.others == [Tap::Bpf] || beside.left_out[0].what == "bpf tap", "{:?}", beside.left_out);
+        let captures = |taps: Taps| taps.left_out.iter().any(|left_out| left_out.what == "pcap tap");
+        assert!(!captures(chosen(TapChoice::All, 0)));
+        assert!(captures(chosen(TapChoice::All, 1)));
+    }
 }
