@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 mod book;
 mod commands;
+mod kernels;
 mod links;
 mod words;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::commands::{LINE, LINES, WITHOUT_BTF};
+use super::commands::{Extent, LINE, LINES, WITHOUT_BTF};
 use super::judge::{DELAY_NS, has_functions, lacks};
 use super::seen::Seen;
 
@@ -78,7 +78,7 @@ fn adds_up(way: &Value, account: &Value, first: u64) -> bool {
 
 /// Without BTF what needs it says so, and what to do.
 pub fn without_btf(seen: &Seen, cells: &mut BTreeMap<String, String>) -> Vec<String> {
-    if !seen.every {
+    if seen.extent == Extent::Short {
         return Vec::new();
     }
     let mut wrong = Vec::new();

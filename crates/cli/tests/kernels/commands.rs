@@ -1,7 +1,5 @@
 //! What is run on each kernel.
 
-use super::given;
-
 /// Short enough for an emulator, and slow enough for one message to end before the next begins, with a delay of 1 ms
 /// on its path.
 const STACK: &str = "--json --profile constant:100/600ms --trials 1 --baselines 0 --cross-checks 0";
@@ -31,11 +29,21 @@ pub struct Run {
     pub command: String,
 }
 
-/// What each set of kernel programs does where hooks, verifier or ways to attach differ from those of the oldest and the
-/// newest kernel, and what users begin with: all that is run on kernels between them.
-const BETWEEN: [&str; 12] = [
+/// How much is run on a kernel, each with all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent {
+    /// One command for each set of kernel programs.
+    Short,
+    Every,
+    /// With what users begin with, which runs for its own time.
+    Whole,
+}
+
+pub const FIRST: &str = "stack-quick";
+
+/// What each set of kernel programs does where hooks, verifier or ways to attach differ between kernels.
+const SHORT: [&str; 11] = [
     "host",
-    "stack-quick",
     "stack-both",
     "stack-delayed-rx",
     "stack-slow-reader",
@@ -48,8 +56,7 @@ const BETWEEN: [&str; 12] = [
     "load-xdp",
 ];
 
-/// What is run: every command, or those of a kernel between others.
-pub fn runs(every: bool) -> Vec<Run> {
+pub fn runs(extent: Extent) -> Vec<Run> {
     let own = [
         ("host", "host --json".to_owned()),
         ("stack-both", format!("stack {STACK}")),
@@ -74,14 +81,17 @@ pub fn runs(every: bool) -> Vec<Run> {
         ("watch-tx", format!("watch tx {WATCH}")),
         ("watch-both", format!("watch both {WATCH}")),
         ("reverse", "reverse --json --time 500ms --trials 1 --inbound 1k..2k --variant ignored".to_owned()),
+        (FIRST, "stack --quick --json".to_owned()),
     ];
     let engines = ["send", "sendmmsg", "gso", "af_xdp", "xdp"];
     let loads = engines.map(|engine| (format!("load-{engine}"), format!("{LOAD} --engine {engine}")));
-    // The first command that users see runs for its own time: only where the table is written.
-    let quick = given("NETFATHOM_KERNELS_TABLE").map(|_| ("stack-quick", "stack --quick --json".to_owned()));
-    let own = own.into_iter().chain(quick).map(|(name, command)| (name.to_owned(), command));
-    let all = own.chain(loads);
-    let wanted = all.filter(|(name, _)| every || BETWEEN.contains(&name.as_str()));
+    let all = own.map(|(name, command)| (name.to_owned(), command)).into_iter().chain(loads);
+    let from = |name: &str| match name {
+        FIRST => Extent::Whole,
+        name if SHORT.contains(&name) => Extent::Short,
+        _ => Extent::Every,
+    };
+    let wanted = all.filter(|(name, _)| from(name) <= extent);
     wanted.map(|(name, command)| Run { name, command }).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::checks::{taps_agree, watched, without_btf};
-use super::commands::runs;
+use super::commands::{FIRST, runs};
 use super::seen::{Seen, version};
 
 /// Planted on a message's way, ns.
@@ -22,7 +22,7 @@ pub struct Judged {
 
 pub fn judge(seen: &Seen) -> Judged {
     let mut judged = Judged::default();
-    for run in runs(seen.every) {
+    for run in runs(seen.extent) {
         match cell(seen, &run.name) {
             Ok(cell) => drop(judged.cells.insert(run.name, cell)),
             Err(why) => {
@@ -115,12 +115,18 @@ fn stages(seen: &Seen) -> Vec<String> {
     let has_functions = has_functions(seen);
     let has_ready = seen.version() >= (6, 3) || has_functions;
     let mut wrong = Vec::new();
+    // What users see first shows where a reader that sleeps is waited for.
+    for stage in ["wakeup", "runqueue", "sockqueue"] {
+        if seen.was_run(FIRST) && seen.median_ns(FIRST, stage).is_none() {
+            wrong.push(format!("{FIRST}: no stage {stage}: {:?}", seen.stage(FIRST, stage)));
+        }
+    }
     // Every message waits for the call there.
     let slow = "stack-fentry-slow-reader";
     if has_functions && seen.was_run(slow) && seen.median_ns(slow, "entry").is_none() {
         wrong.push(format!("{slow}: no stage entry"));
     }
-    let names = ["stack-quick", "stack-both", "stack-ipv6", "stack-loopback"];
+    let names = [FIRST, "stack-both", "stack-ipv6", "stack-loopback"];
     let of_bpf = names.iter().copied().filter(|name| seen.was_run(name)).map(|name| (name, "bpf"));
     for (name, tap) in of_bpf.chain(has_functions.then_some(("stack-fentry", "fentry"))) {
         let result = seen.result(name);

@@ -17,12 +17,15 @@ use netfathom_testkit::emulator::{Machine, Wanted, boot, missing_program};
 use netfathom_testkit::skipped;
 use tempfile::TempDir;
 
+use commands::Extent;
 use seen::Seen;
 
 /// Far beyond what the commands take: a machine that is still on hangs.
 const LIMIT: Duration = Duration::from_secs(1500);
 /// What the tests of crates/bpf start: they count the system calls of these programs, and busybox's make others.
 const TOOLS: [&str; 7] = ["cat", "dd", "head", "sh", "sleep", "tail", "tar"];
+/// Debian 12's.
+const MADE_FOR: (u32, u32) = (6, 1);
 /// The first Linux that has what all those tests use.
 const TESTED_FROM: (u32, u32) = (5, 18);
 
@@ -45,12 +48,16 @@ fn binary(machine: Machine) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("no netfathom for {}: make test-kernels builds it", machine.debian()))
 }
 
-/// Whether every command is run on a kernel of a list, which is in the order of versions: on the newest of a machine, and
-/// where the table is written on the oldest.
-fn runs_every(kernel: &Wanted, list: &[Wanted]) -> bool {
+/// What is run on a kernel of a list, which is in the order of versions: every command on the newest of a machine. Where the
+/// table is written, on the oldest that netfathom is made for too, and that of this machine shows what its users begin with.
+fn extent(kernel: &Wanted, list: &[Wanted]) -> Extent {
     let mut same = list.iter().filter(|other| other.machine == kernel.machine);
-    let oldest = given("NETFATHOM_KERNELS_TABLE").and(same.clone().next());
-    [oldest, same.next_back()].contains(&Some(kernel))
+    let oldest = same.clone().find(|other| seen::version(&other.name) >= MADE_FOR);
+    match given("NETFATHOM_KERNELS_TABLE").and(oldest) == Some(kernel) {
+        true if kernel.machine.is_own() => Extent::Whole,
+        false if same.next_back() != Some(kernel) => Extent::Short,
+        _ => Extent::Every,
+    }
 }
 
 /// The tests of crates/bpf, where make test-kernels hands them over.
@@ -73,13 +80,14 @@ fn jobs(list: &[Wanted]) -> Vec<(&Wanted, Job)> {
     let tested = list.iter().filter(|kernel| tests_for(kernel.machine).is_some());
     let tests =
         tested.flat_map(|kernel| ["watch::", "--skip watch::"].map(|which| (kernel, Job::Tests(which))));
-    let (whole, other): (Vec<_>, Vec<_>) = list.iter().partition(|kernel| runs_every(kernel, list));
+    let (whole, other): (Vec<_>, Vec<_>) =
+        list.iter().partition(|kernel| extent(kernel, list) > Extent::Short);
     let parts = whole.into_iter().flat_map(|kernel| [0, 1].map(|part| (kernel, Job::Commands(part, 2))));
     tests.chain(parts).chain(other.into_iter().map(|kernel| (kernel, Job::Commands(0, 1)))).collect()
 }
 
 /// The kernel's release, and the folder with what a machine with it left.
-fn run(wanted: &Wanted, every: bool, job: Job) -> Result<(String, TempDir), String> {
+fn run(wanted: &Wanted, extent: Extent, job: Job) -> Result<(String, TempDir), String> {
     if let Some(package) = missing_program(wanted.machine) {
         return Err(format!("needs the Debian package {package}"));
     }
@@ -89,10 +97,10 @@ fn run(wanted: &Wanted, every: bool, job: Job) -> Result<(String, TempDir), Stri
     let folder = tempfile::tempdir().unwrap();
     let (programs, script) = match job {
         Job::Commands(part, of) => {
-            let all = commands::runs(every);
+            let all = commands::runs(extent);
             let length = all.len().div_ceil(of);
             let some = all.chunks(length).nth(part).unwrap_or_default();
-            (vec![netfathom], commands::script(some, every && part == 0))
+            (vec![netfathom], commands::script(some, extent > Extent::Short && part == 0))
         }
         Job::Tests(_) if seen::version(&kernel.release) < TESTED_FROM => return Ok((kernel.release, folder)),
         Job::Tests(which) => {
@@ -121,7 +129,7 @@ fn every_kernel_does_what_it_can() {
         for _ in 0..side_by_side() {
             scope.spawn(|| {
                 while let Some((kernel, job)) = next() {
-                    let ended = run(kernel, runs_every(kernel, &wanted), job);
+                    let ended = run(kernel, extent(kernel, &wanted), job);
                     left.lock().unwrap().push((kernel, ended));
                 }
             });
@@ -132,7 +140,7 @@ fn every_kernel_does_what_it_can() {
     for kernel in &wanted {
         let of_kernel = left.extract_if(.., |(other, _)| *other == kernel).map(|(_, ended)| ended);
         match of_kernel.collect::<Result<Vec<_>, _>>() {
-            Ok(parts) => seen.push(Seen::new(kernel.clone(), runs_every(kernel, &wanted), parts)),
+            Ok(parts) => seen.push(Seen::new(kernel.clone(), extent(kernel, &wanted), parts)),
             Err(why) => skipped(&format!("kernels::{} {}", kernel.name, kernel.machine.debian()), &why),
         }
     }

@@ -6,26 +6,25 @@ use netfathom_testkit::emulator::Wanted;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::commands::runs;
+use super::commands::{Extent, runs};
 
 pub struct Seen {
     pub wanted: Wanted,
     pub release: String,
-    /// Whether every command was run.
-    pub every: bool,
+    pub extent: Extent,
     /// Of each machine that ran a part.
     folders: Vec<TempDir>,
 }
 
 impl Seen {
     /// Of the release and the folder of each machine.
-    pub fn new(wanted: Wanted, every: bool, parts: Vec<(String, TempDir)>) -> Self {
+    pub fn new(wanted: Wanted, extent: Extent, parts: Vec<(String, TempDir)>) -> Self {
         let release = parts[0].0.clone();
-        Self { wanted, release, every, folders: parts.into_iter().map(|(_, folder)| folder).collect() }
+        Self { wanted, release, extent, folders: parts.into_iter().map(|(_, folder)| folder).collect() }
     }
 
     pub fn was_run(&self, name: &str) -> bool {
-        runs(self.every).iter().any(|run| run.name == name)
+        runs(self.extent).iter().any(|run| run.name == name)
     }
 
     pub fn version(&self) -> (u32, u32) {

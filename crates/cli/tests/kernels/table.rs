@@ -5,7 +5,8 @@ use std::fmt::Write;
 use netfathom_testkit::emulator::Machine;
 use serde_json::Value;
 
-use super::commands::runs;
+use super::MADE_FOR;
+use super::commands::{Extent, runs};
 use super::judge::Judged;
 use super::seen::{Seen, version};
 
@@ -28,9 +29,9 @@ tap. *needs* names the version of Linux that brought what a command uses. *witho
 what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long. Those that compare how
 long things take are skipped in an emulator.
 
-The oldest and the newest kernel of an architecture run every command; the others run `stack-quick` and one for each set of kernel
-programs. What is *expected* of the rest follows from the kernels on either side. `make test` does the same with the amd64 kernels, without
-`stack-quick` and those tests, and with every command on the newest only.
+6.1 and the newest kernel of an architecture run every command; the others run one for each set of kernel programs. 6.1 on amd64, Debian
+12's own, also runs `stack-quick`, with which the README begins. What is *expected* of the rest follows from the kernels on either
+side. `make test` does the same with the amd64 kernels, without `stack-quick` and those tests, and with every command on the newest only.
 
 ";
 
@@ -69,24 +70,30 @@ pub fn table(seen: &[Seen], judged: &[Judged]) -> String {
         let cell = |(of, judged_of): (&Seen, &Judged)| match judged_of.cells.get(&name) {
             Some(cell) => cell.clone(),
             None if name == TESTS => "not run".into(),
-            // What attaches one program to a function attaches the others.
-            None if name.starts_with(FENTRY) && judged_of.cells.get(FENTRY).is_some_and(|c| c == "works") => {
+            // What attaches one program to a function attaches the others. Delays are programs of another kind.
+            None if name.starts_with(FENTRY)
+                && of.version() >= MADE_FOR
+                && judged_of.cells.get(FENTRY).is_some_and(|cell| cell == "works") =>
+            {
                 "expected".into()
             }
-            None => between(seen, judged, &name, (of.wanted.machine, of.version())),
+            None => {
+                between(seen, judged, &name, (of.wanted.machine, of.version())).unwrap_or("not run".into())
+            }
         };
         row(&mut text, &name, &seen.iter().zip(judged).map(cell).collect::<Vec<_>>());
     }
     text += BETWEEN;
     row(&mut text, "amd64", &UNTRIED.map(str::to_owned));
     row(&mut text, "---", &UNTRIED.map(|_| "---".into()));
-    row(&mut text, STAGES, &UNTRIED.map(|release| lacks_between(seen, release)));
-    for name in runs(true).into_iter().map(|run| run.name) {
-        row(&mut text, &name, &UNTRIED.map(|release| between(seen, judged, &name, untried(release))));
+    row(&mut text, STAGES, &UNTRIED.map(|release| lacks_between(seen, judged, release)));
+    for name in runs(Extent::Whole).into_iter().map(|run| run.name) {
+        let cell = |release| between(seen, judged, &name, untried(release)).unwrap_or("unknown".into());
+        row(&mut text, &name, &UNTRIED.map(cell));
     }
     text += LIMITS;
     text += "## Commands\n\n";
-    for run in runs(true) {
+    for run in runs(Extent::Whole) {
         let _ = writeln!(text, "- {}: `netfathom {}`", run.name, run.command);
     }
     text
@@ -96,7 +103,7 @@ const STAGES: &str = "stages that the bpf tap lacks";
 
 fn rows() -> impl Iterator<Item = String> {
     let beside = [WITHOUT_BTF.to_owned(), TESTS.to_owned()];
-    runs(true).into_iter().map(|run| run.name).chain(beside)
+    runs(Extent::Whole).into_iter().map(|run| run.name).chain(beside)
 }
 
 /// A kernel that Debian has no package of.
@@ -105,33 +112,35 @@ fn untried(release: &str) -> (Machine, (u32, u32)) {
 }
 
 /// The kernels next before and after another one of its machine, of those that ran a command.
-fn neighbors(seen: &[Seen], name: &str, (machine, release): (Machine, (u32, u32))) -> Option<[usize; 2]> {
-    let ran = |seen: &Seen| seen.every || seen.was_run(name);
-    let all = || (0..seen.len()).filter(|&place| seen[place].wanted.machine == machine && ran(&seen[place]));
+fn neighbors(
+    seen: &[Seen],
+    judged: &[Judged],
+    name: &str,
+    (machine, release): (Machine, (u32, u32)),
+) -> [Option<usize>; 2] {
+    let ran = |place: &usize| judged[*place].cells.contains_key(name);
+    let all = || (0..seen.len()).filter(|&place| seen[place].wanted.machine == machine).filter(ran);
     let of = |place: &usize| seen[*place].version();
     let before = all().filter(|place| of(place) < release).max_by_key(of);
-    let after = all().filter(|place| of(place) > release).min_by_key(of);
-    Some([before?, after?])
+    [before, all().filter(|place| of(place) > release).min_by_key(of)]
 }
 
 /// What a command is expected to come to, by the kernels before and after.
-fn between(seen: &[Seen], judged: &[Judged], name: &str, kernel: (Machine, (u32, u32))) -> String {
-    let cells = neighbors(seen, name, kernel).and_then(|places| {
-        let [before, after] = places.map(|place| judged[place].cells.get(name));
-        Some([before?.as_str(), after?.as_str()])
-    });
+fn between(seen: &[Seen], judged: &[Judged], name: &str, kernel: (Machine, (u32, u32))) -> Option<String> {
+    let places = neighbors(seen, judged, name, kernel);
+    let [before, after] = places.map(|place| Some(judged[place?].cells[name].as_str()));
     let needs = |cell: &str| cell.strip_prefix("needs ").map(|since| version(since) > kernel.1);
-    match cells {
+    match (before?, after) {
         // An older kernel that works has what it takes.
-        Some(["works" | "named", _]) => "expected".into(),
-        Some([before, _]) if needs(before) == Some(true) => before.to_owned(),
-        Some([before, "works"]) if needs(before) == Some(false) => "expected".into(),
-        _ => "unknown".into(),
+        ("works" | "named", _) => Some("expected".into()),
+        (before, _) if needs(before) == Some(true) => Some(before.to_owned()),
+        (before, Some("works")) if needs(before) == Some(false) => Some("expected".into()),
+        _ => None,
     }
 }
 
-fn lacks_between(seen: &[Seen], release: &str) -> String {
-    let Some([before, after]) = neighbors(seen, "stack-both", untried(release)) else {
+fn lacks_between(seen: &[Seen], judged: &[Judged], release: &str) -> String {
+    let [Some(before), Some(after)] = neighbors(seen, judged, "stack-both", untried(release)) else {
         return "unknown".into();
     };
     if lacks(&seen[after]) != "none" {
