@@ -15,7 +15,7 @@ use netlink_packet_route::link::{
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
-use netlink_packet_route::route::RouteType;
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
 use crate::netns::Namespace;
@@ -206,21 +206,50 @@ fn set_flag(link: &Link, flag: LinkFlags, what: &str) -> Result<(), LinkError> {
 /// # Errors
 /// When it does not run after `most`, or is gone.
 pub fn await_running(name: &str, most: Duration) -> Result<Link, LinkError> {
+    in_service(most, &format!("device {name}"), || Ok(Some(read(name)?).filter(|link| link.running)))
+}
+
+/// Waits until packets to an own address are taken in. A kernel worker enters one of IPv6 in the routing table
+/// (addrconf_dad_work), also without duplicate address detection; until then they are dropped.
+///
+/// # Errors
+/// When they are not after `most`.
+pub fn await_address(address: IpAddr, most: Duration) -> Result<(), LinkError> {
+    in_service(most, &format!("address {address}"), || Ok(is_local(address).then_some(())))
+}
+
+/// Whether the kernel takes packets to this address in.
+fn is_local(address: IpAddr) -> bool {
+    let mut question = RouteMessage::default();
+    question.header.address_family = family(address);
+    (question.header.destination_prefix_length, question.attributes) = match address {
+        IpAddr::V4(v4) => (32, vec![RouteAttribute::Destination(RouteAddress::Inet(v4))]),
+        IpAddr::V6(v6) => (128, vec![RouteAttribute::Destination(RouteAddress::Inet6(v6))]),
+    };
+    // No route at all is an error.
+    let answer = rtnetlink::read(RouteNetlinkMessage::GetRoute(question));
+    matches!(answer, Ok(RouteNetlinkMessage::NewRoute(found)) if found.header.kind == RouteType::Local)
+}
+
+fn in_service<T>(
+    most: Duration,
+    what: &str,
+    look: impl Fn() -> Result<Option<T>, LinkError>,
+) -> Result<T, LinkError> {
     let deadline = Instant::now() + most;
     loop {
-        let link = read(name)?;
-        if link.running {
+        if let Some(link) = look()? {
             return Ok(link);
         }
         if Instant::now() >= deadline {
-            let source = io::Error::new(io::ErrorKind::TimedOut, format!("still down after {most:?}"));
-            return Err(LinkError::new(format!("bring device {name} into service"))(source));
+            let source = io::Error::new(io::ErrorKind::TimedOut, format!("still not after {most:?}"));
+            return Err(LinkError::new(format!("bring {what} into service"))(source));
         }
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Gives a device an address, usable at once: without duplicate address detection.
+/// Gives a device an address, without duplicate address detection.
 ///
 /// # Errors
 /// Without CAP_NET_ADMIN, or when the device has the address already.

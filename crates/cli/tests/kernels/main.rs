@@ -49,14 +49,19 @@ fn binary(machine: Machine) -> Result<PathBuf, String> {
 }
 
 /// What is run on a kernel of a list, which is in the order of versions: every command on the newest of a machine. Where the
-/// table is written, on the oldest that netfathom is made for too, and that of this machine shows what its users begin with.
+/// table is written, also on the first and on the oldest that netfathom is made for, and that of this machine shows what
+/// its users begin with.
 fn extent(kernel: &Wanted, list: &[Wanted]) -> Extent {
     let mut same = list.iter().filter(|other| other.machine == kernel.machine);
-    let oldest = same.clone().find(|other| seen::version(&other.name) >= MADE_FOR);
-    match given("NETFATHOM_KERNELS_TABLE").and(oldest) == Some(kernel) {
-        true if kernel.machine.is_own() => Extent::Whole,
-        false if same.next_back() != Some(kernel) => Extent::Short,
-        _ => Extent::Every,
+    let (first, oldest) =
+        (same.clone().next(), same.clone().find(|other| seen::version(&other.name) >= MADE_FOR));
+    let is_written = given("NETFATHOM_KERNELS_TABLE").is_some();
+    if is_written && oldest == Some(kernel) && kernel.machine.is_own() {
+        Extent::Whole
+    } else if same.next_back() == Some(kernel) || is_written && [first, oldest].contains(&Some(kernel)) {
+        Extent::Every
+    } else {
+        Extent::Short
     }
 }
 

@@ -199,6 +199,7 @@ fn settle(device: &str, end: usize, far_mac: Option<[u8; 6]>) -> Result<(), Link
             continue;
         }
         link::add_address(&link, address(end, family), prefix_bits)?;
+        link::await_address(address(end, family), IN_SERVICE)?;
         if let Some(mac) = far_mac {
             link::add_neighbour(&link, address(1 - end, family), mac)?;
         }
