@@ -71,6 +71,11 @@ impl Reason {
         about.join(", ")
     }
 
+    /// What it is about with its level, such as `load VOID`.
+    pub fn named(&self) -> String {
+        format!("{} {}", self.scope(), self.level.name()).trim().to_owned()
+    }
+
     /// What stands behind its level in a verdict of that level, if that does not rest on it.
     pub fn unused(&self, level: Level) -> &'static str {
         if self.level > level { ", which the answer does not use" } else { "" }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_model::plan::FleetTest;
-use netfathom_model::print::percent;
+use netfathom_model::print::{counted, percent};
 use netfathom_model::record::{Distribution, FleetHost, FleetPair, FleetResult, FleetStart};
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
@@ -103,26 +103,23 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
     let judged: Vec<(&str, &Verdict)> =
         result.hosts.iter().filter_map(|host| Some((host.name.as_str(), host.verdict.as_ref()?))).collect();
     for level in [Level::Void, Level::Degraded] {
-        // A part that the host's answer does not use may be VOID, and the figures of that part are left out.
-        let reason = |own: &'_ Verdict| own.reasons.iter().find(|reason| reason.level == level).cloned();
-        let counts = |own: &Verdict| own.level == level || level == Level::Void && reason(own).is_some();
-        let of_level: Vec<_> = judged.iter().filter(|(_, own)| counts(own)).collect();
-        let [(first, own), others @ ..] = &of_level[..] else { continue };
-        let who = match others.len() {
-            0 => format!("{first} is"),
-            1 => format!("{first} and another host are"),
-            n => format!("{first} and {n} more hosts are"),
+        // A part that the host's answer does not use may be VOID; the figures of that part are left out.
+        let reason = |own: &'_ Verdict| {
+            let counts = own.level == level || level == Level::Void;
+            own.reasons.iter().find(|reason| counts && reason.level == level).cloned()
         };
-        let why = reason(own).map_or_else(String::new, |reason| match reason.scope() {
-            scope if scope.is_empty() || own.level == level => reason.text,
-            scope => format!("{scope}: {}", reason.text),
-        });
+        let of_level: Vec<_> = judged.iter().filter_map(|(name, own)| Some((name, reason(own)?))).collect();
+        let [(first, reason), others @ ..] = &of_level[..] else { continue };
+        let more = match others.len() {
+            0 => String::new(),
+            n => format!(" and {}", counted(n, "more host")),
+        };
         let (lowered, left_out) = match level {
             Level::Void if result.figures.is_empty() => (Level::Void, ""),
             Level::Void => (Level::Degraded, "; the figures concerned are left out"),
             _ => (Level::Degraded, ""),
         };
-        verdict.lower(lowered, format!("{who} {}: {why}{left_out}", level.name()));
+        verdict.lower(lowered, format!("{first}{more}: {}: {}{left_out}", reason.named(), reason.text));
     }
 }
 
@@ -209,7 +206,7 @@ mod tests {
         let void = of(&[Level::Void, Level::Void], Vec::new());
         assert_eq!(
             (void.level, void.reasons[0].text.as_str()),
-            (Level::Void, "a and another host are VOID: the generator was late")
+            (Level::Void, "a and 1 more host: VOID: the generator was late")
         );
         let some = of(&[Level::Valid, Level::Void, Level::Degraded], figure());
         let texts: Vec<&str> = some.reasons.iter().map(|reason| reason.text.as_str()).collect();
@@ -220,12 +217,12 @@ mod tests {
         result.hosts = vec![FleetHost { verdict: own, missing: None, ..super::super::absent("a", "") }];
         result.figures = figure();
         let partly = verdict(&result);
-        let text = "a is VOID: load: slots were missed; the figures concerned are left out";
+        let text = "a: load VOID: slots were missed; the figures concerned are left out";
         assert_eq!((partly.level, partly.reasons[0].text.as_str()), (Level::Degraded, text));
-        let left_out = "b is VOID: the generator was late; the figures concerned are left out";
+        let left_out = "b: VOID: the generator was late; the figures concerned are left out";
         assert_eq!(
             (some.level, texts),
-            (Level::Degraded, vec![left_out, "c is DEGRADED: the generator was late"])
+            (Level::Degraded, vec![left_out, "c: DEGRADED: the generator was late"])
         );
     }
 

@@ -195,9 +195,7 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
         let version = host.version.iter().filter(|_| differ).cloned().collect();
         let worst = |own: &'_ Verdict| own.reasons.iter().max_by_key(|reason| reason.level).cloned();
         let own: Vec<String> = (host.verdict.iter().filter_map(worst))
-            .map(|reason| {
-                format!("{}: {}", format!("{} {}", reason.scope(), reason.level.name()).trim(), reason.text)
-            })
+            .map(|reason| format!("{}: {}", reason.named(), reason.text))
             .collect();
         let about = match &host.missing {
             Some(why) => format!("missing: {why}"),
