@@ -8,6 +8,7 @@ use anyhow::Result;
 use netfathom_measure::kind::watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
+use netfathom_results::story;
 
 use crate::args::{First, OutputArgs, WatchArgs};
 use crate::keep::Run;
@@ -46,8 +47,18 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
             false => Medium::Progress,
         };
         let (seconds, processes) = (Seconds::default(), Processes::default());
-        let mut shown =
-            Shown { keeper, medium, exporter, seconds, processes, stop: Arc::clone(stop), failed: None };
+        let begun = (!args.output.quiet && !shows)
+            .then(|| format!("watching {}", story::watch::sockets(&plan.target)));
+        let mut shown = Shown {
+            keeper,
+            medium,
+            begun,
+            exporter,
+            seconds,
+            processes,
+            stop: Arc::clone(stop),
+            failed: None,
+        };
         watch::run(&plan, &mut shown, stop)
     })
 }

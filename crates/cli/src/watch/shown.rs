@@ -16,6 +16,7 @@ use super::lines;
 use super::live::Live;
 use super::second::{Processes, Seconds};
 use crate::keep::Keeper;
+use crate::output;
 
 /// How a run is shown.
 pub enum Medium {
@@ -29,6 +30,8 @@ pub enum Medium {
 pub struct Shown<'a, 'b> {
     pub keeper: &'a mut Keeper<'b>,
     pub medium: Medium,
+    /// A line for who waits until the programs are attached, as a script does.
+    pub begun: Option<String>,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
     /// For the exporter.
@@ -44,6 +47,9 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn begins(&mut self, step: Step, live: &Arc<observer::Live>) {
+        if let Some(line) = self.begun.take() {
+            output::aside(&line);
+        }
         // A line of progress would be drawn over the view.
         if matches!(self.medium, Medium::Progress) {
             Observer::<WatchResult>::begins(self.keeper, step, live);

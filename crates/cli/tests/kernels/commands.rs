@@ -104,10 +104,7 @@ fn around(name: &str) -> (&'static str, String) {
             "busybox nc -ll -p 9311 -e busybox cat & server=$!",
             format!(
                 "& watch=$!\n\
-                 attached() {{ grep -l link_id /proc/$watch/fdinfo/* 2>/dev/null | wc -l; }}\n\
-                 links=0; while kill -0 $watch 2>/dev/null; do\n\
-                     busybox sleep 0.5; now=$(attached); [ $now -eq 0 ] || [ $now -ne $links ] || break; links=$now\n\
-                 done\n\
+                 while kill -0 $watch 2>/dev/null && ! grep -q ^watching /out/{name}.err; do busybox sleep 0.2; done\n\
                  (for line in $(seq {LINES}); do echo {LINE}; busybox sleep ${{pause:-1}}; pause=0.05; done; busybox sleep 1) |\n\
                      busybox nc 127.0.0.1 9311 >/dev/null\n\
                  kill $server; kill -TERM $watch 2>/dev/null; wait $watch"

@@ -26,7 +26,7 @@ mod stack;
 mod stages;
 mod sweep;
 pub mod transfer;
-mod watch;
+pub mod watch;
 
 use netfathom_model::print::counted;
 use netfathom_model::record::{LeftOut, Measurement, Record};

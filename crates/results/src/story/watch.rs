@@ -66,9 +66,9 @@ impl Story for WatchResult {
     }
 }
 
-fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
-    let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
-    let target = match &plan.target {
+/// The sockets that are watched.
+pub fn sockets(target: &WatchTarget) -> String {
+    match target {
         WatchTarget::Process(pid) => format!("sockets of process {pid}, and those that they accept"),
         WatchTarget::Port(port) => format!("sockets with local port {port}"),
         WatchTarget::Name(name) => format!("sockets of the program {name}, and those that they accept"),
@@ -77,9 +77,13 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
         }
         WatchTarget::Container(name) => format!("sockets of container {name}, and those that they accept"),
         WatchTarget::Flow { local, peer } => format!("the connection from {local} to {peer}"),
-    };
+    }
+}
+
+fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
+    let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
     let mut words = vec![
-        ("watched", target),
+        ("watched", sockets(&plan.target)),
         ("protocol", format!("{protocols} over IPv4 and IPv6, {}", way::named(&plan.directions))),
         ("time", plan.time_ns.map_or("until it is ended".into(), number::seconds)),
     ];
