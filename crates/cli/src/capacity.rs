@@ -46,7 +46,6 @@ fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
         hold_ns: args.hold,
         trials: args.trials,
         size_bytes: args.size,
-        seed: args.seed.unwrap_or_else(plans::fresh_seed),
         cpus: args.cpu.clone(),
         allow: args.allow.iter().map(ToString::to_string).collect(),
     };

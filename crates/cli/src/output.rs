@@ -37,13 +37,25 @@ pub fn of_parser(error: &clap::Error) -> Result<ExitCode> {
 }
 
 pub fn complain(error: &Error) {
-    // Not by eprintln, which panics where it cannot write, such as on a full disk.
-    let _ = writeln!(io::stderr(), "netfathom: {}", harmless(&limits::explained(chain(error))));
+    aside(&format!("netfathom: {}", limits::explained(chain(error))));
 }
 
-/// A line on standard error.
+/// Text on standard error.
 pub fn aside(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", harmless(text));
+    let (text, is_read) = (harmless(text), io::stderr().is_terminal());
+    let shown = if is_read { wrapped(&text, width()) } else { text };
+    // Not by eprintln, which panics where it cannot write, such as on a full disk.
+    let _ = writeln!(io::stderr(), "{shown}");
+}
+
+/// Lines that a terminal would break within words; those that are indented, such as a command to copy, stay whole.
+fn wrapped(text: &str, width: usize) -> String {
+    let options = textwrap::Options::new(width).break_words(false);
+    let line = |line: &str| match line.starts_with(' ') {
+        true => line.to_owned(),
+        false => textwrap::wrap(line, &options).join("\n"),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A plan, or `None` after saying what is wrong with it: wrong usage.
@@ -92,6 +104,12 @@ fn colored(stream: &impl IsTerminal) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_to_be_copied_stays_whole() {
+        let text = "a sentence of words\n    netfathom agent --name NAME";
+        assert_eq!(wrapped(text, 12), "a sentence\nof words\n    netfathom agent --name NAME");
+    }
 
     #[test]
     fn a_cause_stands_once() {

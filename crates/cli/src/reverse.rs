@@ -36,7 +36,6 @@ fn plan(args: &ReverseArgs) -> Result<ReversePlan> {
         inbound_from_per_s: args.inbound.0,
         inbound_peak_per_s: args.inbound.1,
         size_bytes: args.size,
-        seed: args.seed.unwrap_or_else(plans::fresh_seed),
         tapped: !args.no_tap,
         cpus: args.cpu,
     };

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Rises when a message changes its meaning. An agent of another version is named and left out.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// An order is a few hundred bytes; a longer one is not read.
 pub const MOST_ORDER_BYTES: usize = 32 << 10;
 /// What a NATS server carries unless it is set up otherwise, with some room.
@@ -83,7 +83,7 @@ pub enum Task {
         size_bytes: usize,
     },
     /// Measures by itself.
-    Alone { what: Alone, time_ns: u64, rate_per_s: f64, size_bytes: usize, seed: u64 },
+    Alone { what: Alone, time_ns: u64, rate_per_s: f64, size_bytes: usize },
     /// Does nothing, which ends what runs for earlier rounds.
     Rest,
 }

@@ -49,7 +49,6 @@ fn plan(engines: &[Engine], workers: &[u32]) -> CapacityPlan {
         hold_ns: 50_000_000,
         trials: 2,
         size_bytes: 64,
-        seed: 1,
         cpus: Vec::new(),
         allow: vec![],
     }

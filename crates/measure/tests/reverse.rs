@@ -42,7 +42,6 @@ fn plan(from: f64, peak: f64) -> ReversePlan {
         inbound_from_per_s: from,
         inbound_peak_per_s: peak,
         size_bytes: 64,
-        seed: 7,
         tapped: false,
         cpus: None,
     }

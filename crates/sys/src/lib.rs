@@ -33,6 +33,7 @@ pub mod perf_event;
 pub mod pressure;
 pub mod probe;
 pub mod process;
+pub mod random;
 pub mod route;
 mod rtnetlink;
 pub mod socket;

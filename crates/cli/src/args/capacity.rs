@@ -64,9 +64,6 @@ pub struct CapacityArgs {
     /// not set otherwise
     #[arg(long)]
     pub quick: bool,
-    /// Random seed, to repeat a run [default: random]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub seed: Option<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -49,9 +49,6 @@ pub struct ReverseArgs {
     /// [default: the last two]
     #[arg(long, value_name = "SENDER,FAR", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
-    /// Random seed, to repeat a run [default: random]
-    #[arg(long, value_name = "N", value_parser = parse_whole::<u64>)]
-    pub seed: Option<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
 }

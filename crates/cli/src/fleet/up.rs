@@ -192,10 +192,10 @@ fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
 fn by_hand(state: &State) -> String {
     let directory = state.directory.display();
     format!(
-        "The server is at {url}. For Kubernetes, systemd or Ansible: netfathom fleet manifest KIND --fleet {fleet}.\nElsewhere copy {directory}/{key} \
-         and {directory}/{ca} to each host (chmod 600), and run there:\n\n    \
-         netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nthen: netfathom fleet \
-         hosts --fleet {fleet}",
+        "The server is at {url}. Copy to each host (chmod 600):\n\n    \
+         {directory}/{key}\n    {directory}/{ca}\n\nand run there:\n\n    \
+         netfathom agent --nats {url} --nats-ca {ca} --nats-key {key} --fleet {fleet} --name NAME\n\nThen: \
+         netfathom fleet hosts --fleet {fleet}\nKubernetes, systemd, Ansible: netfathom fleet manifest KIND --fleet {fleet}",
         url = state.url,
         key = server::AGENT_KEY,
         ca = server::CA,

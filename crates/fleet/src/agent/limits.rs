@@ -253,7 +253,7 @@ mod tests {
             (load("10.0.0.1:9", 1e3, 1, i64::MAX), "future"),
             (load("10.0.0.1:9", 1e3, 1, -60_000_000), "after its start"),
             (
-                Task::Alone { what: Alone::Stack, time_ns: 1, rate_per_s: 1e3, size_bytes: 64, seed: 1 },
+                Task::Alone { what: Alone::Stack, time_ns: 1, rate_per_s: 1e3, size_bytes: 64 },
                 "does not take part in stack",
             ),
         ];
@@ -302,20 +302,14 @@ mod tests {
         assert_eq!(latency.admit(&echo, &Sends::default(), NOW), Ok(()));
         assert!(latency.admit(&echo, &Sends::of(&echo), NOW).unwrap_err().contains("beside the 6.00k/s"));
         // A search has no rate that could take from those of others.
-        let search = |rate_per_s| Task::Alone {
-            what: Alone::Capacity,
-            time_ns: 1,
-            rate_per_s,
-            size_bytes: 64,
-            seed: 1,
-        };
+        let search =
+            |rate_per_s| Task::Alone { what: Alone::Capacity, time_ns: 1, rate_per_s, size_bytes: 64 };
         assert_eq!(Sends::of(&search(-1e300)), Sends::default());
         let compare = Task::Compare { with: "10.0.0.1:9".parse().unwrap() };
         assert_eq!(limits().admit(&compare, &Sends::default(), NOW), Ok(()));
         assert!(limits().admit(&compare, &Sends::of(&compare), NOW).unwrap_err().contains("already"));
         let stack = Limits { takes: vec![FleetTest::Stack], ..limits() };
-        let trials =
-            |time_ns| Task::Alone { what: Alone::Stack, time_ns, rate_per_s: 1e3, size_bytes: 64, seed: 1 };
+        let trials = |time_ns| Task::Alone { what: Alone::Stack, time_ns, rate_per_s: 1e3, size_bytes: 64 };
         assert_eq!(stack.admit(&trials(400_000_000), &Sends::default(), NOW), Ok(()));
         assert!(
             stack.admit(&trials(500_000_000), &Sends::default(), NOW).unwrap_err().contains("--max-time")

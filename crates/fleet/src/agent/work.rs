@@ -100,8 +100,8 @@ impl Work {
                 plan.allow = self.limits.allow.iter().map(ToString::to_string).collect();
                 self.load(&plan, start_utc_ns, stop)
             }
-            Task::Alone { what, time_ns, rate_per_s, size_bytes, seed } => {
-                alone(what, time_ns, rate_per_s, size_bytes, seed, stop)
+            Task::Alone { what, time_ns, rate_per_s, size_bytes } => {
+                alone(what, time_ns, rate_per_s, size_bytes, stop)
             }
             Task::Rest | Task::Serve { .. } => Ok(Outcome::Served),
         }
@@ -278,13 +278,12 @@ fn alone(
     time_ns: u64,
     rate_per_s: f64,
     size_bytes: usize,
-    seed: u64,
     stop: &AtomicBool,
 ) -> Result<Outcome, String> {
     let (measurement, verdict): (Measurement, Verdict) = match what {
         Alone::Stack => {
             let profile = Profile::Constant { rate_per_s, duration_ns: time_ns };
-            let plan = StackPlan { trials: TRIALS, size_bytes, seed, ..StackPlan::one_trial(profile) };
+            let plan = StackPlan { trials: TRIALS, size_bytes, ..StackPlan::one_trial(profile) };
             let plan = plan.validated().map_err(|e| e.to_string())?;
             let done = stack::run(&plan, &mut (), stop).map_err(|e| e.to_string())?;
             (done.result.into(), done.verdict)
@@ -299,7 +298,6 @@ fn alone(
                 hold_ns: time_ns,
                 trials: 1,
                 size_bytes,
-                seed,
                 cpus: Vec::new(),
                 allow: Vec::new(),
             };

@@ -32,8 +32,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             let outcomes = join_all(part.iter().map(|name| async {
                 let member = crew.members.get(name)?;
                 let (time_ns, rate_per_s) = (plan.time_ns, plan.rates_per_s[0]);
-                let (size_bytes, seed) = (plan.size_bytes, plan.seed);
-                let task = Task::Alone { what, time_ns, rate_per_s, size_bytes, seed };
+                let task = Task::Alone { what, time_ns, rate_per_s, size_bytes: plan.size_bytes };
                 Some(match crew.link.order(member, task).await {
                     Ok(started) => crew.link.outcome(member, started, WITHIN).await,
                     Err(miss) => Err(miss),

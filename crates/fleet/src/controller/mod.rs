@@ -25,13 +25,9 @@ use link::{Link, Member, Miss};
 
 /// An identifier that cannot be guessed.
 pub(crate) fn drawn() -> String {
-    use std::io::Read;
-    let mut bytes = [0_u8; 16];
-    // There is one wherever a kernel runs; without it the name would not be secret, only new.
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    if read.is_err() {
-        bytes = u128::from(netfathom_sys::clock::realtime_ns()).to_le_bytes();
-    }
+    // Where a filter of system calls refuses it, the name is not secret, only new.
+    let new = |_| u128::from(netfathom_sys::clock::realtime_ns()).to_le_bytes();
+    let bytes = netfathom_sys::random::bytes().unwrap_or_else(new);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -26,8 +26,6 @@ pub struct CapacityPlan {
     pub trials: u32,
     /// Payload of a datagram, or bytes in the stream.
     pub size_bytes: usize,
-    /// Seeds what is left to chance.
-    pub seed: u64,
     /// Processors of the workers, then of the receiver; empty leaves the choice to netfathom.
     pub cpus: Vec<usize>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.

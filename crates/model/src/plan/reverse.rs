@@ -41,8 +41,6 @@ pub struct ReversePlan {
     pub inbound_peak_per_s: f64,
     /// UDP payload.
     pub size_bytes: usize,
-    /// Seeds what is left to chance.
-    pub seed: u64,
     /// Whether stack times are taken as well, which costs rate.
     pub tapped: bool,
     /// The sender's processor, on which incoming packets are handled too, and the far end's;

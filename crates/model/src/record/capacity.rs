@@ -7,7 +7,7 @@ use super::{Contention, Estimate, Indicator, LeftOut};
 use crate::engine::{Engine, Receive};
 use crate::path::Tap;
 use crate::plan::CapacityPlan;
-use crate::verdict::Verdict;
+use crate::verdict::{Level, Verdict};
 
 /// The plan and everything that came of it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,13 @@ pub struct CapacityResult {
     pub rows: Vec<CapacityRow>,
     /// What the paper infers from the stack time; `None` where it could not be taken.
     pub inferred: Option<Inferred>,
+}
+
+impl CapacityResult {
+    /// What was inferred, unless its verdict is VOID.
+    pub fn trusted_inference(&self) -> Option<&Inferred> {
+        self.inferred.as_ref().filter(|i| i.verdict.level != Level::Void)
+    }
 }
 
 /// What one engine with a number of workers can do.

@@ -81,7 +81,6 @@ pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
         inbound_from_per_s: 1e3,
         inbound_peak_per_s: 100e3,
         size_bytes: 64,
-        seed: ground.plan.seed,
         tapped: false,
         cpus: None,
     };

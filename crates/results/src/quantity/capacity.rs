@@ -2,7 +2,6 @@
 
 use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
-use netfathom_model::verdict::Level;
 use serde_json::Value;
 
 use super::Figures;
@@ -16,7 +15,7 @@ impl Figures for CapacityResult {
         all.push(Quantity::rate(
             "inferred",
             "load capability inferred from the stack time",
-            self.inferred.iter().filter(|i| i.verdict.level != Level::Void).map(|i| i.theoretical_per_s),
+            self.trusted_inference().into_iter().map(|i| i.theoretical_per_s),
         ));
         all
     }

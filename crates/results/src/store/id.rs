@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use rustix::rand::{GetRandomFlags, getrandom};
+use netfathom_sys::random;
 
 const TIME: &str = "%Y%m%dT%H%M%SZ";
 const TIME_BYTES: usize = "20261121T031400Z".len();
@@ -13,7 +13,7 @@ const TIME_BYTES: usize = "20261121T031400Z".len();
 /// The kernel has no random number for a run's name.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot name the run: getrandom(2) failed: {0}; allow that system call (seccomp) to this program")]
-pub struct IdError(rustix::io::Errno);
+pub struct IdError(std::io::Error);
 
 /// The name of a run: `<UTC time>-<measurement>-<short id>`, such as
 /// `20261121T031400Z-stack-1a2b3c4d`. Names sort by time.
@@ -21,9 +21,8 @@ pub struct IdError(rustix::io::Errno);
 /// The short id is random: plans with the same seed start within the same second. A clock outside the years that
 /// can be written down counts as 1970.
 pub fn new_id(started: SystemTime, measurement: &str) -> Result<String, IdError> {
-    let mut random = [0; 4];
-    getrandom(&mut random, GetRandomFlags::empty()).map_err(IdError)?;
-    Ok(name(started, measurement, u32::from_ne_bytes(random)))
+    let short_id = random::bytes().map_err(IdError)?;
+    Ok(name(started, measurement, u32::from_ne_bytes(short_id)))
 }
 
 fn name(started: SystemTime, measurement: &str, short_id: u32) -> String {

@@ -76,7 +76,6 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
         ("stack times", if plan.tapped { "taken" } else { "not taken" }.into()),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
         ("CPUs", cpus),
-        ("seed", plan.seed.to_string()),
     ]
 }
 

@@ -129,7 +129,7 @@ impl EngineFlights<'_, '_> {
             return Ok(None);
         }
         let profile = Profile::Constant { rate_per_s, duration_ns: self.bench.plan.hold_ns };
-        let departures = Departures::Planned(&profile, self.bench.plan.seed);
+        let departures = Departures::Planned(&profile, 0);
         // A receiver that sleeps after each message would pay for its switches.
         let observed = (receive == self.engine.matching_receive()).then(|| departures.observed()).flatten();
         let outcome = self.fly(profile.duration_ns(), departures, receive, observed.as_ref(), live)?;

@@ -205,7 +205,6 @@ mod tests {
             inbound_from_per_s: 1.0,
             inbound_peak_per_s: 2.0,
             size_bytes: 64,
-            seed: 1,
             tapped: false,
             cpus: None,
         };

@@ -176,7 +176,6 @@ mod tests {
             inbound_from_per_s: 1000.0,
             inbound_peak_per_s: 21_000.0,
             size_bytes: 64,
-            seed: 1,
             tapped: false,
             cpus: None,
         };

@@ -211,7 +211,7 @@ impl Flight<'_> {
         let live = Live::default();
         let task = self.sending(self.task.inbound_flow(), on.end, Spin::Never, &live);
         let from_start_ns = on.start - self.phases.windows.start_ns;
-        let departures = profile.schedule(self.task.plan.seed).map(|due_ns| from_start_ns + due_ns);
+        let departures = profile.schedule(0).map(|due_ns| from_start_ns + due_ns);
         let mut engine = Sendmmsg::new(cloned(&self.sockets.generator)?, self.task.plan.size_bytes);
         let sent = send_all(&task, departures, &mut engine, &mut ());
         let windows = sent.lag.windows.iter().map(|window| window.n).collect();

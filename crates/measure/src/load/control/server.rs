@@ -1,8 +1,6 @@
 //! The sink's side of the conversation: a door, and behind it each sender in its own time, step by
 //! step. Each step is a type, so none can be left out.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -10,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::{Duration, Instant};
 
 use netfathom_model::engine::Receive;
+use netfathom_sys::random;
 
 use super::line::{Lines, Writer};
 use super::words::{DeliveredSoFar, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
@@ -104,13 +103,8 @@ impl Incoming {
 /// An unpredictable flow number: strays of an earlier flight carry another one, and so do the messages of every other
 /// run on this host, which a tap sees as well.
 pub fn draw_flow() -> Result<u32, ControlError> {
-    random_u32().map_err(|source| ControlError::Here { action: "read /dev/urandom", source })
-}
-
-fn random_u32() -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u32::from_ne_bytes(bytes))
+    let here = |source| ControlError::Here { action: "draw a flow number (getrandom)", source };
+    random::bytes().map(u32::from_ne_bytes).map_err(here)
 }
 
 /// A sender that knows its flow number and prepares itself.

@@ -88,7 +88,6 @@ fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
         ("searches", plan.trials.to_string()),
         ("size", format!("{} bytes over {}", plan.size_bytes, plan.transport.title())),
         ("CPUs", processors(&plan.cpus)),
-        ("seed", plan.seed.to_string()),
     ]
 }
 
@@ -113,7 +112,7 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
         }
         None => format!("no rate was on schedule ({})", name(row)),
     });
-    let inferred = result.inferred.as_ref().filter(|i| i.verdict.level != Level::Void);
+    let inferred = result.trusted_inference();
     let how = format!(
         "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
         plan.size_bytes,
@@ -195,8 +194,8 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
         page.text("n/a: the stack time could not be taken; what was left out stands below");
         return;
     };
-    for line in inference(i) {
-        page.text(&line);
+    if result.trusted_inference().is_some() {
+        inference(i).iter().for_each(|line| page.text(line));
     }
     for row in &result.rows {
         if let Some(of) = row.of_inferred {

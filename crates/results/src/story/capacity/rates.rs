@@ -65,7 +65,7 @@ fn bars(result: &CapacityResult) -> Option<Bars> {
     let groups: Vec<BarGroup> = result.rows.iter().map(group).collect();
     let is_there = groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some());
     let reference =
-        result.inferred.as_ref().map(|i| ("inferred from the stack time".into(), i.theoretical_per_s));
+        result.trusted_inference().map(|i| ("inferred from the stack time".into(), i.theoretical_per_s));
     is_there.then_some(Bars { unit: Axis::Rate, key, reference, groups, ..Bars::default() })
 }
 

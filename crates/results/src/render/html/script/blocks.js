@@ -97,14 +97,17 @@ function blockTable(block, title) {
   const columns = block.columns.map((column, i) => ({ head: column.head, title: column.about, text: column.align === 'left', wraps: column.wraps,
     cell: (row) => (i === row.cells.length && row.across ? row.across : blockCell(row.cells[i])) }));
   const rows = block.rows.map((row) => ({ ...row, rowClass: row.strong ? 'strong' : null }));
-  // On a small screen names in the last column would be out of sight.
+  // On a small screen text in the last column would be out of sight: names go first, and bars beside their figures go.
   const last = columns.length - 1;
   const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
-  if (last > 0 && named(last) && !named(0) && matchMedia('(max-width: 600px)').matches) {
+  const squeezed = last > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
+  if (squeezed && !named(0)) {
     columns.unshift({ ...columns.pop(), wide: true });
     for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
   }
-  return table(title, columns, rows, rows.length + block.left_out);
+  const drawn = (i) => block.rows.every((row) => row.cells[i]?.bar !== undefined);
+  const shown = squeezed && named(0) ? columns.filter((_, i) => !drawn(i)) : columns;
+  return table(title, shown, rows, rows.length + block.left_out);
 }
 
 function blockCell(cell) {
