@@ -10,7 +10,7 @@ use netfathom_model::plan::{Family, ReversePlan, Variant};
 use crate::args::ReverseArgs;
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output, plans};
+use crate::{exit, output};
 
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
 
