@@ -78,7 +78,7 @@ impl Reason {
 
     /// What stands behind its level in a verdict of that level, if that does not rest on it.
     pub fn unused(&self, level: Level) -> &'static str {
-        if self.level > level { ", which the answer does not use" } else { "" }
+        if self.level > level { ", not part of the answer" } else { "" }
     }
 
     /// What stands before its text in a verdict of that level, such as `rx VOID: `.
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(verdict.clone().answered_by(&[]).level, Level::Void);
         assert_eq!(verdict.clone().of_everything().level, Level::Void);
         assert_eq!(verdict.reasons[1].label(Level::Void), "load, rx: ");
-        let unused = "load, rx VOID, which the answer does not use: ";
+        let unused = "load, rx VOID, not part of the answer: ";
         assert_eq!(verdict.reasons[1].label(Level::Degraded), unused);
         verdict.lower_only(&[Part::Tx], Level::Degraded, "late");
         assert_eq!((verdict.reasons.len(), verdict.shown().count()), (3, 2));

@@ -19,6 +19,8 @@ Examples:
       sends 2048 buffers of 8192 bytes to the host bsd
   netfathom ttcp -tsvb 1448 bsd
       the same with a small send buffer
+  netfathom ttcp -ts --time 5s --explain bsd
+      sends for five seconds, and shows what limits it
   netfathom ttcp -rB | tar xpf -
       receives a tree of files; then on the other host:
   tar cf - DIR | netfathom ttcp -t bsd

@@ -115,7 +115,7 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     };
     let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
     Some(format!(
-        "{} differs ({} and {}): {why}; if that is what you compare, use --force; otherwise {remedy}",
+        "{} differs ({} and {}): {why}: {remedy}",
         difference.what,
         shortened(&difference.a, LONGEST),
         shortened(&difference.b, LONGEST)

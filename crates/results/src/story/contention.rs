@@ -1,5 +1,7 @@
 //! Who had the processors that the threads of a load needed.
 
+use std::collections::HashMap;
+
 use netfathom_model::record::{Contention, CpuWaits, Held, Holder, LoadThread};
 
 use super::number;
@@ -15,6 +17,9 @@ const LEAST_OF_STAGE: f64 = 0.1;
 const LEAST_HELD: f64 = 0.05;
 /// The same of all threads of another program, which wait for each other too.
 const LEAST_HELD_OF_ALL: f64 = 0.2;
+
+/// More processes of one name are a row together.
+const MOST_ALIKE: u32 = 3;
 
 /// What interrupts the load, or stops it, below this part of a thread's time is left to the table.
 const LEAST_TAKEN: f64 = 0.05;
@@ -45,12 +50,36 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
     }
     page.heading(heading);
     let mut table = Table::new(&[("", Align::Left), ("of the wait", Align::Right), ("time", Align::Right)]);
-    for (held, (by, part)) in waits.holders.iter().zip(waits.parts()) {
-        table.row([by.to_string(), number::percent(part), number::seconds(held.ns)]);
+    for (who, ns) in by_name(&waits.holders) {
+        let part = ns as f64 / waits.waited_ns.max(1) as f64;
+        table.row([who, number::percent(part), number::seconds(ns)]);
     }
     page.table(table);
     let waited = number::seconds(waits.waited_ns);
     page.note(&format!("they waited {waited}, by the kernel's account of each thread{also}"));
+}
+
+/// Each holder and how long it had the CPU, the longest first. Many processes of one name, as a shell starts them, are one.
+fn by_name(holders: &[Held]) -> Vec<(String, u64)> {
+    let mut of_name: HashMap<&str, u32> = HashMap::new();
+    for held in holders {
+        if let Holder::Process { name, .. } = &held.by {
+            *of_name.entry(name).or_default() += 1;
+        }
+    }
+    let mut times: HashMap<String, u64> = HashMap::new();
+    for Held { by, ns } in holders {
+        let who = match by {
+            Holder::Process { name, .. } if of_name[name.as_str()] > MOST_ALIKE => {
+                format!("{name} ({} processes)", of_name[name.as_str()])
+            }
+            by => by.to_string(),
+        };
+        *times.entry(who).or_default() += ns;
+    }
+    let mut rows: Vec<(String, u64)> = times.into_iter().collect();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    rows
 }
 
 /// The process that had the CPU for most of the wait, and its part of it.
@@ -205,6 +234,17 @@ mod tests {
 
     fn waiting(share: f64, ns: f64) -> Option<Waiting> {
         Some(Waiting { share, ns })
+    }
+
+    #[test]
+    fn many_processes_of_one_name_are_a_row() {
+        let held =
+            |name: &str, pid, ns| Held { by: Holder::Process { name: name.into(), pid, cgroup: None }, ns };
+        let mut holders = vec![held("sh", 1, 30), held("sh", 2, 20)];
+        holders.extend((10..14).map(|pid| held("ls", pid, 10)));
+        let rows = by_name(&holders);
+        let rows: Vec<(&str, u64)> = rows.iter().map(|(who, ns)| (who.as_str(), *ns)).collect();
+        assert_eq!(rows, [("ls (4 processes)", 40), ("sh (pid 1)", 30), ("sh (pid 2)", 20)]);
     }
 
     fn rustc() -> Holder {

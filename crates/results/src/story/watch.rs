@@ -146,13 +146,12 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     let timed: Vec<String> = [sent, received].into_iter().flatten().collect();
     let timed =
         (!timed.is_empty()).then(|| format!("{} are timed, in {}", timed.join(" and "), followed(result)));
-    let alone = result.application.as_ref().filter(|times| times.n > 0 && ways.len() == 1);
-    let application = alone.map(|times| {
+    let application = result.application.as_ref().filter(|times| times.n > 0).map(|times| {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
     let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
-    slow.into_iter().chain(most).chain([timed, application].into_iter().flatten()).collect()
+    slow.into_iter().chain(most).chain([application, timed].into_iter().flatten()).collect()
 }
 
 /// How long messages were followed, and of how long.

@@ -6,7 +6,7 @@ use crate::fixtures::fixture;
 use crate::pictures::{bars, charts};
 use netfathom_model::plan::ClockChoice;
 use netfathom_model::record::{
-    BesideRow, Cell, JoinResult, Measurement, Record, ReproduceResult, ReproducedRun, StackResult,
+    BesideRow, Cell, Estimate, JoinResult, Measurement, Record, ReproduceResult, ReproducedRun, StackResult,
 };
 use netfathom_results::story;
 
@@ -152,7 +152,21 @@ fn a_tap_without_costs_or_a_way_has_none() {
         }
     }));
     assert!(!text.contains("DISTORTS"), "{text}");
-    assert!(text.lines().any(|l| l.split_whitespace().eq(["mean", "rx", "-", "-", "-"])), "{text}");
+    assert!(!text.lines().any(|l| l.trim_start().starts_with("mean rx")), "{text}");
+}
+
+#[test]
+fn a_distortion_stands_before_the_table() {
+    let with = |half_width| {
+        let text = sane(&taps(|s| {
+            let cost = s.self_cost.as_mut().unwrap();
+            cost.send_call_share = Some(Estimate { value: 0.3, half_width });
+        }));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let remark = "to a send call: the times are of a slower program";
+    assert!(with(0.1).contains(&format!("the bpf tap adds +30 % ± 10 {remark}")), "{}", with(0.1));
+    assert!(!with(0.4).contains(remark), "{}", with(0.4));
 }
 
 #[test]

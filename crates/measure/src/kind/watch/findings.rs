@@ -100,8 +100,10 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
-            ", of the same program,",
-            "run fewer of its processes and threads at a time, or give it more CPUs (taskset, cpuset)".into(),
+            ", of the same name,",
+            format!(
+                "if it is of the application, run fewer of its processes at a time; otherwise move {by} to other CPUs (taskset -p)"
+            ),
         ),
         (Holder::Process { .. }, _) => (
             "",

@@ -194,7 +194,10 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
         page.text("n/a: the stack time could not be taken; what was left out stands below");
         return;
     };
-    if result.trusted_inference().is_some() {
+    let is_void = result.trusted_inference().is_none();
+    if is_void {
+        page.text("n/a: the stack times are VOID");
+    } else {
         inference(i).iter().for_each(|line| page.text(line));
     }
     for row in &result.rows {
@@ -207,8 +210,10 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
         }
     }
     for (place, reason) in i.verdict.reasons.iter().enumerate() {
-        // Both ways may have it.
-        if !i.verdict.reasons[..place].iter().any(|before| before.text == reason.text) {
+        // Both ways may have it. What is VOID is not less so for a lesser reason.
+        if (!is_void || reason.level == Level::Void)
+            && !i.verdict.reasons[..place].iter().any(|before| before.text == reason.text)
+        {
             page.bullet(&format!("this inference is {}: {}", reason.level.name(), reason.text));
         }
     }

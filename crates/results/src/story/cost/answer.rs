@@ -73,7 +73,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
     let shares = shares
-        .map(|_| "what it takes besides the CPU: keep them apart by --cpu and --program-cpu".to_owned());
+        .map(|_| "to see what it takes besides the CPU, give each a CPU: --cpu 0 --program-cpu 1".to_owned());
     let apart = all.first().and_then(|(_, comparison)| apart(result, comparison));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
@@ -177,7 +177,7 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
-            "it used {} of a CPU; what it takes where both share one: --cpu 0 --program-cpu 0",
+            "it used {} of a CPU; to see the slowdown where both share one: --cpu 0 --program-cpu 0",
             percent(used)
         )
     })
@@ -212,8 +212,15 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
         Outcome::NoCost if open_phase(benchmark, comparison).is_some() => open_phase(benchmark, comparison),
         Outcome::NoCost => {
             let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            let longer = if smallest > COARSE { "; a longer run detects less: --precision 1%" } else { "" };
-            Some(format!("minimum detectable slowdown: {} (80 % power){longer}", percent(smallest)))
+            let detectable = format!("minimum detectable slowdown: {} (80 % power)", percent(smallest));
+            let possible = slowdown(comparison).ends().map_or(0.0, |(_, high)| high);
+            Some(match possible > COARSE {
+                true => format!(
+                    "up to {} is possible: a longer run decides (--precision 1%); {detectable}",
+                    percent(possible)
+                ),
+                false => detectable,
+            })
         }
     }
 }

@@ -114,6 +114,13 @@ fn per_message(e: &Estimate) -> String {
     format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
 }
 
+/// That the times are of a slower program, which the answer does not show.
+pub(super) fn distortion(result: &StackResult) -> Option<String> {
+    let share = result.self_cost.as_ref()?.send_call_share.filter(|share| distorts(Some(*share)))?;
+    let tap = result.tap.name();
+    Some(format!("the {tap} tap adds {} to a send call: the times are of a slower program", percent(share)))
+}
+
 /// Whether a tap distorts what it measures, even where it loses nothing.
 pub(super) fn distorts(share: Option<Estimate>) -> bool {
     share.map(Distorts::of) == Some(Distorts::Yes)

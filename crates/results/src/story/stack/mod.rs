@@ -214,8 +214,9 @@ fn remarks(result: &StackResult) -> Vec<String> {
     });
     let waits = contention::remarks(loads(result).flat_map(|load| &load.contention), waiting(result));
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
-    disturbed(result)
+    cost::distortion(result)
         .into_iter()
+        .chain(disturbed(result))
         .chain(largest_stages(result))
         .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(waits)

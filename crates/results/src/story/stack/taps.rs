@@ -9,6 +9,9 @@ use crate::story::number;
 /// Taps beside each other; there are no more kinds of them.
 const MOST_TAPS: usize = 3;
 
+/// What stands for a value that there is not.
+const UNKNOWN: &str = "-";
+
 /// A value, and a remark on it.
 type Remarked = (String, &'static str);
 
@@ -40,6 +43,9 @@ fn build(taps: &[&TapRow]) -> Table {
     let mut table = Table::new(&columns);
     let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Remarked| {
         let values: Vec<Remarked> = taps.iter().map(|tap| of(tap)).collect();
+        if values.iter().all(|value| value.0 == UNKNOWN) {
+            return;
+        }
         let cells = values.iter().map(|s| s.0.clone());
         table.row([name.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
         if values.iter().any(|s| !s.1.is_empty()) {
@@ -65,17 +71,17 @@ fn cost(tap: &TapRow, of: fn(&SelfCost) -> Option<Estimate>) -> Option<Estimate>
 }
 
 fn mean(e: Option<Estimate>) -> Remarked {
-    (e.map_or_else(|| "-".into(), |e| number::interval(e.value, Some(e.half_width))), "")
+    (e.map_or_else(|| UNKNOWN.into(), |e| number::interval(e.value, Some(e.half_width))), "")
 }
 
 fn bias(e: Option<Estimate>) -> Remarked {
-    let Some(e) = e else { return ("-".into(), "") };
+    let Some(e) = e else { return (UNKNOWN.into(), "") };
     let sign = if e.value > 0.0 { "+" } else { "" };
     (format!("{sign}{}", number::interval(e.value, Some(e.half_width))), doubt(e))
 }
 
 fn share(e: Option<Estimate>) -> Remarked {
-    let Some(e) = e else { return ("-".into(), "") };
+    let Some(e) = e else { return (UNKNOWN.into(), "") };
     (percent(e), if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
 }
 

@@ -30,7 +30,7 @@ pub(super) fn reasons(
         delayed_ack(plan, stream, host, facts),
         nagle(stream, facts),
         receive_window(facts),
-        slow_reader(facts),
+        slow_reader(plan, facts),
     ]);
     all
 }
@@ -202,17 +202,25 @@ pub(super) fn has_small_window(facts: &Facts) -> bool {
     facts.window_bytes < LEAST_OWN_WINDOW
 }
 
-fn slow_reader(facts: &Facts) -> Reason {
+/// What shows the receiver's side, whichever program it is.
+fn watch(plan: &TransferPlan) -> String {
+    format!("netfathom watch --port {}", plan.port)
+}
+
+fn slow_reader(plan: &TransferPlan, facts: &Facts) -> Reason {
     let full = if is_closed_by_reader(facts) { facts.window_full } else { 0.0 };
     let evidence = [
         of_time(
             facts.window_closed,
             &format!(
-                "the receiver's window was all but closed, though it had been {}",
+                "the receiver's window was nearly closed; its largest size was {}",
                 bytes(facts.window_bytes)
             ),
         ),
-        of_time(full, &format!("it was full, though a round trip takes only {}", ms(facts.min_rtt_us))),
+        of_time(
+            full,
+            &format!("its window was full, though a round trip takes only {}", ms(facts.min_rtt_us)),
+        ),
         of_time(facts.unread, "data was acknowledged, but not read: the window did not move"),
         Some(format!("what its program takes: {}", rate(facts.bytes_per_s))),
     ];
@@ -221,8 +229,7 @@ fn slow_reader(facts: &Facts) -> Reason {
         share: if fast(facts) { 0.0 } else { facts.not_read() + full },
         text: "the receiving program does not read its socket fast enough".into(),
         evidence: evidence.into_iter().flatten().collect(),
-        remedy: "make the program there faster; netfathom ttcp -r --explain there shows what it waits for"
-            .into(),
+        remedy: format!("make the program there faster; {} there shows what it waits for", watch(plan)),
     }
 }
 
@@ -246,6 +253,6 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
         share,
         text: "no fault here: the receiver limits it".into(),
         evidence,
-        remedy: "none here; netfathom ttcp -r --explain there shows what the receiver waits for".into(),
+        remedy: format!("none here; {} there shows what the receiver waits for", watch(plan)),
     }
 }

@@ -100,7 +100,7 @@ function blockTable(block, title) {
   // On a small screen text in the last column would be out of sight: names go first, and bars beside their figures go.
   const last = columns.length - 1;
   const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
-  const squeezed = last > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
+  const squeezed = last > 0 && rows.length > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
   if (squeezed && !named(0)) {
     columns.unshift({ ...columns.pop(), wide: true });
     for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
