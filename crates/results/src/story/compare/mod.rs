@@ -3,6 +3,8 @@
 mod pictures;
 mod words;
 
+use std::cmp::Reverse;
+
 use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
 use crate::page::{Align, Page, Style, Table, shortened};
 
@@ -85,6 +87,9 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
 
 fn sides(page: &mut Page, comparison: &Comparison) {
     for (side, heads) in [("A", &comparison.a), ("B", &comparison.b)] {
+        // What is shown first says whether one is not VALID.
+        let mut heads: Vec<_> = heads.iter().collect();
+        heads.sort_by_key(|head| Reverse(head.verdict));
         for head in heads.iter().take(MOST_RUNS) {
             page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
         }
