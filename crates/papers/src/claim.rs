@@ -18,7 +18,7 @@ pub fn below(estimate: Option<Estimate>, bound: f64) -> Holds {
     above(estimate.map(|e| Estimate { value: -e.value, ..e }), -bound)
 }
 
-/// Two are alike where they differ by surely less than this factor.
+/// Two are alike where they differ by significantly less than this factor.
 pub const ALIKE: f64 = 1.25;
 
 /// Whether something is between two bounds: `Yes` where the whole interval is, `No` where all of it is outside.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
 use netfathom_model::record::{Measurement, ReproduceResult, ReproducedRun};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Verdict};
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::{Observer, Progressed};
@@ -165,7 +165,7 @@ fn decided(
     let mut progressed = part.work.run(observer, stop)?;
     let mut lighter = part.work.lighter();
     for halved in 1..=HALVED {
-        let ends = plan.quick || stop.load(Relaxed) || progressed.verdict.level < Level::Void;
+        let ends = plan.quick || stop.load(Relaxed) || !is_void(&progressed.verdict);
         let Some(work) = lighter.filter(|_| !ends) else { break };
         let why = progressed.verdict.reasons;
         progressed = work.run(observer, stop)?;
@@ -173,6 +173,11 @@ fn decided(
         lighter = work.lighter();
     }
     Ok(progressed)
+}
+
+/// Whether it decides nothing. The tables rest on the load too, which the level leaves out where only a time is answered.
+fn is_void(verdict: &Verdict) -> bool {
+    verdict.clone().of_everything().level == Level::Void
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::record::{Holds, Measurement, Origin};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict;
 use netfathom_testkit::{alone, needs_root};
 
 use super::*;
@@ -88,6 +88,15 @@ fn trials(measurement: &Measurement) -> usize {
         Measurement::Message(result) => result.cells.iter().map(|of| of.trials.len()).sum(),
         _ => 0,
     }
+}
+
+#[test]
+fn a_late_load_decides_nothing_even_where_the_time_holds() {
+    let mut verdict = Verdict::default();
+    verdict.lower_only(&[verdict::Part::Load], Level::Void, "late");
+    let verdict = verdict.answered_by(&[verdict::Part::Tx]);
+    assert_eq!(verdict.level, Level::Valid);
+    assert!(is_void(&verdict));
 }
 
 #[test]

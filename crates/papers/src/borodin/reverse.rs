@@ -210,7 +210,7 @@ fn recovers(trials: &[ReverseTrial]) -> Claim {
         there: THERE.into(),
         here: format!(
             "afterwards {} % of the rate before, {} points more than at the peak (95 % intervals between {} \
-             trials); recovered is what is surely above {:.0} %",
+             trials); recovered: significantly above {:.0} %",
             percent(after),
             percent(regained),
             trials.len(),

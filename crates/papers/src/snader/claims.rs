@@ -19,7 +19,7 @@ const NO_DELAY_THERE: &str = "2457.246699 s with -b 1448, 2457.396882 s with -D 
 const DELAYED_S: f64 = 0.04;
 /// A transfer that waits for more than this part of its time stalls.
 const STALLS: f64 = 0.1;
-/// A larger buffer tells where it is surely this many times as fast.
+/// A larger buffer tells where it is significantly this many times as fast.
 const GROWS: f64 = 1.5;
 const SMALL: u32 = 16 << 10;
 const LARGE: u32 = 64 << 10;
@@ -157,7 +157,7 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
         says: "A write waits because the send buffer is full of what is not acknowledged".into(),
         there: "its explanation of the run with -b 1448 (figure 4.12)".into(),
         here: format!(
-            "with the system's buffer the same path takes {} times as much (surely more than {GROWS} is decisive); by the \
+            "with the system's buffer the same path takes {} times as much (significantly more than {GROWS} is decisive); by the \
              kernel's own count (tcpi_sndbuf_limited) the buffer held it up for {} % of the busy time (95 % intervals \
              between the trials); the cause of most trials: {words}",
             written(times, 2),
@@ -177,7 +177,7 @@ fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
         there: "its conclusion from figure 4.12".into(),
         here: format!(
             "beside a receive buffer of 64 KiB a send buffer of 64 KiB is {} times as fast as one of 16 KiB, and one of \
-             256 KiB {} times as fast as that (95 % intervals between the trials); it has to be is surely more than \
+             256 KiB {} times as fast as that (95 % intervals between the trials); required: significantly more than \
              {ALIKE:.2} up to it, and within {:.2} to {ALIKE:.2} beyond",
             written(up_to_it, 2),
             written(beyond, 2),
@@ -200,7 +200,7 @@ fn grows(path: &Ours<'_>) -> Claim {
         says: "The rate is that of a buffer a round trip: a larger buffer is as much faster".into(),
         there: "follows from its explanation; the book has no such run".into(),
         here: format!(
-            "64 KiB is {} times as fast as 16 KiB (95 % interval between the trials); grown is what is surely above {GROWS}",
+            "64 KiB is {} times as fast as 16 KiB (95 % interval between the trials); grown: significantly above {GROWS}",
             written(times, 2)
         ),
         holds: above(times, GROWS),

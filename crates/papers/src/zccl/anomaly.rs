@@ -23,7 +23,7 @@ const TWO_MS: Range<f64> = 70.0..120.0;
 const LIBRARY_THERE_MS: f64 = 0.966;
 /// About a hundred times: half of that to twice that.
 const HUNDRED: Range<f64> = 50.0..200.0;
-/// Gone is a stall where round trips take surely a smaller part of the time in the mean, so
+/// Gone is a stall where round trips take a significantly smaller part of the time in the mean, so
 /// that one of some hundred may still have waited.
 const TIMES_LESS: f64 = 10.0;
 
@@ -183,7 +183,7 @@ fn hundred(ours: &Ours<'_>, two: &WriteStyle, way: &WriteStyle) -> Claim {
         there: "7.7.5: about a hundred times, without a size; by table 7.4 the library took 966 µs at 64 B, over 10 Mbit/s"
             .into(),
         here: format!(
-            "the library {} ms, on one machine: {} times as long; about a hundred is surely within {:.0} to {:.0} (95 % \
+            "the library {} ms, on one machine: {} times as long; about a hundred: significantly within {:.0} to {:.0} (95 % \
              intervals between rounds of trials)",
             written(way.mean_ms(ours).estimate(), 3),
             times.written(1.0, 0),
@@ -232,7 +232,7 @@ fn gone(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> 
         says: format!("The stall is gone with {}", way.words),
         there: there.into(),
         here: format!(
-            "mean {} ms, with two writes and nothing else {} ms: {} times as long, and gone is surely more than \
+            "mean {} ms, with two writes and nothing else {} ms: {} times as long; gone: significantly more than \
              {TIMES_LESS:.0}; {} acknowledgements delayed a round trip (95 % intervals between rounds of trials){without}",
             written(mean.estimate(), 3),
             written(of_two.estimate(), 2),

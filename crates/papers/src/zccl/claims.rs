@@ -11,9 +11,9 @@ use super::rounds::Rounds;
 use super::tables::quantity;
 use crate::claim::{above, within, written};
 
-/// Much slower is what is surely below this part of the sockets' rate.
+/// Much slower is what is significantly below this part of the sockets' rate.
 const MUCH_SLOWER: f64 = 0.5;
-/// As fast, or at little cost, is what is surely above this part.
+/// As fast, or at little cost, is what is significantly above this part.
 const LITTLE: f64 = 0.9;
 /// What changes by less than this part of itself is constant.
 const CONSTANT: f64 = 0.25;
@@ -116,7 +116,7 @@ impl On<'_> {
             "One way, the library is much slower than sockets with small messages",
             "25 to 28 % of the sockets' messages a second from 4 to 32 B, 48 % at 64 B (table 7.1)",
             format!(
-                "{} % over {}; much slower is surely below {:.0} %",
+                "{} % over {}; much slower: significantly below {:.0} %",
                 share.written(100.0, 1),
                 span(sizes),
                 100.0 * MUCH_SLOWER
@@ -133,7 +133,7 @@ impl On<'_> {
             "One way, the library is as fast as sockets from 256 B on",
             "99.91 to 100 % (table 7.1); by its rates the network was the limit of both",
             format!(
-                "{} % over {}, {}; as fast is surely above {:.0} %",
+                "{} % over {}, {}; as fast: significantly above {:.0} %",
                 share.written(100.0, 1),
                 span(sizes),
                 match self.ours.result.plan.path {
@@ -169,7 +169,7 @@ impl On<'_> {
             "What a round trip takes longer does not depend on the size: it is the hand-over to a thread",
             "335 µs at 4 B, 355 µs at 1024 B, about 340 µs (table 7.4 and 7.7.4)",
             format!(
-                "{} µs over {}, {} µs over {}: a change of {} % of itself; constant is surely less than {:.0} %{}",
+                "{} µs over {}, {} µs over {}: a change of {} % of itself; constant: significantly less than {:.0} %{}",
                 written(first.estimate(), 2),
                 span(small(self.test)),
                 written(last.estimate(), 2),
@@ -209,7 +209,7 @@ impl On<'_> {
             "Posts cost little from 8 KiB on",
             "92.32 % of the sockets' rate at 8 KiB, 98.78 % at 64 KiB (table 7.5 and 7.9)",
             format!(
-                "{} % over {}; little is surely above {:.0} %",
+                "{} % over {}; little: significantly above {:.0} %",
                 share.written(100.0, 1),
                 span(sizes),
                 100.0 * LITTLE
@@ -252,7 +252,7 @@ impl On<'_> {
             "the advice of 7.9, which it did not try",
             format!(
                 "beside sockets a {} takes {} µs more through the paper's threads, {} inline, {} adaptive, over {}; a cost is \
-                 removed where surely less than {:.0} % of it is left{}",
+                 removed where significantly less than {:.0} % of it is left{}",
                 what(self.test),
                 written(cost.estimate(), 3),
                 written(left.estimate(), 3),

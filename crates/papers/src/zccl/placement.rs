@@ -12,7 +12,7 @@ use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, zccl};
 use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, PLACEMENTS, sendfile};
 use super::rounds::Rounds;
 
-/// A client gains nothing if it surely gains less.
+/// A client gains nothing if it significantly gains less.
 const NOTHING: f64 = 1.05;
 
 const ONE_WAY: &str = "one way";
@@ -253,9 +253,9 @@ fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) ->
         &format!("With {} a server in the kernel is faster", theirs.name),
         theirs.server,
         format!(
-            "UK {} % of UU, on which this is decided; KK {} %",
-            gain(Placement::UK).written(100.0, 1),
-            gain(Placement::KK).written(100.0, 1)
+            "UK over UU {}, on which this is decided; KK over UU {}",
+            gain(Placement::UK).percent(1),
+            gain(Placement::KK).percent(1)
         ),
         gain(Placement::UK).above(1.0),
     )
@@ -282,8 +282,8 @@ fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Th
         &format!("With {} a client in the kernel gains nothing", theirs.name),
         theirs.client,
         format!(
-            "KU {} % of UU; nothing is surely below {:.0} %{undecidable}{instead}",
-            gain.written(100.0, 1),
+            "KU over UU {}; it gains nothing if significantly below {:.0} %{undecidable}{instead}",
+            gain.percent(1),
             100.0 * NOTHING
         ),
         gain.below(NOTHING),
@@ -300,7 +300,7 @@ fn client_is_slower(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs
         pair,
         &format!("With {} a client in the kernel alone is slower", theirs.name),
         theirs.client,
-        format!("KU {} % of UU{undecidable}", gain.written(100.0, 2)),
+        format!("KU over UU {}{undecidable}", gain.percent(2)),
         gain.below(1.0),
     )
 }

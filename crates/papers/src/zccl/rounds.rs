@@ -113,6 +113,11 @@ impl Ratio {
         Some(Estimate { value, half_width: value * (e.half_width.exp() - 1.0) })
     }
 
+    /// Such as `97.3 (91.0 to 104.1) %`.
+    pub fn percent(self, digits: usize) -> String {
+        if self.0.is_none() { "not measured".into() } else { format!("{} %", self.written(100.0, digits)) }
+    }
+
     /// Such as `3.2 (2.9 to 3.5)`, times a factor.
     pub fn written(self, factor: f64, digits: usize) -> String {
         let Some(e) = self.0 else { return "unknown".into() };

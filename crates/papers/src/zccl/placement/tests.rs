@@ -80,7 +80,8 @@ fn absent_cells_are_noted_with_the_nearest() {
     let client = &claims(&ours)[1];
     assert_eq!(client.holds, Holds::CannotTell);
     assert!(
-        client.here.contains("KU unknown %") && client.here.contains("sendfile, is 100.0 (100.0 to 100.0)"),
+        client.here.contains("KU over UU not measured")
+            && client.here.contains("sendfile, is 100.0 (100.0 to 100.0)"),
         "{client:?}"
     );
     let undecided = &claims(&ours)[1..3];

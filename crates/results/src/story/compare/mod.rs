@@ -192,11 +192,11 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
     ];
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
-        let (interval, outcome) = match gates.tested(&q.name).is_some() {
-            true => ("see thresholds".into(), ""),
-            false => (words::interval(q), q.outcome.name()),
+        let (interval, smallest, outcome) = match gates.tested(&q.name) {
+            Some(gate) => ("see thresholds".into(), String::new(), words::passage(gate.passage)),
+            None => (words::interval(q), words::smallest(q), q.outcome.name()),
         };
-        [a, b, words::change(q), interval, words::smallest(q), outcome.to_owned()]
+        [a, b, words::change(q), interval, smallest, outcome.to_owned()]
     };
     let mut table = Table::new(&columns);
     for quantity in those {

@@ -91,7 +91,8 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
                     counted(b.resources.len(), "short phase")
                 )
             });
-            format!("99 % intervals from {n} blocks (each runs every condition twice){phases}")
+            let target = target(result, &all).unwrap_or_default();
+            format!("99 % intervals from {n} blocks (each runs every condition twice){target}{phases}")
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
@@ -104,6 +105,17 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         .chain(overall(result))
         .chain(blocks)
         .collect()
+}
+
+/// How precisely the slowdowns should be known, where one is not.
+fn target(result: &CostResult, all: &[(&CostBenchmark, &Comparison)]) -> Option<String> {
+    let asked = result.plan.as_ref()?.precision;
+    let half = |&(_, comparison): &(&CostBenchmark, &Comparison)| {
+        let (_, high) = slowdown(comparison).ends()?;
+        Some((1.0 + high) / comparison.ratio.value - 1.0)
+    };
+    let widest = all.iter().filter_map(half).filter(|half| half.is_finite()).fold(0.0, f64::max);
+    (widest > asked).then(|| format!(", ± {}, target ± {}", percent(widest), percent(asked)))
 }
 
 /// What answers the question, the largest cost first.

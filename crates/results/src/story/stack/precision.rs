@@ -6,7 +6,7 @@ use netfathom_model::units::format_duration;
 
 use crate::story::number;
 
-/// Such as `ended after 21 s: means and p99 are known to ± 5 %`.
+/// Such as `ended after 21 s: 95 % intervals of means and p99 are within ± 5 %`.
 pub(super) fn remark(result: &StackResult) -> Option<String> {
     let (until, precision) = (result.plan.until?, result.precision.as_ref()?);
     let (asked, limit) = (percent(until.precision), format_duration(until.time_limit_ns));
@@ -16,7 +16,7 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
             format!("ended at the time limit ({limit}): {}, target ± {asked}", written(widest))
         }
         _ => format!(
-            "ended after {}: {}means and p99 are known to ± {asked}",
+            "ended after {}: 95 % intervals of {}means and p99 are within ± {asked}",
             number::seconds(precision.after_ns),
             if of_undisturbed(result) { "undisturbed " } else { "" }
         ),
