@@ -226,7 +226,7 @@ impl WatchStage {
             Self::Pacing => "waiting for its time, by pacing",
             Self::Tsq => "waiting as the device still had much of this socket",
             Self::Sendq => "waiting in the send queue, for a reason that was over by then",
-            Self::Qdisc => "from IP to the device: queueing discipline if any, and GSO in software",
+            Self::Qdisc => "from IP to the device: queueing discipline, GSO in software",
         }
     }
 }
