@@ -15,7 +15,8 @@ Examples:
       --run 'message oneway'
       one measurement before and after a change of the system
   netfathom compare runs/A runs/B --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
-      for scripts: exit status 4 where a change is shown
+      for scripts: exit status 4 where a change is shown; runs of stack need one
+      --profile, or --run, to have the same load
   netfathom compare runs/BEFORE runs/AFTER --format md
       for a pull request";
 

@@ -15,9 +15,11 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }
     let reasons = record.verdict.shown();
-    let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level >= level);
+    let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level == level);
+    let has_reason = !deciding.is_empty();
     let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
-    reasons.next().iter().for_each(|reason| page.bullet(reason));
+    // What is not part of the answer does not change how to read it.
+    reasons.by_ref().take(has_reason.into()).for_each(|reason| page.bullet(&reason));
     remarks(record, body).iter().for_each(|remark| page.bullet(remark));
     reasons.for_each(|reason| page.bullet(&reason));
     page.rest();
@@ -32,8 +34,8 @@ pub(crate) fn remarks(record: &Record, body: &Body<'_>) -> Vec<String> {
     let mut remarks = body.remarks.clone();
     let is_new = |remedy: &str| !remarks.iter().any(|remark| remark.contains(remedy));
     let finding = record.findings.first().filter(|finding| is_new(&finding.remedy));
-    let reasons = record.verdict.reasons.len().min(1);
-    let place = remarks.len().min(2 - reasons);
+    let has_reason = record.verdict.reasons.iter().any(|reason| reason.level == record.verdict.level);
+    let place = remarks.len().min(2 - usize::from(has_reason));
     remarks.splice(place..place, finding.map(|finding| format!("{}: {}", finding.seen, finding.remedy)));
     remarks
 }

@@ -141,7 +141,7 @@ fn remarks(result: &WatchResult) -> Vec<String> {
             timed(send.seen, send.share_timed(), if both { "sent" } else { "messages" }),
             timed(account.seen, account.share_timed(), "received messages"),
         ),
-        (None, _) => (None, timed(account.seen, account.share_timed(), "messages")),
+        (None, _) => (None, timed(account.seen, account.share_timed(), "received messages")),
     };
     let timed: Vec<String> = [sent, received].into_iter().flatten().collect();
     let timed =
@@ -203,7 +203,7 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     let message = (programs.messages > 0).then(|| {
         let each = |sum: u64| sum as f64 / programs.messages as f64;
         let (runs, time) = (number::ratio(each(programs.runs), None), number::mean(each(programs.ns)));
-        format!(", {time} in {runs} runs per message")
+        format!(", {time} in {runs} calls per message")
     });
     let message = message.unwrap_or_default();
     let attached = result.sampling.map_or_else(String::new, |sampling| {
@@ -212,7 +212,7 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     });
     let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
     format!(
-        "overhead: netfathom's programs took {share} of a CPU{message}{meanwhile}, without the calls to them{attached}"
+        "overhead: netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the kernel's way to them is not counted{attached}"
     )
 }
 

@@ -102,10 +102,10 @@ fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
         }))
     };
     let waited = |ns: f64| waited_on(ns, &[]);
-    assert!(waited(0.9).contains("it waits for a CPU: run-queue delay"), "{}", waited(0.9));
+    assert!(waited(0.9).contains("waits for a CPU: run-queue delay"), "{}", waited(0.9));
     assert!(waited(0.9).contains("give each a CPU: --cpu 0 --program-cpu 1"), "{}", waited(0.9));
     assert!(!waited_on(0.9, &[1]).contains("give each a CPU"), "{}", waited_on(0.9, &[1]));
-    assert!(!waited(0.4).contains("it waits for a CPU"), "{}", waited(0.4));
+    assert!(!waited(0.4).contains("waits for a CPU"), "{}", waited(0.4));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod words;
 
 use std::cmp::Reverse;
 
-use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
+use crate::compare::{Compared, Comparison, Difference, Gates, Head, Outcome, Passage};
 use crate::page::{Align, Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -67,6 +67,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
         page.bullet(obstacle);
     }
     if comparison.is_refused() && !comparison.kinds_differ {
+        interleaved(comparison).iter().for_each(|command| page.text(command));
         page.text("To compare them all the same: --force");
     } else if comparison.forced {
         page.text("Compared all the same, by --force.");
@@ -83,6 +84,17 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     quantities(page, comparison, gates);
     thresholds(page, comparison, gates);
     pictures::draw(page, comparison, gates, number);
+}
+
+/// The command that measures two runs of different commands under the same load.
+fn interleaved(comparison: &Comparison) -> Option<String> {
+    let ([a], [b]) = (&comparison.a[..], &comparison.b[..]) else { return None };
+    let arguments = |head: &'_ Head| {
+        let arguments = head.command.strip_prefix("netfathom ")?;
+        (!arguments.contains('\'')).then(|| arguments.to_owned())
+    };
+    let (a, b) = (arguments(a)?, arguments(b)?);
+    (a != b).then(|| format!("To measure both alike, interleaved: netfathom compare --run '{a}' -- '{b}'"))
 }
 
 fn sides(page: &mut Page, comparison: &Comparison) {

@@ -92,7 +92,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
                 )
             });
             let target = target(result, &all).unwrap_or_default();
-            format!("99 % intervals from {n} blocks (each runs every condition twice){target}{phases}")
+            format!("99 % intervals from {n} blocks (each: every condition twice){target}{phases}")
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
@@ -115,7 +115,8 @@ fn target(result: &CostResult, all: &[(&CostBenchmark, &Comparison)]) -> Option<
         Some((1.0 + high) / comparison.ratio.value - 1.0)
     };
     let widest = all.iter().filter_map(half).filter(|half| half.is_finite()).fold(0.0, f64::max);
-    (widest > asked).then(|| format!(", ± {}, target ± {}", percent(widest), percent(asked)))
+    (widest > asked)
+        .then(|| format!("; the time is known to ± {}, target ± {}", percent(widest), percent(asked)))
 }
 
 /// What answers the question, the largest cost first.
@@ -189,7 +190,7 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
-            "it used {} of a CPU; to see the slowdown where both share one: --cpu 0 --program-cpu 0",
+            "the program used {} of a CPU; to see the slowdown where both share one: --cpu 0 --program-cpu 0",
             percent(used)
         )
     })
@@ -261,12 +262,12 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
         return None;
     }
     let own = own.map(|own| difference(comparison, own).amount(Resource::Cpu));
-    let own = own.map_or_else(String::new, |own| format!(", own CPU time {own} more"));
+    let own = own.map_or_else(String::new, |own| format!(", its own CPU time {own} more"));
     let delay = figure.amount(Resource::RunQueue);
     let held = benchmark.waits.as_ref().and_then(|waits| contention::most_of_wait(&waits.waits));
     let held = held
         .map_or_else(String::new, |(by, part)| format!("; {by} had it for {} of the wait", percent(part)));
-    Some(format!("it waits for a CPU: run-queue delay {delay} more per trial{own}{held}"))
+    Some(format!("{} waits for a CPU: run-queue delay {delay} more per trial{own}{held}", benchmark.name))
 }
 
 /// Whether it waits for a CPU that it need not have shared.
