@@ -130,11 +130,11 @@ impl Verdict {
         about.map(|reason| reason.level).max().unwrap_or_default()
     }
 
-    /// The reasons, without those that say of one part what is worse for another.
+    /// The reasons, without those that say of one part what is worse for another; what decides the level stays.
     pub fn shown(&self) -> impl Iterator<Item = &Reason> {
         let worse =
             |r: &Reason| self.reasons.iter().any(|other| other.text == r.text && other.level > r.level);
-        self.reasons.iter().filter(move |reason| !worse(reason))
+        self.reasons.iter().filter(move |reason| reason.level == self.level || !worse(reason))
     }
 
     /// The same for an answer that rests on every part.
@@ -177,6 +177,8 @@ mod tests {
         assert_eq!(verdict.reasons[1].label(Level::Degraded), unused);
         verdict.lower_only(&[Part::Tx], Level::Degraded, "late");
         assert_eq!((verdict.reasons.len(), verdict.shown().count()), (3, 2));
+        let deciding = verdict.clone().answered_by(&[Part::Tx]);
+        assert!(deciding.shown().any(|reason| reason.level == Level::Degraded && reason.text == "late"));
         verdict.lower(Level::Void, "late");
         assert_eq!(verdict.of(Part::Tx), Level::Void);
         assert_eq!(verdict.reasons[1].label(Level::Void), "");

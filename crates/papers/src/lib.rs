@@ -175,7 +175,7 @@ fn decided(
     Ok(progressed)
 }
 
-/// Whether it decides nothing. The tables rest on the load too, which the level leaves out where only a time is answered.
+/// Whether it decides nothing. The tables rest on every part, the load too; the level is that of the answered times alone.
 fn is_void(verdict: &Verdict) -> bool {
     verdict.clone().of_everything().level == Level::Void
 }

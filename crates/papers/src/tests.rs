@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
+use netfathom_model::path::Direction;
 use netfathom_model::record::{Holds, Measurement, Origin};
 use netfathom_model::verdict;
 use netfathom_testkit::{alone, needs_root};
@@ -90,13 +91,44 @@ fn trials(measurement: &Measurement) -> usize {
     }
 }
 
+/// Its load is VOID until it was halved so often; the time to send holds.
+#[derive(Clone)]
+struct Late {
+    lighter: u32,
+    runs: Arc<AtomicU32>,
+}
+
+impl part::Work for Late {
+    fn run(&self, _: &mut PartObserver<'_>, _: &AtomicBool) -> Result<Progressed<Measurement>, RunError> {
+        self.runs.fetch_add(1, Relaxed);
+        let environment = netfathom_measure::ground::environment::read(Vec::new(), Vec::new(), None);
+        let result = borodin::fixture::stack(&[(Direction::Tx, &[(1000, 1000)])]);
+        let mut progressed = Progressed::new(environment, result.into());
+        if self.lighter > 0 {
+            progressed.verdict.lower_only(&[verdict::Part::Load], Level::Void, "late");
+        }
+        progressed.verdict = progressed.verdict.answered_by(&[verdict::Part::Tx]);
+        Ok(progressed)
+    }
+
+    fn lighter(&self) -> Option<Box<dyn part::Work>> {
+        Some(Box::new(Self { lighter: self.lighter.saturating_sub(1), ..self.clone() }))
+    }
+}
+
 #[test]
-fn a_late_load_decides_nothing_even_where_the_time_holds() {
-    let mut verdict = Verdict::default();
-    verdict.lower_only(&[verdict::Part::Load], Level::Void, "late");
-    let verdict = verdict.answered_by(&[verdict::Part::Tx]);
-    assert_eq!(verdict.level, Level::Valid);
-    assert!(is_void(&verdict));
+fn the_rate_is_halved_where_only_the_load_is_void() {
+    let plan = ReproducePlan { quick: false, ..plan("borodin-tx", TapChoice::Auto) };
+    let stop = AtomicBool::new(false);
+    let whole = Whole::new(find("borodin-tx").unwrap(), &plan, Vec::new());
+    for (lighter, expected) in [(0, 1), (1, 2), (2, 3), (9, 3)] {
+        let runs = Arc::new(AtomicU32::new(0));
+        let part = Part::new("late", Late { lighter, runs: Arc::clone(&runs) });
+        let mut watcher = Watcher::new(&stop, usize::MAX);
+        let mut observer = PartObserver { whole: &whole, outer: &mut watcher, part: &part, number: 1, of: 1 };
+        decided(&part, &plan, &mut observer, &stop).unwrap();
+        assert_eq!(runs.load(Relaxed), expected, "{lighter}");
+    }
 }
 
 #[test]

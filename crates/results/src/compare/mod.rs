@@ -51,8 +51,6 @@ pub struct Head {
     pub verdict: Level,
     pub state: State,
     pub started_utc: String,
-    /// What it was made by, as a shell takes it.
-    pub command: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -259,7 +257,6 @@ fn head(run: &Run) -> Head {
         verdict: run.record.verdict.level,
         state: run.record.state,
         started_utc: run.record.started_utc.clone(),
-        command: run.record.command.clone(),
     }
 }
 

@@ -126,16 +126,17 @@ fn limit(text: &str) -> Option<(Limit, f64)> {
     Some((Limit::Absolute(value, UnitKind::Plain), value))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What matters most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
     /// The 99 % interval of the change, corrected for all quantities that have a threshold, lies beyond it.
     Beyond,
-    /// The 95 % interval of the change lies on the near side of it.
-    Within,
-    CannotTell,
     /// The runs cannot be compared, or not in this; or there are too few to find any change.
     NotTested,
+    CannotTell,
+    /// The 95 % interval of the change lies on the near side of it.
+    Within,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -188,7 +189,7 @@ impl Gates {
     /// The threshold of a quantity that was tested; the first of several.
     pub fn tested(&self, quantity: &str) -> Option<&Gate> {
         let tested = |gate: &&Gate| gate.quantity == quantity && gate.passage != Passage::NotTested;
-        self.gates.iter().find(tested)
+        self.gates.iter().filter(tested).min_by_key(|gate| gate.passage)
     }
 
     pub fn are_tested(&self) -> bool {

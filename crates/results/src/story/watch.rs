@@ -138,7 +138,7 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     let (send, account) = (result.send.as_ref().map(|send| &send.account), &result.account);
     let (sent, received) = match (send, result.plan.watches(Direction::Rx)) {
         (Some(send), both) => (
-            timed(send.seen, send.share_timed(), if both { "sent" } else { "messages" }),
+            timed(send.seen, send.share_timed(), if both { "sent" } else { "sent messages" }),
             timed(account.seen, account.share_timed(), "received messages"),
         ),
         (None, _) => (None, timed(account.seen, account.share_timed(), "received messages")),
@@ -212,7 +212,7 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     });
     let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
     format!(
-        "overhead: netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the kernel's way to them is not counted{attached}"
+        "overhead: netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the cost of calling them is not included{attached}"
     )
 }
 

@@ -5,7 +5,7 @@ mod words;
 
 use std::cmp::Reverse;
 
-use crate::compare::{Compared, Comparison, Difference, Gates, Head, Outcome, Passage};
+use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
 use crate::page::{Align, Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -67,7 +67,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
         page.bullet(obstacle);
     }
     if comparison.is_refused() && !comparison.kinds_differ {
-        interleaved(comparison).iter().for_each(|command| page.text(command));
+        page.text("To measure both anew, interleaved: netfathom compare --run 'ARGS OF A' -- 'ARGS OF B'");
         page.text("To compare them all the same: --force");
     } else if comparison.forced {
         page.text("Compared all the same, by --force.");
@@ -84,17 +84,6 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     quantities(page, comparison, gates);
     thresholds(page, comparison, gates);
     pictures::draw(page, comparison, gates, number);
-}
-
-/// The command that measures two runs of different commands under the same load.
-fn interleaved(comparison: &Comparison) -> Option<String> {
-    let ([a], [b]) = (&comparison.a[..], &comparison.b[..]) else { return None };
-    let arguments = |head: &'_ Head| {
-        let arguments = head.command.strip_prefix("netfathom ")?;
-        (!arguments.contains('\'')).then(|| arguments.to_owned())
-    };
-    let (a, b) = (arguments(a)?, arguments(b)?);
-    (a != b).then(|| format!("To measure both alike, interleaved: netfathom compare --run '{a}' -- '{b}'"))
 }
 
 fn sides(page: &mut Page, comparison: &Comparison) {
@@ -213,12 +202,11 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
     let mut table = Table::new(&columns);
     for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
-        match quantity.outcome {
-            Outcome::Better | Outcome::Worse if gates.tested(&quantity.name).is_none() => {
-                table.row_strong(cells)
-            }
-            _ => table.row(cells),
-        }
+        let stands_out = match gates.tested(&quantity.name) {
+            Some(gate) => gate.passage == Passage::Beyond,
+            None => matches!(quantity.outcome, Outcome::Better | Outcome::Worse),
+        };
+        if stands_out { table.row_strong(cells) } else { table.row(cells) }
     }
     table
 }

@@ -205,13 +205,7 @@ pub fn worst<'a>(comparison: &Comparison, all: &'a Gates) -> Option<&'a Gate> {
     if comparison.is_refused() {
         return None;
     }
-    let order = |passage| match passage {
-        Passage::Beyond => 0,
-        Passage::NotTested => 1,
-        Passage::CannotTell => 2,
-        Passage::Within => 3,
-    };
-    all.gates.iter().min_by_key(|gate| order(gate.passage))
+    all.gates.iter().min_by_key(|gate| gate.passage)
 }
 
 /// What came of it, and how many others there are. The label has the outcome.

@@ -109,14 +109,13 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
 
 /// How precisely the slowdowns should be known, where one is not.
 fn target(result: &CostResult, all: &[(&CostBenchmark, &Comparison)]) -> Option<String> {
-    let asked = result.plan.as_ref()?.precision;
+    let asked = result.plan.as_ref().filter(|plan| !plan.own)?.precision;
     let half = |&(_, comparison): &(&CostBenchmark, &Comparison)| {
         let (_, high) = slowdown(comparison).ends()?;
         Some((1.0 + high) / comparison.ratio.value - 1.0)
     };
     let widest = all.iter().filter_map(half).filter(|half| half.is_finite()).fold(0.0, f64::max);
-    (widest > asked)
-        .then(|| format!("; the time is known to ± {}, target ± {}", percent(widest), percent(asked)))
+    (widest > asked).then(|| format!("; the widest is ± {}, target ± {}", percent(widest), percent(asked)))
 }
 
 /// What answers the question, the largest cost first.
