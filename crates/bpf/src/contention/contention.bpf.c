@@ -202,14 +202,16 @@ static __always_inline void charge(struct thread *thread, __u32 place, const str
 		holder->ns += ns;
 }
 
-/* The part of what was stolen that lies within the last `had` ns: it has no times of its own. */
+/* The part of what was stolen that lies within the last `had` ns: it has no times of its own. The kernel accounts it late, so
+ * it can be more than the whole span. */
 static __always_inline __u64 stolen_within(__u64 had, const struct change *change)
 {
 	__u64 span = change->now - change->since;
+	__u64 part = change->stolen;
 
-	if (had >= span)
-		return change->stolen < had ? change->stolen : had;
-	return change->stolen * (had >> 10) / ((span >> 10) + 1);
+	if (had < span)
+		part = part * (had >> 10) / ((span >> 10) + 1);
+	return part < had ? part : had;
 }
 
 /* prev had the processor that the thread waits for. */
