@@ -122,6 +122,11 @@ pub fn decided_interval(ratio: Estimate, pairs: u32) -> Option<(f64, f64)> {
     decided_interval_of(ratio, pairs, 1)
 }
 
+/// How far the upper end of [`decided_interval`] lies above the ratio, as a part of it.
+pub fn decided_width(ratio: Estimate, pairs: u32) -> Option<f64> {
+    decided_interval(ratio, pairs).map(|(_, high)| high / ratio.value - 1.0)
+}
+
 /// The same of one of several ratios, such that 1 lies outside of any of their intervals by chance no more often than outside
 /// of a single one (Bonferroni).
 pub fn decided_interval_of(ratio: Estimate, pairs: u32, together: usize) -> Option<(f64, f64)> {
@@ -215,6 +220,7 @@ mod tests {
         }
         let sure = Estimate { value: 1.5, half_width: 0.0 };
         assert_eq!(decided_interval(sure, 3), Some((1.5, 1.5)));
+        assert_eq!([3, 1].map(|pairs| decided_width(sure, pairs)), [Some(0.0), None]);
         assert_eq!(decided_interval(sure, 1), None);
     }
 

@@ -109,6 +109,13 @@ static long settle_one(__u32 i, struct settling *s)
 	if (a->state != AHEAD)
 		return 0;
 	if (!after(a->end, s->rcv_nxt)) {
+		if (s->flow->in_order < a->taken) {
+			/* What filled the hole was not seen, so it is not known since when this is ready. */
+			a->state = GONE;
+			s->flow->ahead--;
+			count(unfollowed, 1);
+			return 0;
+		}
 		a->ready = s->flow->in_order;
 		a->state = FILLED;
 	} else if (!after(s->segment.end, a->end) && !after(a->end - a->bytes, s->segment.seq)) {

@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
 use netfathom_model::record::{Ended, Measurement, Precision, Undisturbed, UndisturbedTimes, Value, Width};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::Page;
 use netfathom_results::{draw, story};
 
@@ -187,4 +187,25 @@ fn a_run_that_ends_by_itself_says_why() {
         ]
         .join("\n")
     );
+}
+
+#[test]
+fn a_reason_that_is_no_part_of_the_answer_stands_behind_the_remarks() {
+    let bullets = |level: Level| {
+        let mut record = fixture("watch");
+        let mut verdict = Verdict::default();
+        verdict.lower_only(&[Part::Load], Level::Void, "late");
+        if level == Level::Degraded {
+            verdict.lower_only(&[Part::Rx], level, "late");
+        }
+        record.verdict = verdict.answered_by(&[Part::Rx]);
+        assert_eq!(record.verdict.level, level);
+        let text = draw::terminal(&story::of(&record), 200, false);
+        let places = ["- rx: late", "- load VOID, not part of the answer: late", "- 77.0 %"];
+        places.map(|bullet| text.find(bullet))
+    };
+    let [deciding, other, remark] = bullets(Level::Valid);
+    assert!(deciding.is_none() && remark < other && remark.is_some(), "{deciding:?} {other:?} {remark:?}");
+    let [deciding, other, remark] = bullets(Level::Degraded);
+    assert!(deciding.is_some() && deciding < remark && remark < other, "{deciding:?} {other:?} {remark:?}");
 }

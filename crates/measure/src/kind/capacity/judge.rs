@@ -13,7 +13,7 @@ use crate::load::judge as load;
 use crate::load::judge::percent;
 use crate::load::shot::ShotOutcome;
 
-/// Searches disagree if half their interval, or the difference of two, is more than this share of their mean.
+/// Searches disagree if their interval is wider than this share of their mean.
 const AGREED: f64 = 0.2;
 /// Who had a smaller part of the time is no reason for searches that disagree.
 const OCCUPIED: f64 = 0.005;
@@ -140,14 +140,11 @@ fn floor() -> String {
     Scale::Multiple.text(FLOOR_PER_S)
 }
 
-/// How far searches lie apart, of their mean, where that is too far for one answer.
+/// How far searches lie apart, of their mean, where their interval is too wide for one answer.
 fn disagreement(found_per_s: &[f64]) -> Option<f64> {
-    let found = between_trials(found_per_s)?;
+    let mean = between_trials(found_per_s).filter(|e| e.half_width > AGREED * e.value)?.value;
     let (least, most) = found_per_s.iter().fold((f64::INFINITY, 0.0), |(a, b), &v| (v.min(a), v.max(b)));
-    let apart = most - least;
-    // The answer of two has both ends: Student's t of one difference would reject two neighboring rates of a search.
-    let width = if found_per_s.len() == 2 { apart } else { found.half_width };
-    (width > AGREED * found.value).then(|| apart / found.value.max(1.0))
+    Some((most - least) / mean.max(1.0))
 }
 
 /// The least late of the probes at the lowest rate.

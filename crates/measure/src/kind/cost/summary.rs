@@ -74,8 +74,7 @@ pub fn comparison(trials: &[CostTrial], what: Compared) -> Option<Comparison> {
 
 /// Half the interval that decides, as a part of the ratio; 0 below two blocks.
 pub(super) fn relative_width(comparison: &Comparison) -> f64 {
-    let ends = stats::decided_interval(comparison.ratio.into(), comparison.blocks);
-    ends.map_or(0.0, |(_, high)| high / comparison.ratio.value - 1.0)
+    stats::decided_width(comparison.ratio.into(), comparison.blocks).unwrap_or(0.0)
 }
 
 /// The ratio of pairs; of a single one without an interval.

@@ -196,7 +196,9 @@ pub fn render_run(record: &Record, run: &Directory) -> Result<String, Error> {
 fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let Bounded { record, left_out } = Bounded::of(record)?;
     let body = story::story(&record.measurement).body();
-    let reasons: Vec<&Reason> = record.verdict.shown().collect();
+    let mut reasons: Vec<&Reason> = record.verdict.shown().collect();
+    // What is not part of the answer comes last.
+    reasons.sort_by_key(|reason| reason.level != record.verdict.level);
     let shown = |r: &&Reason| Reason { text: printable(&r.text), ..(*r).clone() };
     let level = record.verdict.level;
     let page = Page::new(&ReportData { page: &body.page, plan: &body.plan })?;

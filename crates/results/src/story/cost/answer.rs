@@ -3,6 +3,7 @@
 use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::print::counted;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
+use netfathom_stats::decided_width;
 
 use super::comparison::{
     Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_part, span_name,
@@ -110,11 +111,8 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
 /// How precisely the slowdowns should be known, where one is not.
 fn target(result: &CostResult, all: &[(&CostBenchmark, &Comparison)]) -> Option<String> {
     let asked = result.plan.as_ref().filter(|plan| !plan.own)?.precision;
-    let half = |&(_, comparison): &(&CostBenchmark, &Comparison)| {
-        let (_, high) = slowdown(comparison).ends()?;
-        Some((1.0 + high) / comparison.ratio.value - 1.0)
-    };
-    let widest = all.iter().filter_map(half).filter(|half| half.is_finite()).fold(0.0, f64::max);
+    let width = |c: &Comparison| decided_width(c.ratio.into(), c.blocks).filter(|width| width.is_finite());
+    let widest = all.iter().filter_map(|(_, comparison)| width(comparison)).fold(0.0, f64::max);
     (widest > asked).then(|| format!("; the widest is ± {}, target ± {}", percent(widest), percent(asked)))
 }
 
@@ -266,7 +264,8 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
     let held = benchmark.waits.as_ref().and_then(|waits| contention::most_of_wait(&waits.waits));
     let held = held
         .map_or_else(String::new, |(by, part)| format!("; {by} had it for {} of the wait", percent(part)));
-    Some(format!("{} waits for a CPU: run-queue delay {delay} more per trial{own}{held}", benchmark.name))
+    let name = shortened(&benchmark.name, LONGEST_BRIEF);
+    Some(format!("{name} waits for a CPU: run-queue delay {delay} more per trial{own}{held}"))
 }
 
 /// Whether it waits for a CPU that it need not have shared.
