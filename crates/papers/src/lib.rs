@@ -30,6 +30,11 @@ use ground::{Ground, Size};
 use part::{Part, PartObserver};
 use whole::Whole;
 
+/// The heads of a table's columns, parted by `|`.
+fn columns(heads: &str) -> Vec<String> {
+    heads.split('|').map(Into::into).collect()
+}
+
 /// The experiment that proves the ruler of `netfathom cost`.
 pub const PROOF: &str = "cost-proof";
 

@@ -166,14 +166,24 @@ pub fn missed(load: &Load) -> f64 {
     share(load.missed_slots + load.unsent, load.planned)
 }
 
+const LOWER_THE_RATE: &str = "lower the rate (--profile): no other program had the sender's CPU for long";
+
+/// What to do against whoever had the CPUs of the senders for at least such a part of the time; `None` where they were
+/// followed, and had them themselves.
+pub fn free_cpus<'a>(threads: impl Iterator<Item = &'a Contention>, least: f64) -> Option<String> {
+    let senders: Vec<&Contention> = threads.filter(|c| c.thread == LoadThread::Sender).collect();
+    let free = occupied(senders.iter().copied(), &[LoadThread::Sender], least);
+    free.or_else(|| senders.is_empty().then(|| priority().into()))
+}
+
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    let free = occupied(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0);
-    format!("{}, or lower the rate (--profile)", free.unwrap_or_else(|| priority().into()))
+    free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0)
+        .map_or_else(|| LOWER_THE_RATE.into(), |free| format!("{free}, or lower the rate (--profile)"))
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {
-    occupied(threads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| priority().into())
+    free_cpus(threads, 0.005).unwrap_or_else(|| LOWER_THE_RATE.into())
 }
 
 /// Whether messages were sent when the plan wanted them.
@@ -347,6 +357,15 @@ mod tests {
         assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), stolen);
         assert_eq!(advised(&[load(3, rustc(), 0)], 0.04), None, "it is not why 40 % were missed");
         let qemu = || Holder::Process { name: "qemu".into(), pid: 4, cgroup: None };
+        let missed = |loads: &[Load]| free_sender(loads.iter(), 0.4);
+        assert!(missed(&[load(3, rustc(), 0), load(500, rustc(), 0)]).contains("rustc"));
+        assert_eq!(
+            missed(&[load(3, rustc(), 0)]),
+            LOWER_THE_RATE,
+            "no priority helps a sender that has its CPU"
+        );
+        let unfollowed = Load { contention: Vec::new(), ..load(3, rustc(), 0) };
+        assert!(missed(&[unfollowed]).starts_with(priority()));
         let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
         assert_eq!(advised(&trials, 0.005), stop("qemu (pid 4)"), "of all trials");
         let first = Holder::Process { name: "init".into(), pid: 1, cgroup: None };

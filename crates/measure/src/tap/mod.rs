@@ -6,7 +6,7 @@ use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
-use netfathom_stats::{Distribution, Windowed};
+use netfathom_stats::Windowed;
 
 use crate::load::accounting::hook_counts;
 use crate::load::lateness::Lateness;
@@ -27,7 +27,7 @@ pub mod undisturbed;
 pub struct Sifted {
     /// Messages that could be judged as disturbed or not.
     pub judged: u64,
-    pub times: Distribution,
+    pub times: Windowed,
     /// How late they were sent.
     pub lateness: Lateness,
 }

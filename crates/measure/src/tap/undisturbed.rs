@@ -6,20 +6,21 @@
 //! backlog. The kernel's switches decide that, never the time that the message took. The condition still prefers short
 //! times a little: what lasts longer is more likely to be disturbed.
 
-use netfathom_bpf::stack::{Hooks, View};
+use netfathom_bpf::stack::{Hooks, View, WINDOWS};
 use netfathom_model::message::Header;
-use netfathom_stats::Distribution;
+use netfathom_stats::Windowed;
 
 use crate::ground::processors::Cpus;
 use crate::load::contention::Contention;
 use crate::load::lateness::Lateness;
-use crate::load::window::GRAIN;
+use crate::load::window::{GRAIN, Windows};
 use crate::tap::Sifted;
 
 /// Sums both ways, at the reader.
 pub struct Undisturbed<'a> {
     contention: &'a Contention,
     cpus: &'a Cpus,
+    windows: Windows,
     lanes: Vec<Lane>,
     reader: Backlog,
     pub tx: Sifted,
@@ -53,14 +54,19 @@ struct Lane {
 
 impl<'a> Undisturbed<'a> {
     /// `mean_interval_ns` is that of the load where it leaves the intervals to chance.
-    pub fn new(contention: &'a Contention, cpus: &'a Cpus, mean_interval_ns: Option<i64>) -> Self {
+    pub fn new(
+        contention: &'a Contention,
+        cpus: &'a Cpus,
+        windows: Windows,
+        mean_interval_ns: Option<i64>,
+    ) -> Self {
         let none = || Sifted {
             judged: 0,
-            times: Distribution::new(GRAIN),
+            times: Windowed::new(GRAIN, WINDOWS),
             lateness: Lateness::new(1.0, mean_interval_ns),
         };
         let lanes = vec![Lane::default(); cpus.senders.len()];
-        Self { contention, cpus, lanes, reader: Backlog::default(), tx: none(), rx: none() }
+        Self { contention, cpus, windows, lanes, reader: Backlog::default(), tx: none(), rx: none() }
     }
 
     /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
@@ -70,10 +76,11 @@ impl<'a> Undisturbed<'a> {
         let sender = self.cpus.senders[lane];
         let since_ns = self.lanes[lane].backlog.add(header.intended_ns, header.sent_ns);
         let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
+        let window = self.windows.of(header.sent_ns);
         let mut undisturbed = [false; 2];
         if let Some(left_ns) = view.tx(header.sequence).and_then(|tx| tx.net_dev_start_xmit) {
             undisturbed[0] = free(sender, since_ns, left_ns);
-            self.tx.add(undisturbed[0], header.sent_ns, left_ns);
+            self.tx.add(undisturbed[0], window, header.sent_ns, left_ns);
         }
         let rx = view.rx(header.sequence);
         let link_and_ready = rx.and_then(|rx| {
@@ -86,7 +93,7 @@ impl<'a> Undisturbed<'a> {
             // The kernel's half of the way in may run on the sender's processor.
             undisturbed[1] =
                 seen && free(sender, since_ns, ready_ns) && free(self.cpus.reader, waits_ns, received_ns);
-            self.rx.add(undisturbed[1], link_ns, received_ns);
+            self.rx.add(undisturbed[1], window, link_ns, received_ns);
         }
         self.hold_against_slot(lane, header, undisturbed);
     }
@@ -107,10 +114,10 @@ impl<'a> Undisturbed<'a> {
 }
 
 impl Sifted {
-    fn add(&mut self, undisturbed: bool, from_ns: u64, to_ns: u64) {
+    fn add(&mut self, undisturbed: bool, window: usize, from_ns: u64, to_ns: u64) {
         self.judged += 1;
         if undisturbed {
-            self.times.add(to_ns.wrapping_sub(from_ns) as i64);
+            self.times.add(window, to_ns.wrapping_sub(from_ns) as i64);
         }
     }
 }

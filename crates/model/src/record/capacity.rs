@@ -84,7 +84,7 @@ pub struct Search {
 }
 
 /// One rate, held.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
     /// As planned.
     pub wanted_per_s: f64,

@@ -45,7 +45,7 @@ pub struct Condition {
 }
 
 /// One benchmark: what it is, its trials, and what they say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostBenchmark {
     /// Its name in tables.
     pub name: String,
@@ -83,7 +83,7 @@ pub struct CostWaits {
 }
 
 /// One run of a benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CostTrial {
     /// Its place among all trials, from 0.
     pub index: u32,

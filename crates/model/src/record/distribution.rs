@@ -37,6 +37,11 @@ impl Series {
         }
     }
 
+    /// Whether it has no window.
+    pub fn is_empty(&self) -> bool {
+        self.n.is_empty()
+    }
+
     /// Mean of a window; `None` where it is empty or not there.
     pub fn mean_ns(&self, window: usize) -> Option<f64> {
         let n = *self.n.get(window)?;

@@ -119,7 +119,7 @@ pub struct MessageRate {
 }
 
 /// One trial of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageTrial {
     /// Its place among all trials of the run, from 0.
     pub index: u32,

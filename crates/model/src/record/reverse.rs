@@ -51,7 +51,7 @@ pub enum Phase {
 named! { Phase: Before = "before", Rise = "rise", Peak = "peak", After = "after" }
 
 /// One trial.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReverseTrial {
     /// Its place among the trials of its variant, from 0.
     pub index: u32,

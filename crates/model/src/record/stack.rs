@@ -200,6 +200,12 @@ pub struct UndisturbedTimes {
     pub judged: u64,
     /// Those that were not.
     pub times: Distribution,
+    /// As in [`PathTimes`]; `None` of several trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak: Option<PeakTimes>,
+    /// Their times over the trial; empty of several trials.
+    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    pub series: Series,
     /// Of those, the ones that were sent after the next message was due.
     pub missed_slots: u64,
     /// As in [`Load`], of the undisturbed messages; of several trials the worst.

@@ -251,7 +251,7 @@ pub struct TransferCost {
 }
 
 /// The kernel's account of a connection at its end; `None` if the kernel is too old to report it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpState {
     /// Largest segment.
     pub mss_bytes: u32,

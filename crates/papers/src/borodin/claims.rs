@@ -1,7 +1,7 @@
 //! What the papers say of the time in the stack, and whether it holds here.
 
 use netfathom_model::path::Direction;
-use netfathom_model::print::Scale;
+use netfathom_model::print::{Scale, percent_down};
 use netfathom_model::record::{Claim, Origin, StackResult};
 use netfathom_stats::{Estimate, between_trials, paired_ratio};
 
@@ -15,6 +15,22 @@ const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at pea
 /// Where the incoming one does; our text of it has no graphs.
 const INCOMING_FALLS: &str = "incoming paper, abstract and the text on graphs 1 to 6; our text has no graphs";
 const SLOPES: &str = "incoming paper, the text below graphs 4 to 6; our text has no graphs";
+
+/// Claims about the undisturbed messages, where they stand for the others, with what all of them say; else about all.
+pub fn asked(ours: Option<&StackResult>, claims: impl Fn(&StackResult) -> Vec<Claim>) -> Vec<Claim> {
+    let of_all = ours.map(&claims).unwrap_or_default();
+    let Some((alone, share)) = ours.and_then(ours::undisturbed) else { return of_all };
+    let both = |(claim, all): (Claim, Claim)| Claim {
+        here: format!(
+            "{}; of the undisturbed messages, {} of all; by all messages: {}",
+            claim.here,
+            percent_down(share),
+            all.holds.name()
+        ),
+        ..claim
+    };
+    claims(&alone).into_iter().zip(of_all).map(both).collect()
+}
 
 /// In the paper's own form: the mean at peak is below the mean over everything.
 pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
@@ -151,7 +167,7 @@ fn capital(direction: Direction) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::Holds;
+    use netfathom_model::record::{Holds, PathTimes, Undisturbed, UndisturbedTimes};
 
     use super::super::fixture::{planned, stack};
     use super::*;
@@ -229,6 +245,42 @@ mod tests {
             let ours = stack(&[(Direction::Tx, out), (Direction::Rx, into)]);
             let claim = incoming_costs_more(&ours);
             assert_eq!(claim.holds, expected, "{}", claim.here);
+        }
+    }
+
+    #[test]
+    fn undisturbed_messages_decide_where_they_stand_for_the_others() {
+        let (decided, undecided) = (stack(&[(Direction::Tx, FALLS)]), stack(&[(Direction::Tx, BOTH)]));
+        let ask = |judged| {
+            let mut ours = undecided.clone();
+            let of = |path: &PathTimes| UndisturbedTimes {
+                judged,
+                times: path.total.clone(),
+                peak: path.peak,
+                series: path.series.clone(),
+                missed_slots: 0,
+                lag_p99_of_interval: 0.0,
+            };
+            let alone = ours::paths(&decided, Direction::Tx).into_iter().map(of).collect::<Vec<_>>();
+            let overall = decided.summaries[0].overall;
+            ours.summaries[0].undisturbed = Some(Undisturbed { overall, total: alone[0].clone() });
+            for (trial, alone) in ours.trials.iter_mut().zip(alone) {
+                trial.paths[0].undisturbed = Some(alone);
+            }
+            let claims = |ours: &StackResult| {
+                vec![less_at_peak(Direction::Tx, ours), less_at_high_rates(Direction::Tx, ours, None)]
+            };
+            asked(Some(&ours), claims)
+        };
+        // A trial has 550 messages.
+        for claim in ask(600) {
+            assert_eq!(claim.holds, Holds::Yes, "{}", claim.here);
+            let end = "; of the undisturbed messages, 91.7 % of all; by all messages: inconclusive";
+            assert!(claim.here.ends_with(end), "{}", claim.here);
+        }
+        // Fewer than half do not stand for all; all of them are no choice.
+        for judged in [1200, 550] {
+            assert!(ask(judged).iter().all(|claim| claim.holds == Holds::CannotTell));
         }
     }
 

@@ -179,13 +179,7 @@ fn reverse_trial(index: u32, rates: [f64; 4]) -> ReverseTrial {
         window_ns: WINDOW_NS,
         outgoing: rates.map(|rate| rate as u64).into(),
         inbound: vec![0, 50, 100, 0],
-        stack: None,
         phases: Phase::ALL.map(times).into(),
-        sent: 0,
-        arrived: 0,
-        inbound_sent: 0,
-        inbound_read: 0,
-        contention: None,
-        verdict: Verdict::default(),
+        ..ReverseTrial::default()
     }
 }

@@ -7,6 +7,7 @@ use netfathom_stats::{Estimate, between_trials};
 use super::originals::{self, PLATFORMS, who};
 use super::ours;
 use super::tables::{HERE, estimate, own, plain, source};
+use crate::columns;
 
 /// How much more a message takes on its way in.
 pub fn growth(ours: Option<&StackResult>) -> BesideTable {
@@ -20,15 +21,7 @@ pub fn growth(ours: Option<&StackResult>) -> BesideTable {
     let here = ours.and_then(here_growth).map(|cells| own(HERE.into(), cells));
     BesideTable {
         title: "Growth of incoming over outgoing time".into(),
-        columns: [
-            "outgoing mean, µs",
-            "incoming mean, µs",
-            "incoming / outgoing",
-            "growth, %",
-            "growth as printed, %",
-        ]
-        .map(Into::into)
-        .into(),
+        columns: columns("outgoing mean, µs|incoming mean, µs|incoming / outgoing|growth, %|growth as printed, %"),
         rows: PLATFORMS.iter().map(original).chain(here).collect(),
         note: Some(
             "As printed: the incoming paper's conclusion, which cuts decimals off the quotient of the printed means \
@@ -70,9 +63,7 @@ pub fn trials(ours: Option<&StackResult>) -> BesideTable {
     };
     BesideTable {
         title: "Growth of incoming over outgoing time, trial by trial".into(),
-        columns: ["outgoing mean, µs", "incoming mean, µs", "incoming / outgoing", "growth, %"]
-            .map(Into::into)
-            .into(),
+        columns: columns("outgoing mean, µs|incoming mean, µs|incoming / outgoing|growth, %"),
         rows: pairs.iter().enumerate().map(row).collect(),
         note: None,
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::ReproducePlan;
-use netfathom_model::record::{Claim, ReproducedRun};
+use netfathom_model::record::{Claim, ReproducedRun, StackResult};
 
 use super::{Experiment, Needs, Report};
 
@@ -123,7 +123,7 @@ fn tell_tx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
             figures::over_rate(&[Direction::Tx], ours),
         ]
         .concat(),
-        claims: ours.map(|ours| falls(Direction::Tx, ours)).unwrap_or_default(),
+        claims: claims::asked(ours, |ours| falls(Direction::Tx, ours)),
         ..Report::default()
     }
 }
@@ -139,7 +139,7 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
             figures::over_rate(&[Direction::Rx], ours),
         ]
         .concat(),
-        claims: ours.map(|ours| falls(Direction::Rx, ours)).unwrap_or_default(),
+        claims: claims::asked(ours, |ours| falls(Direction::Rx, ours)),
         ..Report::default()
     }
 }
@@ -147,7 +147,7 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
 /// The paper has graphs of it and no table.
 fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
-    let claims = |ours| {
+    let claims = |ours: &StackResult| {
         let on = |slope| claims::less_at_high_rates(Direction::Rx, ours, Some(slope));
         vec![on(Slope::Rising), on(Slope::Falling), claims::symmetric(Direction::Rx, ours)]
     };
@@ -155,7 +155,7 @@ fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
         differences: differences::of_stack(plan, ours),
         tables: ours.map(|ours| tables::slopes(Direction::Rx, ours)).into_iter().collect(),
         figures: [figures::over_time(&[Direction::Rx], ours), figures::slopes(Direction::Rx, ours)].concat(),
-        claims: ours.map(claims).unwrap_or_default(),
+        claims: claims::asked(ours, claims),
         ..Report::default()
     }
 }
@@ -167,12 +167,12 @@ fn tell_asymmetry(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
         tables: vec![growth::growth(ours), growth::trials(ours)],
         figures: [vec![figures::both_ways(ours)], figures::over_rate(&[Direction::Tx, Direction::Rx], ours)]
             .concat(),
-        claims: ours.map(|ours| vec![claims::incoming_costs_more(ours)]).unwrap_or_default(),
+        claims: claims::asked(ours, |ours| vec![claims::incoming_costs_more(ours)]),
         ..Report::default()
     }
 }
 
 /// The claim that the time falls as the rate rises, in both forms.
-fn falls(direction: Direction, ours: &netfathom_model::record::StackResult) -> Vec<Claim> {
+fn falls(direction: Direction, ours: &StackResult) -> Vec<Claim> {
     vec![claims::less_at_peak(direction, ours), claims::less_at_high_rates(direction, ours, None)]
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use netfathom_model::path::Direction;
 use netfathom_model::profile::{Piece, Profile};
 use netfathom_model::record::{
-    Measured, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind,
+    Measured, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind, Undisturbed,
 };
 use netfathom_stats::between_trials;
 
@@ -18,6 +18,22 @@ pub fn stack(runs: &[ReproducedRun]) -> Option<&StackResult> {
 
 pub fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
     result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
+}
+
+/// The run with its undisturbed messages alone, and what part of all they are; `None` where they do not stand for the
+/// others (docs/stack.md), or are all.
+pub fn undisturbed(result: &StackResult) -> Option<(StackResult, f64)> {
+    let stand: Vec<&Undisturbed> =
+        result.summaries.iter().map(PathSummary::stands_for_all).collect::<Option<_>>()?;
+    let shares = stand.iter().map(|undisturbed| 1.0 - undisturbed.total.disturbed_share());
+    let share = shares.reduce(f64::min).filter(|share| *share < 1.0)?;
+    let mut alone = result.clone();
+    for path in alone.trials.iter_mut().flat_map(|trial| &mut trial.paths) {
+        if let Some(undisturbed) = path.undisturbed.take() {
+            (path.total, path.peak, path.series) = (undisturbed.times, undisturbed.peak, undisturbed.series);
+        }
+    }
+    Some((alone, share))
 }
 
 /// The times of a direction in one trial; `None` where there are none.

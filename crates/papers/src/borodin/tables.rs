@@ -7,6 +7,7 @@ use netfathom_stats::{Estimate, between_trials};
 
 use super::originals::{self, SummaryRow, who};
 use super::ours::{self, Slope};
+use crate::columns;
 
 /// How this machine's rows are called.
 pub const HERE: &str = "here";
@@ -106,14 +107,7 @@ pub fn capability(ours: Option<&StackResult>) -> BesideTable {
     let here = ours.and_then(here_capability).map(|cells| own(HERE.into(), cells));
     BesideTable {
         title: "Theoretical load capability".into(),
-        columns: [
-            "mean at peak, µs",
-            "as printed, messages/s",
-            "1 / mean at peak, messages/s",
-            "really reached, messages/s",
-        ]
-        .map(Into::into)
-        .into(),
+        columns: columns("mean at peak, µs|as printed, messages/s|1 / mean at peak, messages/s|really reached, messages/s"),
         rows: originals::peak().into_iter().map(original).chain(here).collect(),
         note: Some(
             "As printed: the outgoing paper's conclusion, which cuts decimals off. Really reached: the highest of \

@@ -4,6 +4,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect, 
 
 use super::originals::Original;
 use super::ours::Ours;
+use crate::columns;
 
 pub fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
@@ -52,9 +53,7 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     };
     BesideTable {
         title: format!("What {} takes from a tar", original.who),
-        columns: ["slowdown, %", "PCost, %", "PCost as printed, %", "the program uses, % of a CPU"]
-            .map(Into::into)
-            .into(),
+        columns: columns("slowdown, %|PCost, %|PCost as printed, %|the program uses, % of a CPU"),
         rows,
         note: Some(format!(
             "PCost is the sum over the spans of (d' - d) / (d' + d): formula (1) has times in the denominator, but the \

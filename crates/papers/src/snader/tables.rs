@@ -6,6 +6,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell, SweepPoint, SweepTri
 use super::originals::{self, BYTES, Printed, kb_per_s, write_ms};
 use super::ours::{Ours, mean, named};
 use super::plans::PATH;
+use crate::columns;
 
 fn plain(value: f64) -> Cell {
     Cell { value, half_width: None, printed: None }
@@ -38,15 +39,7 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
     let here = ours.iter().flat_map(|o| o.books().map(move |p| row(o, p)));
     BesideTable {
         title: "2048 writes of 8192 bytes".into(),
-        columns: [
-            "KB/s (of 1024 bytes)",
-            "16,777,216 bytes, s",
-            "msec/call, as ttcp counts",
-            "a write, ms",
-            "send buffer granted, bytes",
-        ]
-        .map(Into::into)
-        .into(),
+        columns: columns("KB/s (of 1024 bytes)|16,777,216 bytes, s|msec/call, as ttcp counts|a write, ms|send buffer granted, bytes"),
         rows: printed.chain(here).collect(),
         note: Some(
             "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. That is what the book's explanation \
@@ -86,15 +79,7 @@ pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
     let here = ours.iter().flat_map(|o| o.result.points.iter().map(move |p| causes(o, p)));
     BesideTable {
         title: "What held it up".into(),
-        columns: [
-            "limited by",
-            "of the time, %",
-            "median write call, ms",
-            "calls of 30 to 60 ms, of 1000",
-            "held up by the send buffer, % of busy time",
-        ]
-        .map(Into::into)
-        .into(),
+        columns: columns("limited by|of the time, %|median write call, ms|calls of 30 to 60 ms, of 1000|held up by the send buffer, % of busy time"),
         rows: traced.into_iter().chain(here).collect(),
         note: Some(
             "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
@@ -143,9 +128,7 @@ pub fn over_path(ours: &[Ours<'_>]) -> Vec<BesideTable> {
     };
     vec![BesideTable {
         title: format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),
-        columns: ["send buffer granted, bytes", "KB/s (of 1024 bytes)", "bytes a round trip", "bytes a round trip / buffer"]
-            .map(Into::into)
-            .into(),
+        columns: columns("send buffer granted, bytes|KB/s (of 1024 bytes)|bytes a round trip|bytes a round trip / buffer"),
         rows: path.result.points.iter().map(row).collect(),
         note: Some(
             "The source has no such path: all rows are of this machine. The kernel grants a buffer twice over, to have \

@@ -92,14 +92,12 @@ fn trial(round: u32, us: f64, cpu_us: f64) -> MessageTrial {
         round,
         messages: MESSAGES,
         sent: MESSAGES,
-        lost: 0,
         duration_ns: total(us),
-        cut_short: false,
         p50_ns: (us * 1e3).round() as i64,
         p99_ns: (us * 2e3).round() as i64,
         client: end,
         server: end,
         kernel_workers_ns: Some(total(1.0)),
-        tcp: None,
+        ..MessageTrial::default()
     }
 }

@@ -11,6 +11,7 @@ use super::originals::{Placed, WHO, placed, source};
 use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, zccl};
 use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, PLACEMENTS, sendfile};
 use super::rounds::Rounds;
+use crate::columns;
 
 /// A client gains nothing if it significantly gains less.
 const NOTHING: f64 = 1.05;
@@ -94,9 +95,7 @@ fn beside(part: &Part<'_>) -> BesideTable {
     let there = |row: &Placed| source(row.placement.name(), row.cells.iter().cloned().map(Some).collect());
     BesideTable {
         title: format!("User space and kernel, {}", part.words),
-        columns: ["sockets, kB/s", "ZCCL; here zccl, kB/s", "gain of sockets, %", "gain of ZCCL, %"]
-            .map(Into::into)
-            .into(),
+        columns: columns("sockets, kB/s|ZCCL; here zccl, kB/s|gain of sockets, %|gain of ZCCL, %"),
         rows: placed()
             .iter()
             .flat_map(|row| {
@@ -126,7 +125,7 @@ fn near_client(part: &Part<'_>) -> BesideTable {
         PLACEMENTS.into_iter().flat_map(|placement| part.pairs().into_iter().map(move |p| (placement, p)));
     BesideTable {
         title: "The nearest to a client in the kernel, one way: sendfile".into(),
-        columns: ["sendfile, kB/s", "times the sockets"].map(Into::into).into(),
+        columns: columns("sendfile, kB/s|times the sockets"),
         rows: all.map(|(p, pair)| row(p, pair)).filter(|r| r.cells.iter().any(Option::is_some)).collect(),
         note: Some(
             "Many messages leave with one call, out of a file in memory and without a copy: the loop is in the kernel, \
@@ -154,7 +153,7 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
     });
     BesideTable {
         title: format!("CPU time, {}", part.words),
-        columns: ["client, µs", "server, µs", "kernel's workers, µs", "client's sleeps, of 1000"].map(Into::into).into(),
+        columns: columns("client, µs|server, µs|kernel's workers, µs|client's sleeps, of 1000"),
         rows: all.filter(|row| row.cells.iter().any(Option::is_some)).collect(),
         note: Some(
             "A message, or a round trip. An end in the kernel is in no thread's name: an echo is sent by the kernel's \

@@ -7,6 +7,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell};
 use super::originals::{self, Sized, source};
 use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, zccl};
 use super::rounds::Rounds;
+use crate::columns;
 
 /// What stands beside the paper's library.
 pub const INSTEAD: [Strategy; 4] = [Strategy::Zccl, Strategy::Thread, Strategy::Inline, Strategy::Adaptive];
@@ -98,7 +99,7 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let what = if slower { "slowdown" } else { "of sockets" };
     BesideTable {
         title: format!("With and without a sender thread: {what}, %"),
-        columns: ["ZCCL; here zccl, %", "thread, %", "inline, %", "adaptive, %"].map(Into::into).into(),
+        columns: columns("ZCCL; here zccl, %|thread, %|inline, %|adaptive, %"),
         rows: rows(test, ours, there, here),
         note: Some(format!(
             "thread: one thread, which sends; inline: the caller writes, as 7.9 advises; adaptive: the caller writes while \
@@ -116,9 +117,7 @@ pub fn processor_time(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable
     let rows = rows(test, ours, Sized::row, here);
     BesideTable {
         title: "CPU time of both ends".into(),
-        columns: ["sockets, µs", "zccl, µs", "thread, µs", "inline, µs", "adaptive, µs"]
-            .map(Into::into)
-            .into(),
+        columns: columns("sockets, µs|zccl, µs|thread, µs|inline, µs|adaptive, µs"),
         rows: rows.into_iter().filter(|row| row.here).collect(),
         note: Some(format!(
             "A {}: of the threads of both ends, kernel work in their name included. The paper has no such table.",

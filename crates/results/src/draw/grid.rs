@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_text_across_is_wrapped_under_itself() {
-        let mut table = Table::new(&[("stage", Align::Left), ("n", Align::Right)]);
+        let mut table = Table::of("<stage|n");
         table.row(["socket", "12"]);
         table.row_across("qdisc", "n/a: one two three four");
         let expected =
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_short_heading_stands_next_to_its_numbers() {
-        let mut table = Table::new(&[("who", Align::Left), ("mean,\nµs", Align::Right)]);
+        let mut table = Table::of("<who|mean,\nµs");
         table.row_strong(["here", "1.2"]);
         assert_eq!(text(&table, 20), ["        mean,", "  who      µs", "  here    1.2"]);
         assert!(lines(&table, 20).iter().all(|l| l.1));
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn halves_and_names_make_room() {
-        let mut table = Table::new(&[("who", Align::Left), ("mean", Align::Right)]);
+        let mut table = Table::of("<who|mean");
         table.row([Cell::from("a name"), Cell::Interval { value: "1.18 µs".into(), half: "0.04".into() }]);
         assert_eq!(text(&table, 30), ["  who               mean", "  a name  1.18 µs ± 0.04"]);
         assert_eq!(text(&table, 20), ["  who        mean", "  a name  1.18 µs", "           ± 0.04"]);

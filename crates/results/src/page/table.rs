@@ -112,6 +112,15 @@ pub struct Table {
 }
 
 impl Table {
+    /// Columns with these heads, parted by `|`: of figures, or after a `<` of words.
+    pub fn of(heads: &str) -> Self {
+        let column = |head: &str| match head.strip_prefix('<') {
+            Some(head) => (head.to_owned(), Align::Left),
+            None => (head.to_owned(), Align::Right),
+        };
+        Self::new(&heads.split('|').map(column).collect::<Vec<_>>())
+    }
+
     pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
         let column = |(head, align): &(S, Align)| Column {
             head: head.as_ref().to_owned(),

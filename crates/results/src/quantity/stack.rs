@@ -9,11 +9,11 @@ use netfathom_model::verdict::Part;
 use serde_json::{Value, json};
 
 use super::Figures;
+use super::Quantity;
 use super::curve::Curve;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
 use super::sampled::Sampled;
-use super::{Better, Quantity, Unit};
 
 type OfTimes = fn(&Distribution) -> f64;
 const OF_TIMES: [(&str, OfTimes); 4] = [
@@ -63,33 +63,22 @@ impl Figures for StackResult {
             // What the answer is of.
             let stand =
                 self.summaries.iter().any(|s| s.direction == direction && s.stands_for_all().is_some());
-            all.extend(OF_TIMES.map(|(what, value)| Quantity {
-                name: format!("{}.{what}", direction.name()),
-                title: format!("time to {way}, {what}"),
-                unit: Unit::Nanoseconds,
-                better: Better::Less,
-                main: !stand && MAIN.contains(&what),
-                trials: paths.iter().filter(|path| path.total.n > 0).map(|path| value(&path.total)).collect(),
+            all.extend(OF_TIMES.map(|(what, value)| {
+                let name = format!("{}.{what}", direction.name());
+                let times = paths.iter().map(|path| &path.total).filter(|total| total.n > 0);
+                Quantity::time(name, format!("time to {way}, {what}"), times.map(value))
+                    .main(!stand && MAIN.contains(&what))
             }));
-            all.extend(OF_TIMES.map(|(what, value)| Quantity {
-                name: format!("{}.undisturbed.{what}", direction.name()),
-                title: format!("time to {way}, undisturbed, {what}"),
-                unit: Unit::Nanoseconds,
-                better: Better::Less,
-                main: stand && MAIN.contains(&what),
-                trials: undisturbed(&paths).map(value).collect(),
+            all.extend(OF_TIMES.map(|(what, value)| {
+                let name = format!("{}.undisturbed.{what}", direction.name());
+                let title = format!("time to {way}, undisturbed, {what}");
+                Quantity::time(name, title, undisturbed(&paths).map(value))
+                    .main(stand && MAIN.contains(&what))
             }));
             let stages = direction.stages().iter().filter(|&&stage| self.tap.has(stage));
             all.extend(stages.map(|&stage| of_stage(direction, stage, &paths)));
         }
-        all.push(Quantity {
-            name: "rate".into(),
-            title: "messages accepted".into(),
-            unit: Unit::PerSecond,
-            better: Better::More,
-            main: false,
-            trials: trials.iter().filter_map(|trial| rate(trial)).collect(),
-        });
+        all.push(Quantity::rate("rate", "messages accepted", trials.iter().filter_map(|trial| rate(trial))));
         all
     }
 
@@ -128,14 +117,8 @@ fn undisturbed<'a>(paths: &[&'a PathTimes]) -> impl Iterator<Item = &'a Distribu
 fn of_stage(direction: Direction, stage: Stage, paths: &[&PathTimes]) -> Quantity {
     let times = paths.iter().flat_map(|path| &path.stages).filter(|times| times.stage == stage);
     let passed = times.filter_map(|times| times.times.distribution()).filter(|d| d.n > 0);
-    Quantity {
-        name: format!("{}.{}.mean", direction.name(), stage.name()),
-        title: format!("stage {}, mean", stage.name()),
-        unit: Unit::Nanoseconds,
-        better: Better::Less,
-        main: false,
-        trials: passed.map(|d| d.mean_ns).collect(),
-    }
+    let name = format!("{}.{}.mean", direction.name(), stage.name());
+    Quantity::time(name, format!("stage {}, mean", stage.name()), passed.map(|d| d.mean_ns))
 }
 
 fn rate(trial: &Trial) -> Option<f64> {

@@ -217,13 +217,7 @@ fn each(trials: &[Kept]) -> Table {
 }
 
 fn every_hook(trials: &[Kept]) -> Table {
-    let heads = [
-        ("trial", Align::Right),
-        ("hook", Align::Left),
-        ("timed", Align::Right),
-        ("not timed", Align::Right),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("trial|<hook|timed|not timed");
     for (t, h) in trials.iter().flat_map(|t| t.accounting.hooks.iter().map(move |h| (t, h))) {
         table.row([trial_number(t.index), h.hook.clone(), count(h.events), count(h.lost)]);
     }
@@ -231,15 +225,7 @@ fn every_hook(trials: &[Kept]) -> Table {
 }
 
 fn every_counter(trials: &[Kept]) -> Table {
-    let heads = [
-        ("trial", Align::Right),
-        ("counter", Align::Left),
-        ("expected", Align::Right),
-        ("observed", Align::Right),
-        ("", Align::Left),
-        ("", Align::Left),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("trial|<counter|expected|observed|<|<");
     for (t, c) in trials.iter().flat_map(|t| t.accounting.counters.iter().map(move |c| (t, c))) {
         table.row([
             trial_number(t.index),

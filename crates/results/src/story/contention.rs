@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use netfathom_model::record::{Contention, CpuWaits, Held, Holder, LoadThread};
 
 use super::number;
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 
 /// Waits below this part of a thread's time are what every wake-up takes.
 const LEAST_WAITED: f64 = 0.01;
@@ -49,7 +49,7 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
         return;
     }
     page.heading(heading);
-    let mut table = Table::new(&[("", Align::Left), ("of the wait", Align::Right), ("time", Align::Right)]);
+    let mut table = Table::of("<|of the wait|time");
     for (who, ns) in by_name(&waits.holders) {
         let part = ns as f64 / waits.waited_ns.max(1) as f64;
         table.row([who, number::percent(part), number::seconds(ns)]);
@@ -155,15 +155,7 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
         return;
     }
     page.heading("Who had the CPUs that the load needed");
-    let mut table = Table::new(&[
-        ("thread", Align::Left),
-        ("CPU", Align::Right),
-        ("waited", Align::Right),
-        ("of its\ntime", Align::Right),
-        ("who had the CPU meanwhile", Align::Left),
-        ("of the\nwait", Align::Right),
-        ("time", Align::Right),
-    ]);
+    let mut table = Table::of("<thread|CPU|waited|of its\ntime|<who had the CPU meanwhile|of the\nwait|time");
     for thread in &threads {
         let first = [
             name(thread.thread).to_owned(),

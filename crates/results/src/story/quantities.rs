@@ -2,7 +2,7 @@
 
 use netfathom_model::record::Record;
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use crate::quantity::{self, Quantity, Unit};
 
 /// Rows of the table; the record has the rest.
@@ -14,16 +14,7 @@ pub fn draw(page: &mut Page, record: &Record) {
     if all.is_empty() {
         return;
     }
-    use Align::{Left, Right};
-    let columns = [
-        ("quantity", Left),
-        ("unit", Left),
-        ("trials", Right),
-        ("mean", Right),
-        ("least", Right),
-        ("most", Right),
-    ];
-    let mut table = Table::new(&columns);
+    let mut table = Table::of("<quantity|<unit|trials|mean|least|most");
     for quantity in all.iter().take(MOST_ROWS) {
         if quantity.main { table.row_strong(row(quantity)) } else { table.row(row(quantity)) }
     }

@@ -122,15 +122,7 @@ fn overview(page: &mut Page, result: &ReverseResult) {
         return;
     }
     page.main("Send rate while receiving");
-    let mut table = Table::new(&[
-        ("variant", Align::Left),
-        ("before", Align::Right),
-        ("at peak", Align::Right),
-        ("after", Align::Right),
-        ("drop", Align::Right),
-        ("recovery", Align::Right),
-        ("trials", Align::Right),
-    ]);
+    let mut table = Table::of("<variant|before|at peak|after|drop|recovery|trials");
     for (variant, s) in summaries(result) {
         table.row(&[
             variant.name().to_owned(),
@@ -278,13 +270,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
         return;
     }
     page.gap();
-    let mut table = Table::new(&[
-        ("stage", Align::Left),
-        ("before", Align::Right),
-        ("at peak", Align::Right),
-        ("change", Align::Right),
-        ("", Align::Right),
-    ]);
+    let mut table = Table::of("<stage|before|at peak|change|");
     let mut outside = false;
     for stage in &s.stages {
         let change = stage.peak_ns - stage.before_ns;

@@ -112,7 +112,7 @@ pub fn show(entry: &RunEntry, record: &Record, files: &[RunFile]) -> Page {
     about(&mut page, entry, record);
     notes::findings(&mut page, record);
     page.heading("Files");
-    let mut table = Table::new(&[("file", Align::Left), ("bytes", Align::Right)]);
+    let mut table = Table::of("<file|bytes");
     files.iter().for_each(|f| table.row([&f.name, &count(f.bytes)]));
     page.table(table);
     page.text(&entry.path.display().to_string());

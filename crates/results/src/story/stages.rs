@@ -3,7 +3,7 @@
 use netfathom_model::record::Distribution;
 
 use super::number;
-use crate::page::{Align, Cell, Table};
+use crate::page::{Cell, Table};
 
 /// The longest bar; more would not be read more closely.
 const LONGEST_BAR: usize = 24;
@@ -12,17 +12,7 @@ const LONGEST_BAR: usize = 24;
 pub(super) const PARTLY: &str = "n below the total's: some messages skip the stage; share is of all messages";
 
 pub(super) fn new_table() -> Table {
-    Table::new(&[
-        ("stage", Align::Left),
-        ("n", Align::Right),
-        ("mean", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("share", Align::Right),
-        ("", Align::Left),
-    ])
-    .bars(7, LONGEST_BAR)
+    Table::of("<stage|n|mean|p50|p99|p99.9|share|<").bars(7, LONGEST_BAR)
 }
 
 /// A stage, with the share that has the longest bar.

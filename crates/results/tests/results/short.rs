@@ -2,38 +2,23 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
-use netfathom_model::record::{Ended, Measurement, Precision, Undisturbed, UndisturbedTimes, Value, Width};
+use netfathom_model::record::{
+    Ended, Measurement, Precision, Series, Undisturbed, UndisturbedTimes, Value, Width,
+};
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::Page;
 use netfathom_results::{draw, story};
 
-use crate::fixtures::fixture;
+use crate::fixtures::{ALL, fixture};
 
-const FIXTURES: [&str; 19] = [
-    "stack",
-    "taps",
-    "load",
-    "capacity",
-    "reverse",
-    "join",
-    "ttcp",
-    "sweep",
-    "message",
-    "cost",
-    "cost-chance",
-    "cost-observers",
-    "cost-offline",
-    "cost-own",
-    "reproduce",
-    "watch",
-    "watch-tx",
-    "watch-both",
-    "watch-slow",
-];
+/// Fleets have a view of their own.
+fn fixtures() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().filter(|name| !name.starts_with("fleet"))
+}
 
 #[test]
 fn the_answer_is_one_line_and_the_rest_a_page() {
-    for name in FIXTURES {
+    for name in fixtures() {
         let page = story::of(&fixture(name));
         let text = draw::short(&page, 200, false);
         let first = text.lines().next().unwrap();
@@ -59,6 +44,8 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
             let total = UndisturbedTimes {
                 judged: summary.total.n * 3 / 2,
                 times: summary.total.clone(),
+                peak: None,
+                series: Series::default(),
                 missed_slots: 0,
                 lag_p99_of_interval: 0.0,
             };
@@ -75,7 +62,7 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
 
 #[test]
 fn every_block_of_the_short_view_is_in_the_whole() {
-    for name in FIXTURES {
+    for name in fixtures() {
         let page = story::of(&fixture(name));
         let [short, whole] = [draw::short(&page, 4_000, false), draw::terminal(&page, 4_000, false)];
         // A table that was cut has other widths.
@@ -160,7 +147,7 @@ fn the_answer_of_a_capacity_is_never_cut() {
 /// Looked at by whoever changes a story.
 #[test]
 fn short_views_are_as_they_were() {
-    for name in FIXTURES {
+    for name in fixtures() {
         insta::assert_snapshot!(format!("short_{name}"), draw::short(&story::of(&fixture(name)), 80, false));
     }
 }

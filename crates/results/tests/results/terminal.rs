@@ -202,16 +202,6 @@ fn a_direction_without_messages_is_not_zero() {
 }
 
 #[test]
-fn eighty_columns_of_load() {
-    insta::assert_snapshot!(render(&fixture("load"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_capacity() {
-    insta::assert_snapshot!(render(&fixture("capacity"), 80, false));
-}
-
-#[test]
 fn reverse_answers_with_what_is_significant() {
     let answer = |open: usize| {
         let mut record = fixture("reverse");
@@ -231,38 +221,24 @@ fn reverse_answers_with_what_is_significant() {
 }
 
 #[test]
-fn eighty_columns_of_reverse() {
-    insta::assert_snapshot!(render(&fixture("reverse"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_join() {
-    insta::assert_snapshot!(render(&fixture("join"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_reproduce() {
-    insta::assert_snapshot!(render(&fixture("reproduce"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_watch() {
-    insta::assert_snapshot!(render(&fixture("watch"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_watch_tx() {
-    insta::assert_snapshot!(render(&fixture("watch-tx"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_watch_both() {
-    insta::assert_snapshot!(render(&fixture("watch-both"), 80, false));
-}
-
-#[test]
-fn watch_with_slow_messages_at_eighty_columns() {
-    insta::assert_snapshot!(render(&fixture("watch-slow"), 80, false));
+fn eighty_columns_of_the_others() {
+    for name in [
+        "load",
+        "capacity",
+        "reverse",
+        "join",
+        "reproduce",
+        "watch",
+        "watch-tx",
+        "watch-both",
+        "taps",
+        "sweep",
+        "ttcp",
+        "message",
+        "watch-slow",
+    ] {
+        insta::assert_snapshot!(format!("eighty_columns_of_{name}"), render(&fixture(name), 80, false));
+    }
 }
 
 #[test]
@@ -311,26 +287,6 @@ fn a_tap_that_did_not_run_has_no_column_and_one_alone_no_table() {
     assert_eq!(names(with([10, 5, 5])), Some(3));
     assert_eq!(names(with([10, 0, 5])), Some(2));
     assert_eq!(with([10, 0, 0]), None);
-}
-
-#[test]
-fn eighty_columns_of_taps() {
-    insta::assert_snapshot!(render(&fixture("taps"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_sweep() {
-    insta::assert_snapshot!(render(&fixture("sweep"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_ttcp() {
-    insta::assert_snapshot!(render(&fixture("ttcp"), 80, false));
-}
-
-#[test]
-fn eighty_columns_of_message() {
-    insta::assert_snapshot!(render(&fixture("message"), 80, false));
 }
 
 #[test]

@@ -98,7 +98,7 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             which_searches(late, all),
             floor(),
             how_late(row),
-            load::even_load(row.contention.iter())
+            load::free_cpus(row.contention.iter(), OCCUPIED).unwrap_or_else(|| load::priority().into())
         ));
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {

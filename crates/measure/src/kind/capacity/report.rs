@@ -94,17 +94,7 @@ mod tests {
     use super::*;
 
     fn probe(wanted_per_s: f64, sustained: bool) -> Probe {
-        Probe {
-            wanted_per_s,
-            reached_per_s: wanted_per_s,
-            lost: Some(0.0),
-            missed: 0.0,
-            lag_p99_of_slot: 0.0,
-            lag_p99_ns: 0,
-            sleeps: None,
-            sustained,
-            in_time: false,
-        }
+        Probe { wanted_per_s, reached_per_s: wanted_per_s, lost: Some(0.0), sustained, ..Probe::default() }
     }
 
     #[test]

@@ -32,32 +32,20 @@ pub fn plan() -> CostPlan {
 
 pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {
     CostTrial {
-        index: 0,
         block,
         condition,
         spans_ns: spans_ns.to_vec(),
         total_ns: spans_ns.iter().sum(),
-        amounts: Vec::new(),
-        program: None,
-        failed: None,
-        calls: Vec::new(),
-        load_reached: None,
+        ..CostTrial::default()
     }
 }
 
 pub fn benchmark(trials: Vec<CostTrial>) -> CostBenchmark {
     CostBenchmark {
         name: "sleep".into(),
-        about: String::new(),
-        means: String::new(),
         marks: vec!["start".into(), "end".into()],
-        spans: Vec::new(),
-        resources: Vec::new(),
         trials,
-        comparisons: Vec::new(),
-        calls: Vec::new(),
-        waits: None,
-        absent: Vec::new(),
+        ..CostBenchmark::default()
     }
 }
 

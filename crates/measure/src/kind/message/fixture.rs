@@ -6,21 +6,7 @@ use netfathom_stats::Distribution;
 
 /// A trial with this many received messages, and nothing else.
 pub fn trial(messages: u64) -> MessageTrial {
-    MessageTrial {
-        index: 0,
-        round: 0,
-        messages,
-        sent: messages,
-        lost: 0,
-        duration_ns: 1,
-        cut_short: false,
-        p50_ns: 0,
-        p99_ns: 0,
-        client: EndCost::default(),
-        server: EndCost::default(),
-        kernel_workers_ns: None,
-        tcp: None,
-    }
+    MessageTrial { messages, sent: messages, duration_ns: 1, ..MessageTrial::default() }
 }
 
 /// Both ends in user space, with one trial and these times.

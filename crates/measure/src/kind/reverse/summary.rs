@@ -99,18 +99,11 @@ mod tests {
             sender_waited: 0.25,
         };
         ReverseTrial {
-            index: 0,
             window_ns: 1,
-            outgoing: Vec::new(),
-            inbound: Vec::new(),
-            stack: None,
             phases: Phase::ALL.map(times).into(),
             sent: 1,
             arrived: 1,
-            inbound_sent: 0,
-            inbound_read: 0,
-            contention: None,
-            verdict: Verdict::default(),
+            ..ReverseTrial::default()
         }
     }
 

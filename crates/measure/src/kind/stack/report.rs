@@ -83,7 +83,9 @@ impl Facts<'_> {
             peak: self.peak(&c.total, &plan.profile),
             undisturbed: c.undisturbed.as_ref().map(|u| UndisturbedTimes {
                 judged: u.judged,
-                times: (&u.times).into(),
+                times: (&u.times.distribution).into(),
+                peak: self.peak(&u.times, &plan.profile),
+                series: series(&u.times, window_ns),
                 missed_slots: u.lateness.missed_slots,
                 lag_p99_of_interval: u.lateness.p99_of_slot(),
             }),

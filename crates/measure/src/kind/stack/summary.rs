@@ -2,8 +2,8 @@
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{
-    Indicator, PathSummary, PathTimes, StageSummary, StageSummaryTimes, Trial, TrialKind, Undisturbed,
-    UndisturbedTimes,
+    Indicator, PathSummary, PathTimes, Series, StageSummary, StageSummaryTimes, Trial, TrialKind,
+    Undisturbed, UndisturbedTimes,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats::{Distribution, Estimate};
@@ -53,6 +53,8 @@ fn undisturbed(paths: &[&PathTimes], interval: Interval) -> Option<Undisturbed> 
     let total = UndisturbedTimes {
         judged: of.iter().map(|u| u.judged).sum(),
         times: (&merged(of.iter().map(|u| &u.times))?).into(),
+        peak: None,
+        series: Series::default(),
         missed_slots: of.iter().map(|u| u.missed_slots).sum(),
         lag_p99_of_interval: of.iter().map(|u| u.lag_p99_of_interval).fold(0.0, f64::max),
     };

@@ -111,19 +111,12 @@ mod tests {
 
     fn cell(trials: &[(u64, Option<u64>)]) -> MessageCell {
         let trial = |&(messages, cpu_ns): &(u64, Option<u64>)| MessageTrial {
-            index: 0,
-            round: 0,
             messages,
             sent: messages,
-            lost: 0,
             duration_ns: 1,
-            cut_short: false,
-            p50_ns: 0,
-            p99_ns: 0,
             client: EndCost { cpu_ns, ..EndCost::default() },
             server: EndCost { waits: Some(3 * messages), ..EndCost::default() },
-            kernel_workers_ns: None,
-            tcp: None,
+            ..MessageTrial::default()
         };
         let call = |end, per_message| CallCount { end, name: "read".into(), per_message };
         MessageCell {

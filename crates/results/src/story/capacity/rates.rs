@@ -4,7 +4,7 @@ use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::verdict::Level;
 
 use super::{bare, bounded, name, short_name, sustained};
-use crate::page::{Align, Axis, Bar, BarGroup, Bars, Cell, Page, Style, Table};
+use crate::page::{Axis, Bar, BarGroup, Bars, Cell, Page, Style, Table};
 use crate::story::number;
 
 pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
@@ -15,12 +15,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
     if let Some(bars) = bars(result) {
         page.bars(bars);
     }
-    let mut table = Table::new(&[
-        ("engine", Align::Left),
-        ("receiver\npolls", Align::Right),
-        ("receiver\nsleeps", Align::Right),
-        ("on\nschedule", Align::Right),
-    ]);
+    let mut table = Table::of("<engine|receiver\npolls|receiver\nsleeps|on\nschedule");
     let cell = |b: &Option<Bounded>| b.map_or_else(|| "-".into(), |b| bare(&b));
     for row in &result.rows {
         table.row(&[

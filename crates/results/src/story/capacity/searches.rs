@@ -13,16 +13,7 @@ pub(super) fn draw(page: &mut Page, result: &CapacityResult) {
         return;
     }
     page.heading("Searches");
-    let mut table = Table::new(&[
-        ("engine", Align::Left),
-        ("workers", Align::Right),
-        ("search", Align::Right),
-        ("probes", Align::Right),
-        ("from", Align::Right),
-        ("to", Align::Right),
-        ("sustained", Align::Right),
-        ("on schedule", Align::Right),
-    ]);
+    let mut table = Table::of("<engine|workers|search|probes|from|to|sustained|on schedule");
     for (row, i, search) in all.iter().take(MOST_ROWS) {
         let wanted = || search.probes.iter().map(|p| p.wanted_per_s);
         let rate = |r: Option<f64>| r.map_or_else(|| "-".into(), number::rate);

@@ -144,7 +144,7 @@ fn differences(page: &mut Page, comparison: &Comparison) {
 }
 
 fn all_differences(differences: &[Difference]) -> Table {
-    let mut table = Table::new(&["what", "A", "B", "effect"].map(|head| (head, Align::Left)));
+    let mut table = Table::of("<what|<A|<B|<effect");
     for d in differences {
         table.row([&d.what, &d.a, &d.b, d.effect.unwrap_or_default()]);
     }

@@ -5,7 +5,7 @@ use netfathom_stats as stats;
 
 use super::words;
 use crate::compare::{Compared, Comparison, Gate, Gates, Outcome, Scale};
-use crate::page::{Align, Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
+use crate::page::{Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
 use crate::quantity::{Pooled, Unit};
 use crate::story::histogram;
 
@@ -140,7 +140,7 @@ fn spread(page: &mut Page, (a, b): &(Pooled, Pooled), id: &str) {
         (Series { label: label.into(), color, look: Look::Area, ..Series::default() }, times)
     });
     histogram::draw(page, id, &a.name, curves.collect());
-    let mut table = Table::new(&[("", Align::Left), ("A", Align::Right), ("B", Align::Right)]);
+    let mut table = Table::of("<|A|B");
     let mut row = |what: &str, unit: Unit, of: fn(&Distribution) -> f64| {
         let [a, b] = both.map(|times| words::value(unit, of(times)));
         table.row([what.to_owned(), a, b]);

@@ -1,6 +1,6 @@
 //! The benchmark's own system calls, those that take most time first.
 
-use crate::page::{Align, Axis, Bar, Bars, Page, Table, shortened};
+use crate::page::{Axis, Bar, Bars, Page, Table, shortened};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, OwnTime};
 
 use super::comparison::{self, condition_name};
@@ -23,9 +23,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
 fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
     page.heading(&format!("Its own system calls, a trial: {}", beside(result, benchmark, comparison)));
     page.bars(added(benchmark, comparison));
-    let right = ["calls\nbefore", "calls\nafter", "time\nbefore", "time\nafter", "adds"]
-        .map(|head| (head, Align::Right));
-    let mut table = Table::new(&right.into_iter().chain([("call", Align::Left)]).collect::<Vec<_>>());
+    let mut table = Table::of("calls\nbefore|calls\nafter|time\nbefore|time\nafter|adds|<call");
     for call in benchmark.calls.iter().take(MOST_ROWS) {
         let [before, after] = [comparison.against, comparison.condition].map(|c| of_condition(call, c));
         let adds = comparison::adds(benchmark, comparison, call);
@@ -56,8 +54,7 @@ fn added(benchmark: &CostBenchmark, comparison: &Comparison) -> Bars {
 fn alone(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark) {
     let of = condition_name(result, 0);
     page.main(&format!("{}: its own system calls, {of}", shortened(&benchmark.name, LONGEST_NAME)));
-    let heads = [("calls", Align::Right), ("time", Align::Right), ("call", Align::Left)];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("calls|time|<call");
     for call in benchmark.calls.iter().take(MOST_ROWS) {
         let first = of_condition(call, 0);
         table.row_open(&[calls(first), time(first)], &shortened(&call.name, LONGEST_NAME));

@@ -1,6 +1,6 @@
 //! The slowdown by load or condition, a table for each effect on each benchmark.
 
-use crate::page::{Align, Cell, Page, Table, shortened};
+use crate::page::{Cell, Page, Table, shortened};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
 
 use super::comparison::{self, row_name};
@@ -84,12 +84,10 @@ fn build(
     loads: bool,
     most: f64,
 ) -> Table {
-    let load = loads.then_some(("load", Align::Right));
-    let figures = [("slowdown", Align::Right), ("MDE", Align::Right)];
-    let heads = load.into_iter().chain(figures).chain([("outcome", Align::Left)]);
-    let condition = (!loads).then_some(("condition", Align::Left));
-    let heads: Vec<_> = heads.chain([("", Align::Left)]).chain(condition).collect();
-    let mut table = Table::new(&heads).bars(if loads { 4 } else { 3 }, BAR);
+    let mut table = match loads {
+        true => Table::of("load|slowdown|MDE|<outcome|<").bars(4, BAR),
+        false => Table::of("slowdown|MDE|<outcome|<|<condition").bars(3, BAR),
+    };
     for comparison in rows.iter().take(MOST_ROWS) {
         let name = row_name(result, comparison);
         let mut cells: Vec<Cell> = Vec::new();
@@ -128,8 +126,7 @@ fn overall(page: &mut Page, result: &CostResult) {
         return;
     }
     page.heading("All benchmarks together");
-    let right = ["slowdown", "PCost"].map(|head| (head, Align::Right));
-    let mut table = Table::new(&[right[0], right[1], ("of what", Align::Left)]);
+    let mut table = Table::of("slowdown|PCost|<of what");
     for o in result.overall.iter().take(MOST_ROWS) {
         let figures = [Figure::alone(o.ratio).beyond_one().percent(), Figure::alone(o.pcost).percent()];
         let what = format!("{}: {}", o.effect.name(), comparison::beside_of(result, o.condition, o.against));

@@ -1,6 +1,6 @@
 //! What was taken, by resource.
 
-use crate::page::{Align, Axis, Bar, Page, Table};
+use crate::page::{Axis, Bar, Page, Table};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, ResourceUnit, Taken};
 
 use super::comparison::difference;
@@ -25,9 +25,7 @@ pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
     };
     let times = all().filter(|taken| taken.resource.unit() == ResourceUnit::Time);
     page.bars(charts::beside_zero(Axis::Time, "More time, by resource", times.map(bar).collect()));
-    let right = ["before", "after", "difference"].map(|head| (head, Align::Right));
-    let heads = [("resource", Align::Left)].into_iter().chain(right).chain([("", Align::Left)]);
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table = Table::of("<resource|before|after|difference|<");
     for taken in all() {
         let difference = difference(comparison, taken);
         let mut cells = vec![taken.resource.name().to_owned()];

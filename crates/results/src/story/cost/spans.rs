@@ -1,6 +1,6 @@
 //! From mark to mark: where the time goes.
 
-use crate::page::{Align, Axis, Bars, Page, Table, shortened};
+use crate::page::{Axis, Bars, Page, Table, shortened};
 use netfathom_model::print::NOT_KNOWN;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Outcome};
 
@@ -31,9 +31,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     let bars = named().filter_map(bar).collect();
     let bars = charts::beside_zero(Axis::Share, "How much longer each span takes", bars);
     page.bars(Bars { whiskers: "99 % intervals", ..bars });
-    let right = ["before", "after", "change"].map(|head| (head, Align::Right));
-    let left = [("outcome", Align::Left), ("span", Align::Left)];
-    let mut table = Table::new(&right.into_iter().chain(left).collect::<Vec<_>>());
+    let mut table = Table::of("before|after|change|<outcome|<span");
     for (name, span) in named() {
         let cells = [
             number::mean(span.before_ns),

@@ -1,6 +1,6 @@
 //! The trials of each benchmark, what failed of them, and what could not be measured.
 
-use crate::page::{Align, Axis, Band, Chart, Color, Look, Page, Series, Table, shortened};
+use crate::page::{Axis, Band, Chart, Color, Look, Page, Series, Table, shortened};
 use netfathom_model::print::bytes;
 use netfathom_model::record::{CostBenchmark, CostResult, CostTrial, ProgramTrial};
 
@@ -106,8 +106,7 @@ fn table(page: &mut Page, result: &CostResult, all: &[Spread]) {
         page.text("n/a: none is finished");
         return;
     }
-    let right = ["trials", "shortest", "mean", "longest", "failed"].map(|head| (head, Align::Right));
-    let mut table = Table::new(&right.into_iter().chain([("condition", Align::Left)]).collect::<Vec<_>>());
+    let mut table = Table::of("trials|shortest|mean|longest|failed|<condition");
     for Spread { condition, trials, failed, times_ns } in all.iter().take(MOST_ROWS) {
         let times = times_ns.map_or_else(|| ["-", "-", "-"].map(Into::into), |t| t.map(number::mean));
         let [shortest, mean, longest] = times;
@@ -119,10 +118,8 @@ fn table(page: &mut Page, result: &CostResult, all: &[Spread]) {
 }
 
 fn each(result: &CostResult, benchmark: &CostBenchmark) -> Table {
-    let heads =
-        ["trial", "block", "time", "program there", "its CPU time", "its memory", "its output", "started"];
-    let heads = heads.map(|head| (head, Align::Right));
-    let mut table = Table::new(&heads.into_iter().chain([("condition", Align::Left)]).collect::<Vec<_>>());
+    let mut table =
+        Table::of("trial|block|time|program there|its CPU time|its memory|its output|started|<condition");
     for trial in in_order(benchmark) {
         let known = |text: &dyn Fn(&ProgramTrial) -> Option<String>| {
             trial.program.as_ref().and_then(text).unwrap_or_else(|| "-".into())

@@ -5,7 +5,7 @@ use netfathom_model::record::{FleetFigure, FleetResult};
 use netfathom_stats::middle_of;
 
 use super::sentence;
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 
 pub fn answer(result: &FleetResult) -> String {
     if let Some(worst) = result.outliers().next() {
@@ -47,14 +47,7 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
 }
 
 fn figures<'a>(all: impl Iterator<Item = &'a FleetFigure>) -> Table {
-    let heads = [
-        ("figure", Align::Left),
-        ("median", Align::Right),
-        ("best", Align::Right),
-        ("worst", Align::Right),
-        ("on", Align::Left),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("<figure|median|best|worst|<on");
     for figure in all {
         let mut hosts: Vec<(&String, f64)> = figure.hosts.iter().map(|(host, v)| (host, *v)).collect();
         hosts.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -55,10 +55,7 @@ fn is_whole(step: &FleetStep, part: u64) -> bool {
 
 pub fn draw(page: &mut Page, result: &FleetResult) {
     page.main("Steps");
-    let heads = ["rate", "senders", "sent", "delivered", "lost", "late by p99"];
-    let mut heads: Vec<_> = heads.map(|head| (head, Align::Right)).into();
-    heads.push(("", Align::Left));
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("rate|senders|sent|delivered|lost|late by p99|<");
     for step in &result.steps {
         let lost = step.sent.saturating_sub(step.delivered) as f64 / step.sent.max(1) as f64;
         let known = |text: String| if step.senders > 0 { text } else { "n/a".into() };
@@ -97,9 +94,7 @@ fn stages(page: &mut Page, result: &FleetResult) {
     let seen = || seen(result);
     if seen().next().is_some() {
         page.main("Time to receive: link layer to the receiving program");
-        let heads = ["rate", "n", "mean", "p99"].map(|head| (head, Align::Right));
-        let stages = [("largest stage", Align::Left), ("share", Align::Right)];
-        let mut table = Table::new(&[&heads[..], &stages].concat());
+        let mut table = Table::of("rate|n|mean|p99|<largest stage|share");
         for (step, received) in seen() {
             let all = received.total.sum_ns.max(1) as f64;
             let largest = received.stages.iter().max_by_key(|stage| stage.times.sum_ns);

@@ -90,14 +90,7 @@ fn ratio(test: FleetTest, ratio: f64) -> String {
 }
 
 fn effects(result: &FleetResult) -> Table {
-    let heads = [
-        ("host", Align::Left),
-        ("of median", Align::Right),
-        ("worse pairs", Align::Right),
-        ("side", Align::Left),
-        ("", Align::Left),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("<host|of median|worse pairs|<side|<");
     for effect in result.effects.iter().take(MOST_PAIRS) {
         let HostEffect { host, side, worse, pairs, named, .. } = effect;
         let word = match (named, &effect.cause) {
@@ -119,14 +112,7 @@ fn effects(result: &FleetResult) -> Table {
 }
 
 fn pairs(result: &FleetResult) -> Table {
-    let heads = [
-        ("from", Align::Left),
-        ("to", Align::Left),
-        (result.plan.test.name(), Align::Right),
-        ("expected", Align::Right),
-        ("limited by", Align::Left),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of(&format!("<from|<to|{}|expected|<limited by", result.plan.test.name()));
     for pair in by_value(result).into_iter().take(MOST_PAIRS) {
         let none = || "n/a".to_owned();
         table.row([

@@ -13,7 +13,7 @@ use netfathom_model::record::{FleetResult, HostEffect, Side};
 use netfathom_model::verdict::Verdict;
 
 use super::{Body, Story, Words, place::Site};
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 
 impl Story for FleetResult {
     fn body(&self) -> Body<'_> {
@@ -167,14 +167,7 @@ fn hosts(page: &mut Page, result: &FleetResult) {
 
 /// The hosts of a fleet as a table.
 pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record::FleetHost>) -> Table {
-    let heads = [
-        ("host", Align::Left),
-        ("address", Align::Left),
-        ("clock", Align::Right),
-        ("CPUs", Align::Right),
-        ("", Align::Left),
-    ];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("<host|<address|clock|CPUs|<");
     let hosts: Vec<_> = hosts.collect();
     let differ = hosts.iter().filter_map(|host| host.version.as_ref()).collect::<BTreeSet<_>>().len() > 1;
     for host in hosts {

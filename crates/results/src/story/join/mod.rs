@@ -2,7 +2,7 @@
 
 mod ways;
 
-use crate::page::{Align, Axis, Chart, Look, Page, Series, Table};
+use crate::page::{Axis, Chart, Look, Page, Series, Table};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::{
@@ -95,8 +95,7 @@ fn spans(page: &mut Page, result: &JoinResult) {
         page.text("n/a: no message was seen at two places");
         return;
     }
-    let right = ["messages", "mean", "p50", "p99", "max", "below zero"].map(|h| (h, Align::Right));
-    let mut table = Table::new(&[[("way", Align::Left)].as_slice(), right.as_slice()].concat());
+    let mut table = Table::of("<way|messages|mean|p50|p99|max|below zero");
     for span in &result.spans {
         let (d, way) = (&span.times, span.direction.map_or("between", Direction::name));
         let place = format!("{} -> {}", span.from, span.to);
@@ -184,8 +183,7 @@ fn percentiles(page: &mut Page, result: &JoinResult) {
     }
     percentile_chart(page, result);
     page.gap();
-    let right = ["min", "p50", "p90", "p99", "p99.9", "max", "S*"].map(|h| (h, Align::Right));
-    let mut table = Table::new(&[[("way", Align::Left)].as_slice(), right.as_slice()].concat());
+    let mut table = Table::of("<way|min|p50|p90|p99|p99.9|max|S*");
     for span in known() {
         let d = &span.times;
         let q = |ns| number::quantile(d, ns);

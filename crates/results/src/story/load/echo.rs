@@ -1,6 +1,6 @@
 //! What the answers took, from the intended departure and from the actual one.
 
-use crate::page::{Align, Look, Page, Series, Table};
+use crate::page::{Look, Page, Series, Table};
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary};
 use netfathom_stats as stats;
 
@@ -57,15 +57,7 @@ fn curves(summary: &LoadSummary) -> Vec<(Series, stats::Distribution)> {
 }
 
 fn table(summary: &LoadSummary) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("", Align::Left),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-    ]);
+    let mut table = Table::of("<|<|p50|p90|p99|p99.9|max");
     let of = |echo: &Option<Echo>, part: fn(&Echo) -> &Distribution| echo.as_ref().map(|e| part(e).clone());
     let rows = [
         ("response", "idle", of(&summary.echo_idle, |e| &e.response)),

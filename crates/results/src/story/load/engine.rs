@@ -1,6 +1,6 @@
 //! The engine that sent, and how it was found.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::plan::EngineChoice;
 use netfathom_model::record::{LadderStep, LoadResult};
 
@@ -18,13 +18,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         });
         return;
     }
-    let mut table = Table::new(&[
-        ("engine", Align::Left),
-        ("unpaced", Align::Right),
-        ("lag p99", Align::Right),
-        ("taken", Align::Left),
-        ("", Align::Left),
-    ]);
+    let mut table = Table::of("<engine|unpaced|lag p99|<taken|<");
     for step in &result.ladder {
         table.row_open(row(step), &step.why);
     }

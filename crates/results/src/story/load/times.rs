@@ -1,6 +1,6 @@
 //! How punctual the load was: intervals beside what was wanted, and lag.
 
-use crate::page::{Align, Look, Page, Series, Table};
+use crate::page::{Look, Page, Series, Table};
 use netfathom_model::record::{Distribution, LoadResult, LoadTrial};
 use netfathom_stats as stats;
 
@@ -33,14 +33,7 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
         "Intervals, wanted and achieved",
         both.into_iter().flatten().collect(),
     );
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("mean", Align::Right),
-        ("min", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("max", Align::Right),
-    ]);
+    let mut table = Table::of("<|mean|min|p50|p99|max");
     let quantiles = [0.0, 0.5, 0.99, 1.0];
     match &wanted {
         Some(wanted) => table.row(row("wanted", wanted, &quantiles)),
@@ -59,15 +52,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     histogram::draw(page, "lags", "How late messages were sent", vec![(area, &all)]);
     let send_call = distributions::merged(super::loaded(result).map(|t| &t.load.send_call));
     sender::lag(page, &all, &send_call);
-    let mut table = Table::new(&[
-        ("trial", Align::Right),
-        ("mean", Align::Right),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-    ]);
+    let mut table = Table::of("trial|mean|p50|p90|p99|p99.9|max");
     let quantiles = [0.5, 0.9, 0.99, 0.999, 1.0];
     for trial in super::loaded(result).take(MOST_ROWS) {
         table.row(row(&trial_number(trial.index), &(&trial.load.lag).into(), &quantiles));

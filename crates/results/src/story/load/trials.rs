@@ -1,6 +1,6 @@
 //! A row a trial, and a row a worker.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::accounting::Fate;
 use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 
@@ -13,16 +13,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     page.main("Trials");
     let loads: Vec<_> = super::loaded(result).map(|t| (t.index, &t.load)).collect();
     sender::rate(page, &result.plan.profile, &loads);
-    let mut table = Table::new(&[
-        ("trial", Align::Right),
-        ("kind", Align::Left),
-        ("sent", Align::Right),
-        ("reached", Align::Right),
-        ("of plan", Align::Right),
-        ("lost", Align::Right),
-        ("missed slots", Align::Right),
-        ("verdict", Align::Left),
-    ]);
+    let mut table = Table::of("trial|<kind|sent|reached|of plan|lost|missed slots|<verdict");
     for trial in result.trials.iter().take(MOST_ROWS) {
         table.row(row(result, trial));
     }
@@ -105,14 +96,7 @@ pub(super) fn workers(page: &mut Page, result: &LoadResult) {
         return;
     }
     page.heading("Workers, all loaded trials");
-    let mut table = Table::new(&[
-        ("worker", Align::Right),
-        ("CPU", Align::Right),
-        ("sent", Align::Right),
-        ("worst lag p99", Align::Right),
-        ("CPU a message", Align::Right),
-        ("of its CPU", Align::Right),
-    ]);
+    let mut table = Table::of("worker|CPU|sent|worst lag p99|CPU a message|of its CPU");
     for i in 0..most.min(MOST_ROWS) {
         table.row(worker(result, i));
     }

@@ -124,9 +124,7 @@ fn each_cell(
 }
 
 fn calls(result: &MessageResult) -> Table {
-    let heads = [("calls a message", Align::Right), ("end", Align::Left), ("call", Align::Left)];
-    let heads = [("bytes", Align::Right)].into_iter().chain(heads).chain([("layer", Align::Left)]);
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table = Table::of("bytes|calls a message|<end|<call|<layer");
     for cell in &result.cells {
         let Counted::Calls(calls) = &cell.calls else { continue };
         for call in calls {

@@ -1,6 +1,6 @@
 //! Stalls that were recognised: as it was, and each remedy beside it.
 
-use crate::page::{Align, Cell, Page, Table};
+use crate::page::{Cell, Page, Table};
 use netfathom_model::record::{MessageResult, Remedied, RemedyRow};
 
 use super::figure::each;
@@ -31,13 +31,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 }
 
 fn table(page: &mut Page, remedied: &Remedied) {
-    let right = ["p50", "p99", "speedup", "delayed\nACKs"].map(|head| (head, Align::Right));
-    let heads: Vec<(&str, Align)> = [("", Align::Left)]
-        .into_iter()
-        .chain(right)
-        .chain([("stall", Align::Left), ("change", Align::Left)])
-        .collect();
-    let mut table = Table::new(&heads).bars(0, BAR);
+    let mut table = Table::of("<|p50|p99|speedup|delayed\nACKs|<stall|<change").bars(0, BAR);
     let medians = || remedied.rows.iter().filter(|r| r.times.n > 0).map(|r| r.times.p50_ns as f64);
     let (low, high) = (medians().fold(f64::INFINITY, f64::min) / 2.0, medians().fold(0.0, f64::max));
     let share = |ns: f64| (ns / low).ln() / (high / low).ln();

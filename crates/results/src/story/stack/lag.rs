@@ -20,13 +20,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     let sent: u64 = trials.iter().map(|t| t.load.sent).sum();
     let call = merged(trials.iter().map(|t| &t.load.send_call));
     sender::lag(page, &all, &call);
-    let mut table = Table::new(&[
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("max", Align::Right),
-        ("worst p99, of a send slot", Align::Right),
-        ("missed send slots", Align::Right),
-    ]);
+    let mut table = Table::of("p50|p99|max|worst p99, of a send slot|missed send slots");
     table.row(&[
         q(0.5),
         q(0.99),

@@ -3,7 +3,7 @@
 use netfathom_model::record::{PathSummary, StackResult};
 use netfathom_stats::Distribution;
 
-use crate::page::{Align, Page, Series, Table};
+use crate::page::{Page, Series, Table};
 use crate::story::curves::{by_percentile, single_trial};
 use crate::story::distributions::read;
 use crate::story::number;
@@ -32,16 +32,7 @@ fn curves(result: &StackResult, summary: &PathSummary) -> Vec<(Series, Distribut
 }
 
 fn table(summaries: &[PathSummary]) -> Table {
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("n", Align::Right),
-        ("min", Align::Right),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-    ]);
+    let mut table = Table::of("<|n|min|p50|p90|p99|p99.9|max");
     for summary in summaries {
         let t = &summary.total;
         let q = |ns| number::quantile(t, ns);

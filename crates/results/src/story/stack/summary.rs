@@ -1,6 +1,6 @@
 //! The papers' first table: overall, and at peak as the outgoing paper has it.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Indicator, PathSummary};
 
@@ -15,15 +15,7 @@ pub(super) fn title(direction: Direction) -> &'static str {
 
 pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     page.gap();
-    let mut table = Table::new(&[
-        ("", Align::Left),
-        ("mean", Align::Right),
-        ("between", Align::Right),
-        ("min", Align::Right),
-        ("max", Align::Right),
-        ("capability", Align::Right),
-        ("reached", Align::Right),
-    ]);
+    let mut table = Table::of("<|mean|between|min|max|capability|reached");
     if summary.total.n == 0 {
         table.row_across("overall", "n/a: no message was measured");
     } else {

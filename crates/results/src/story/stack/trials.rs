@@ -1,6 +1,6 @@
 //! The papers' second table: a row a measured trial.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::path::Direction;
 use netfathom_model::record::StackResult;
 
@@ -11,14 +11,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) 
     if rows.is_empty() {
         return;
     }
-    let mut table = Table::new(&[
-        ("trial", Align::Right),
-        ("packets", Align::Right),
-        ("mean", Align::Right),
-        ("min", Align::Right),
-        ("max", Align::Right),
-        ("S (if independent)", Align::Right),
-    ]);
+    let mut table = Table::of("trial|packets|mean|min|max|S (if independent)");
     for (trial, path) in rows.iter().take(MOST_ROWS) {
         let t = &path.total;
         if t.n == 0 {

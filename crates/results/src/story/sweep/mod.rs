@@ -142,20 +142,9 @@ fn shape(cause: Option<Cause>) -> &'static str {
 }
 
 fn trials(result: &SweepResult) -> Table {
-    let right = [
-        "trial",
-        "buffer",
-        "write",
-        "-D",
-        "bytes",
-        "until all was there",
-        "rate",
-        "round trip",
-        "sent again",
-    ];
-    let left = ["ended", "what held it up"];
-    let heads = right.map(|h| (h, Align::Right)).into_iter().chain(left.map(|h| (h, Align::Left)));
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table = Table::of(
+        "trial|buffer|write|-D|bytes|until all was there|rate|round trip|sent again|<ended|<what held it up",
+    );
     let mut all: Vec<(&SweepPoint, &SweepTrial)> =
         result.points.iter().flat_map(|p| p.trials.iter().map(move |t| (p, t))).collect();
     all.sort_by_key(|(_, t)| t.index);
@@ -198,9 +187,7 @@ impl Scale {
 }
 
 fn bars(page: &mut Page, line: &[SweepPoint], scale: Scale) {
-    let heads =
-        [("buffer", Align::Right), ("rate", Align::Right), ("", Align::Left), ("limited by", Align::Left)];
-    let mut table = Table::new(&heads).bars(2, BAR);
+    let mut table = Table::of("buffer|rate|<|<limited by").bars(2, BAR);
     for point in line.iter().take(MOST_ROWS) {
         table.row([
             points::buffer(point.socket_buffer_bytes).into(),

@@ -5,7 +5,7 @@ mod over_time;
 
 use std::iter;
 
-use crate::page::{Align, Cell, Page, Table, shortened};
+use crate::page::{Cell, Page, Table, shortened};
 use netfathom_model::plan::Role;
 use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
 
@@ -119,8 +119,7 @@ fn explain(page: &mut Page, e: &Explanation) {
         return;
     }
     page.gap();
-    let heads = [("cause", Align::Left), ("of the time", Align::Right), ("", Align::Left), ("", Align::Left)];
-    let mut table = Table::new(&heads).bars(2, BAR);
+    let mut table = Table::of("<cause|of the time|<|<").bars(2, BAR);
     // Where there is no fault the text has what the time went to.
     let first = (e.cause != Cause::Nothing).then_some((e.cause, e.share));
     let causes: Vec<_> = first.into_iter().chain(e.others.iter().copied()).collect();
@@ -162,9 +161,7 @@ fn table(page: &mut Page, result: &TransferResult) {
 }
 
 fn stream_table(result: &TransferResult) -> Table {
-    let heads = ["stream", "peer", "bytes", "calls", "time", "user", "system", "CPU/KiB"];
-    let align = |head| if head == "peer" { Align::Left } else { Align::Right };
-    let mut table = Table::new(&heads.map(|head| (head, align(head))));
+    let mut table = Table::of("stream|<peer|bytes|calls|time|user|system|CPU/KiB");
     for (i, s) in result.streams.iter().enumerate().take(MOST_ROWS) {
         table.row([
             (i + 1).to_string(),
@@ -184,8 +181,7 @@ fn stream_table(result: &TransferResult) -> Table {
 fn packets(page: &mut Page, result: &TransferResult, seen: &Packets) {
     page.main("Packets of the first stream");
     page.text(&counts::packet_words(seen));
-    let heads = [("time", Align::Right), ("from", Align::Left), ("packet", Align::Left)];
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("time|<from|<packet");
     for packet in &seen.shown {
         let from = if packet.sent { &result.local } else { result.peer.as_ref().unwrap_or(&result.local) };
         table.row([format!("{:.6} s", packet.at_ns as f64 / 1e9), from.clone(), counts::packet(packet)]);

@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
 
-use crate::page::{Align, Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
+use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
 use crate::story::{contention, curves, distributions, number};
 
@@ -185,8 +185,7 @@ pub(super) fn waterfall_of(page: &mut Page, message: &SlowMessage) {
 }
 
 fn percentile_table(known: &[(&str, &'static str, &Distribution)]) -> Table {
-    let right = ["min", "p50", "p90", "p99", "p99.9", "max"].map(|head| (head, Align::Right));
-    let mut table = Table::new(&[[("stage", Align::Left)].as_slice(), right.as_slice()].concat());
+    let mut table = Table::of("<stage|min|p50|p90|p99|p99.9|max");
     for (name, _, d) in known {
         let q =
             [d.min_ns, d.p50_ns, d.p90_ns, d.p99_ns, d.p999_ns, d.max_ns].map(|ns| number::quantile(d, ns));

@@ -28,12 +28,9 @@ impl Machine {
             wanted_per_s: rate,
             reached_per_s: rate.min(self.keeps_up),
             lost: Some(0.0),
-            missed: 0.0,
-            lag_p99_of_slot: 0.0,
-            lag_p99_ns: 0,
-            sleeps: None,
             sustained,
             in_time: sustained && rate <= self.in_time,
+            ..Probe::default()
         }
     }
 

@@ -43,15 +43,10 @@ fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
         system_ns: 1_000_000,
         tcp: Some(TcpState {
             mss_bytes: MSS,
-            retransmits: 0,
             rtt_us: 10_000,
-            rttvar_us: 0,
             min_rtt_us: Some(10_000),
             cwnd: 100,
-            peer_window_bytes: None,
-            busy_us: None,
-            window_limited_us: None,
-            buffer_limited_us: None,
+            ..TcpState::default()
         }),
         udp: None,
         zero_copy: None,
