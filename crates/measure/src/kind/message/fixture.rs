@@ -1,7 +1,7 @@
 //! Cells for tests: only the fields that a test reads are set.
 
 use netfathom_model::plan::Placement;
-use netfathom_model::record::{Counted, EndCost, MessageCell, MessageTrial};
+use netfathom_model::record::{Counted, MessageCell, MessageTrial};
 use netfathom_stats::Distribution;
 
 /// A trial with this many received messages, and nothing else.

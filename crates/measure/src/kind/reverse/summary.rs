@@ -79,7 +79,6 @@ fn processor(times: &[&PhaseTimes]) -> ProcessorShares {
 #[cfg(test)]
 mod tests {
     use netfathom_model::record::StageMean;
-    use netfathom_model::verdict::Verdict;
 
     use super::*;
 
