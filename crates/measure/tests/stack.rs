@@ -329,6 +329,10 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
     for path in &trial.paths {
         let (all, undisturbed) = (&path.total, path.undisturbed.as_ref().expect("observed"));
         assert!(undisturbed.times.n < all.n, "{} of {}", undisturbed.times.n, all.n);
+        let windows = undisturbed.series.n.iter().zip(&path.series.n);
+        assert!(windows.clone().all(|(alone, all)| alone <= all), "{:?}", windows.collect::<Vec<_>>());
+        assert_eq!(undisturbed.series.n.iter().sum::<u64>(), undisturbed.times.n);
+        assert!(undisturbed.peak.map_or(0, |peak| peak.count) <= path.peak.map_or(0, |peak| peak.count));
         let undisturbed = &undisturbed.times;
         assert!(undisturbed.n == 0 || undisturbed.max_ns <= all.max_ns);
         // A message that waited for the burner is disturbed: milliseconds at a time.

@@ -200,7 +200,7 @@ pub struct UndisturbedTimes {
     pub judged: u64,
     /// Those that were not.
     pub times: Distribution,
-    /// As in [`PathTimes`]; `None` of several trials.
+    /// As in [`PathTimes`], with the rate of all departures; `None` of several trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakTimes>,
     /// Their times over the trial; empty of several trials.

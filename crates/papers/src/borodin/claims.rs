@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print::{Scale, percent_down};
-use netfathom_model::record::{Claim, Origin, StackResult};
+use netfathom_model::record::{Claim, Holds, Origin, StackResult};
 use netfathom_stats::{Estimate, between_trials, paired_ratio};
 
 use super::ours::{self, Slope};
@@ -16,17 +16,22 @@ const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at pea
 const INCOMING_FALLS: &str = "incoming paper, abstract and the text on graphs 1 to 6; our text has no graphs";
 const SLOPES: &str = "incoming paper, the text below graphs 4 to 6; our text has no graphs";
 
-/// Claims about the undisturbed messages, where they stand for the others, with what all of them say; else about all.
+/// Claims about the undisturbed messages, where they stand for the others; else about all. Where all messages say the
+/// opposite, nothing is decided.
 pub fn asked(ours: Option<&StackResult>, claims: impl Fn(&StackResult) -> Vec<Claim>) -> Vec<Claim> {
     let of_all = ours.map(&claims).unwrap_or_default();
     let Some((alone, share)) = ours.and_then(ours::undisturbed) else { return of_all };
     let both = |(claim, all): (Claim, Claim)| Claim {
         here: format!(
-            "{}; of the undisturbed messages, {} of all; by all messages: {}",
+            "{}; of the undisturbed messages, {} of those judged; by all messages: {}",
             claim.here,
             percent_down(share),
             all.holds.name()
         ),
+        holds: match (claim.holds, all.holds) {
+            (Holds::Yes, Holds::No) | (Holds::No, Holds::Yes) => Holds::CannotTell,
+            (holds, _) => holds,
+        },
         ..claim
     };
     claims(&alone).into_iter().zip(of_all).map(both).collect()
@@ -167,7 +172,7 @@ fn capital(direction: Direction) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::{Holds, PathTimes, Undisturbed, UndisturbedTimes};
+    use netfathom_model::record::{PathTimes, Series, Undisturbed, UndisturbedTimes};
 
     use super::super::fixture::{planned, stack};
     use super::*;
@@ -248,40 +253,49 @@ mod tests {
         }
     }
 
+    /// The second claim about a run with these times of all messages and of the undisturbed ones; `judged` are those of a
+    /// trial, which has 550, and `kept` gives the undisturbed ones of a window.
+    fn asked_of(all: &[(i64, i64)], alone: &[(i64, i64)], judged: u64, kept: fn(u64) -> u64) -> Claim {
+        let [mut ours, alone] = [all, alone].map(|ends| stack(&[(Direction::Tx, ends)]));
+        let of = |path: &PathTimes| UndisturbedTimes {
+            judged,
+            times: path.total.clone(),
+            peak: path.peak,
+            series: Series { n: path.series.n.iter().map(|&n| kept(n)).collect(), ..path.series.clone() },
+            missed_slots: 0,
+            lag_p99_of_interval: 0.0,
+        };
+        let times: Vec<_> = ours::paths(&alone, Direction::Tx).into_iter().map(of).collect();
+        ours.summaries[0].undisturbed =
+            Some(Undisturbed { overall: alone.summaries[0].overall, total: times[0].clone() });
+        for (trial, times) in ours.trials.iter_mut().zip(times) {
+            trial.paths[0].undisturbed = Some(times);
+        }
+        let claims = |ours: &StackResult| {
+            vec![less_at_peak(Direction::Tx, ours), less_at_high_rates(Direction::Tx, ours, None)]
+        };
+        let mut claims = asked(Some(&ours), claims);
+        assert_eq!(claims[0].holds, claims[1].holds);
+        claims.remove(1)
+    }
+
     #[test]
     fn undisturbed_messages_decide_where_they_stand_for_the_others() {
-        let (decided, undecided) = (stack(&[(Direction::Tx, FALLS)]), stack(&[(Direction::Tx, BOTH)]));
-        let ask = |judged| {
-            let mut ours = undecided.clone();
-            let of = |path: &PathTimes| UndisturbedTimes {
-                judged,
-                times: path.total.clone(),
-                peak: path.peak,
-                series: path.series.clone(),
-                missed_slots: 0,
-                lag_p99_of_interval: 0.0,
-            };
-            let alone = ours::paths(&decided, Direction::Tx).into_iter().map(of).collect::<Vec<_>>();
-            let overall = decided.summaries[0].overall;
-            ours.summaries[0].undisturbed = Some(Undisturbed { overall, total: alone[0].clone() });
-            for (trial, alone) in ours.trials.iter_mut().zip(alone) {
-                trial.paths[0].undisturbed = Some(alone);
-            }
-            let claims = |ours: &StackResult| {
-                vec![less_at_peak(Direction::Tx, ours), less_at_high_rates(Direction::Tx, ours, None)]
-            };
-            asked(Some(&ours), claims)
-        };
-        // A trial has 550 messages.
-        for claim in ask(600) {
-            assert_eq!(claim.holds, Holds::Yes, "{}", claim.here);
-            let end = "; of the undisturbed messages, 91.7 % of all; by all messages: inconclusive";
-            assert!(claim.here.ends_with(end), "{}", claim.here);
+        let claim = asked_of(BOTH, FALLS, 600, |n| n);
+        assert_eq!(claim.holds, Holds::Yes, "{}", claim.here);
+        let end = "; of the undisturbed messages, 91.7 % of those judged; by all messages: inconclusive";
+        assert!(claim.here.ends_with(end), "{}", claim.here);
+        // Fewer than half do not stand for all, nor do they at the highest rates; all of them are no choice.
+        let few: fn(u64) -> u64 = |n| if n > 80 { n / 3 } else { n };
+        for (judged, kept) in [(1200, (|n| n) as fn(u64) -> u64), (600, few), (550, |n| n)] {
+            let claim = asked_of(BOTH, FALLS, judged, kept);
+            assert!(
+                claim.holds == Holds::CannotTell && !claim.here.contains("undisturbed"),
+                "{}",
+                claim.here
+            );
         }
-        // Fewer than half do not stand for all; all of them are no choice.
-        for judged in [1200, 550] {
-            assert!(ask(judged).iter().all(|claim| claim.holds == Holds::CannotTell));
-        }
+        assert_eq!(asked_of(RISES, FALLS, 600, |n| n).holds, Holds::CannotTell);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::profile::{Piece, Profile};
 use netfathom_model::record::{
     Measured, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind, Undisturbed,
+    UndisturbedTimes,
 };
 use netfathom_stats::between_trials;
 
@@ -20,20 +21,39 @@ pub fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
     result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
 }
 
-/// The run with its undisturbed messages alone, and what part of all they are; `None` where they do not stand for the
-/// others (docs/stack.md), or are all.
+/// The run with its undisturbed messages alone, and what part they are of those that could be judged, in the direction with
+/// the fewest; `None` where they do not stand for the others (docs/stack.md), or are all. A trial in which they do not has no
+/// times: fewer than half at some rate may be those that met the processors in a better state.
 pub fn undisturbed(result: &StackResult) -> Option<(StackResult, f64)> {
     let stand: Vec<&Undisturbed> =
         result.summaries.iter().map(PathSummary::stands_for_all).collect::<Option<_>>()?;
     let shares = stand.iter().map(|undisturbed| 1.0 - undisturbed.total.disturbed_share());
-    let share = shares.reduce(f64::min).filter(|share| *share < 1.0)?;
+    let share = shares.reduce(f64::min).filter(|share| *share < ALL)?;
     let mut alone = result.clone();
-    for path in alone.trials.iter_mut().flat_map(|trial| &mut trial.paths) {
-        if let Some(undisturbed) = path.undisturbed.take() {
-            (path.total, path.peak, path.series) = (undisturbed.times, undisturbed.peak, undisturbed.series);
-        }
+    for trial in &mut alone.trials {
+        trial.paths =
+            trial.paths.iter().filter_map(|path| undisturbed_path(path, &result.plan.profile)).collect();
     }
-    Some((alone, share))
+    let left = |direction| 2 * paths(&alone, direction).len() >= paths(result, direction).len();
+    result.summaries.iter().all(|summary| left(summary.direction)).then_some((alone, share))
+}
+
+/// From here on nothing is left out that `stack` would speak of.
+const ALL: f64 = 0.999;
+
+fn undisturbed_path(path: &PathTimes, profile: &Profile) -> Option<PathTimes> {
+    let undisturbed = path.undisturbed.clone().filter(UndisturbedTimes::stand)?;
+    let alone = PathTimes {
+        total: undisturbed.times,
+        peak: undisturbed.peak,
+        series: undisturbed.series,
+        ..path.clone()
+    };
+    let stand_on = |slope| {
+        let [all, left] = [path, &alone].map(|path| by_rate(path, profile, Some(slope)));
+        all.iter().zip(&left).all(|(all, left)| 2 * left.n >= all.n)
+    };
+    [Slope::Rising, Slope::Falling].into_iter().all(stand_on).then_some(alone)
 }
 
 /// The times of a direction in one trial; `None` where there are none.

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Distribution, WatchedStage};
-use netfathom_sys::cpu::{scheduling, thread_id};
+use netfathom_sys::cpu::{machine_usage, scheduling, thread_id};
 use netfathom_testkit::{nearly, needs_root};
 
 use super::*;
@@ -256,7 +256,7 @@ fn holds(test: &str, server: &Server) {
         // The first message of a thread has no times.
         ask(&mut socket, server.request).unwrap();
     }
-    let (since, waited_before) = (Instant::now(), waited_ns());
+    let (since, waited_before, taken_before) = (Instant::now(), waited_ns(), machine_usage().unwrap());
     let mut connections = 0;
     for request in 0..REQUESTS {
         if server.connections.is_some_and(|n| request * n / REQUESTS >= connections) {
@@ -266,6 +266,7 @@ fn holds(test: &str, server: &Server) {
         ask(&mut socket, server.request).unwrap();
     }
     let (elapsed_ns, waited_ns) = (since.elapsed().as_nanos() as f64, waited_ns() - waited_before);
+    let stolen_ns = machine_usage().unwrap().since(&taken_before).times.steal_ns as f64;
     let record_of = record(&interrupted(watch));
     let served = result(&record_of);
     let (account, send) = (&served.account, served.send.as_ref().unwrap());
@@ -301,7 +302,18 @@ fn holds(test: &str, server: &Server) {
     let beside = (waited_ns as f64 - of_reader as f64).max(0.0);
     println!("{staged} ns of {}, and {} ns", elapsed_ns / REQUESTS as f64, beside / REQUESTS as f64);
     let whole = (staged * REQUESTS as f64 + beside) / elapsed_ns;
-    assert!((whole - 1.0).abs() < 0.02, "the stages of both ends are {whole} of the client's time");
+    // What the hypervisor takes from a client or a softirq that runs is in no stage, and in no account of waits.
+    let missing_ns = (1.0 - whole).abs() * elapsed_ns;
+    if missing_ns >= 0.02 * elapsed_ns && stolen_ns >= missing_ns {
+        return skipped(
+            test,
+            &format!("disturbed: the hypervisor took {stolen_ns} ns, {missing_ns} ns are in no stage"),
+        );
+    }
+    assert!(
+        missing_ns < 0.02 * elapsed_ns,
+        "the stages of both ends are {whole} of the client's time; the hypervisor took {stolen_ns} ns"
+    );
 }
 
 /// Of bulk data, what is sent by a call is a message, and all that is received has times.
