@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
@@ -87,9 +88,14 @@ fn run_page(page: &Path) -> (Option<String>, Vec<String>) {
     (None, skips)
 }
 
+/// Written by a process of its own: what another thread starts meanwhile would hold a file that this one has open for
+/// writing, and a program that is open for writing does not run (ETXTBSY).
 fn program(file: &Path, text: &str) {
-    fs::write(file, text).unwrap();
-    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut install = Command::new("install");
+    install.args(["-m", "755", "/dev/stdin"]).arg(file).stdin(Stdio::piped());
+    let mut install = install.spawn().unwrap();
+    install.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(install.wait().unwrap().success());
 }
 
 /// `root`, or a program that is installed.
