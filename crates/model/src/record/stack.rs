@@ -221,6 +221,11 @@ impl UndisturbedTimes {
         self.disturbed_share() <= 0.5 && self.times.n >= Self::LEAST
     }
 
+    /// Whether enough were disturbed to say so: 0.1 %.
+    pub fn are_fewer(&self) -> bool {
+        self.disturbed_share() >= 0.001
+    }
+
     /// The part of the messages that were disturbed, 0 to 1.
     pub fn disturbed_share(&self) -> f64 {
         self.judged.saturating_sub(self.times.n) as f64 / self.judged.max(1) as f64

@@ -27,8 +27,8 @@ pub fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
 pub fn undisturbed(result: &StackResult) -> Option<(StackResult, f64)> {
     let stand: Vec<&Undisturbed> =
         result.summaries.iter().map(PathSummary::stands_for_all).collect::<Option<_>>()?;
-    let shares = stand.iter().map(|undisturbed| 1.0 - undisturbed.total.disturbed_share());
-    let share = shares.reduce(f64::min).filter(|share| *share < ALL)?;
+    let fewer = stand.iter().filter(|undisturbed| undisturbed.total.are_fewer());
+    let share = fewer.map(|undisturbed| 1.0 - undisturbed.total.disturbed_share()).reduce(f64::min)?;
     let mut alone = result.clone();
     for trial in &mut alone.trials {
         trial.paths =
@@ -37,9 +37,6 @@ pub fn undisturbed(result: &StackResult) -> Option<(StackResult, f64)> {
     let left = |direction| 2 * paths(&alone, direction).len() >= paths(result, direction).len();
     result.summaries.iter().all(|summary| left(summary.direction)).then_some((alone, share))
 }
-
-/// From here on nothing is left out that `stack` would speak of.
-const ALL: f64 = 0.999;
 
 fn undisturbed_path(path: &PathTimes, profile: &Profile) -> Option<PathTimes> {
     let undisturbed = path.undisturbed.clone().filter(UndisturbedTimes::stand)?;

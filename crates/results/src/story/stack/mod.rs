@@ -185,9 +185,7 @@ fn duration(summary: &PathSummary, of: &Indicator) -> String {
 
 /// The directions with an answer of undisturbed messages, where some were disturbed.
 fn without_disturbed(result: &StackResult) -> Vec<Direction> {
-    const LEAST_DISTURBED: f64 = 0.001;
-    let some =
-        |s: &&PathSummary| s.stands_for_all().is_some_and(|u| u.total.disturbed_share() >= LEAST_DISTURBED);
+    let some = |s: &&PathSummary| s.stands_for_all().is_some_and(|u| u.total.are_fewer());
     result.summaries.iter().filter(some).map(|s| s.direction).collect()
 }
 
