@@ -37,7 +37,7 @@ pub struct Account {
     pub waited_ns: u64,
     /// Parts of it, the longest first. What is missing has no name: no program saw the switch.
     pub holders: Vec<Holder>,
-    /// A part of it: the quota of the cgroup was used up (CONFIG_CFS_BANDWIDTH).
+    /// A part of it: the quota of the cgroup was used up (CONFIG_CFS_BANDWIDTH), whatever else had the processor.
     pub throttled_ns: u64,
     /// Parts of it that no task had.
     pub waiting: Lost,

@@ -222,6 +222,14 @@ static __always_inline void blame(struct thread *thread, __u32 place, __u64 queu
 
 	if ((__s64)had <= 0)
 		return;
+	/* It would not have run whatever else had the processor. */
+	if (thread->is_throttled) {
+		thread->throttled += had;
+		thread->named += had;
+		if (had > LEAST_STINT_NS)
+			note_stint(thread, change->clock - had, change->clock);
+		return;
+	}
 	stolen = stolen_within(had, change);
 	had -= stolen;
 	/* One softirq for packets stands for several: what is too much belongs to other times. */
@@ -230,16 +238,8 @@ static __always_inline void blame(struct thread *thread, __u32 place, __u64 queu
 	thread->interrupted -= interrupted;
 	thread->stolen.waiting += stolen;
 	thread->named += stolen + interrupted;
-	if (!had)
-		return;
-	if (!thread->is_throttled) {
+	if (had)
 		charge(thread, place, &change->prev, had);
-		return;
-	}
-	thread->throttled += had;
-	thread->named += had;
-	if (had > LEAST_STINT_NS)
-		note_stint(thread, change->clock - had, change->clock);
 }
 
 /* The switch to the thread was not seen: what of its wait has no name belongs to whoever was switched to before. */
