@@ -36,8 +36,8 @@ pub use reverse::{ReversePlan, Variant};
 pub use stack::{InsertedDelay, PcapPlan, StackPlan, StageSet, TapChoice, Until};
 pub use sweep::{Combination, SweepEnds, SweepPlan};
 pub use transfer::{
-    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES,
-    Protocol, Role, Service, TransferPlan,
+    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES, Role,
+    Service, TransferPlan,
 };
 pub use watch::{SlowBound, WatchPlan, WatchTarget};
 pub use wire::{DEFAULT_QUEUE_BYTES, Wire};
@@ -98,14 +98,14 @@ impl Family {
     }
 }
 
-/// The protocol that carries the messages.
+/// The protocol that carries messages or data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
-    /// A datagram a message.
+    /// Datagrams, which may be lost; a message each.
     #[default]
     Udp,
-    /// One connection a sender, with TCP_NODELAY.
+    /// A stream; of messages: one connection a sender, with TCP_NODELAY.
     Tcp,
 }
 

@@ -62,6 +62,11 @@ enum At {
 const READER: &str = "sched_switch";
 const ACCOUNT: &str = "CONFIG_SCHED_INFO";
 
+/// No time is taken there: the stages are part of another one.
+const fn part_of(stages: &'static [Stage], effect: &'static str) -> Instead {
+    Instead { at: At::Nothing, stages, effect }
+}
+
 const fn needed(name: &'static str, directions: &'static [Direction]) -> Hook {
     Hook { name, directions, instead: &[] }
 }
@@ -69,11 +74,10 @@ const fn needed(name: &'static str, directions: &'static [Direction]) -> Hook {
 const FOLLOWED: Hook = Hook {
     name: READER,
     directions: &[Rx],
-    instead: &[Instead {
-        at: At::Nothing,
-        stages: &[Stage::Wakeup, Stage::Runqueue],
-        effect: "their time is part of the stages sockqueue and read",
-    }],
+    instead: &[part_of(
+        &[Stage::Wakeup, Stage::Runqueue],
+        "their time is part of the stages sockqueue and read",
+    )],
 };
 
 const TRACEPOINTS: [Hook; 12] = [
@@ -81,11 +85,7 @@ const TRACEPOINTS: [Hook; 12] = [
     Hook {
         name: "qdisc_enqueue",
         directions: &[Tx],
-        instead: &[Instead {
-            at: At::Nothing,
-            stages: &[Stage::Qdisc],
-            effect: "its time is part of the stage device",
-        }],
+        instead: &[part_of(&[Stage::Qdisc], "its time is part of the stage device")],
     },
     needed("qdisc_dequeue", &[Tx]),
     needed("net_dev_start_xmit", &[Tx]),
@@ -175,14 +175,9 @@ const fn left_out(stages: &'static [Stage]) -> Instead {
     Instead { at: At::LeftOut, stages, effect: "left out by --stages" }
 }
 
-const SOCKET_WHOLE: &[Instead] = &[Instead {
-    at: At::Nothing,
-    stages: &[Stage::Send, Stage::Output],
-    effect: "the stage socket stays whole",
-}];
+const SOCKET_WHOLE: &[Instead] = &[part_of(&[Stage::Send, Stage::Output], "the stage socket stays whole")];
 
-const NO_ENTRY: &[Instead] =
-    &[Instead { at: At::Nothing, stages: &[Stage::Entry], effect: "its time is part of the stage dequeue" }];
+const NO_ENTRY: &[Instead] = &[part_of(&[Stage::Entry], "its time is part of the stage dequeue")];
 
 /// Each divides a stage of the tracepoints. A compiler may have put one into its callers.
 const FUNCTIONS: [Hook; 6] = [
@@ -191,22 +186,14 @@ const FUNCTIONS: [Hook; 6] = [
     Hook {
         name: "__udp_enqueue_schedule_skb",
         directions: &[Rx],
-        instead: &[Instead {
-            at: At::Nothing,
-            stages: &[Stage::Input, Stage::Enqueue],
-            effect: "the stage protocol stays whole",
-        }],
+        instead: &[part_of(&[Stage::Input, Stage::Enqueue], "the stage protocol stays whole")],
     },
     Hook { name: "udp_recvmsg", directions: &[Rx], instead: NO_ENTRY },
     Hook { name: "udpv6_recvmsg", directions: &[Rx], instead: NO_ENTRY },
     Hook {
         name: "__skb_recv_udp",
         directions: &[Rx],
-        instead: &[Instead {
-            at: At::Nothing,
-            stages: &[Stage::Entry, Stage::Dequeue, Stage::Copy],
-            effect: "the stage read stays whole",
-        }],
+        instead: &[part_of(&[Stage::Entry, Stage::Dequeue, Stage::Copy], "the stage read stays whole")],
     },
 ];
 

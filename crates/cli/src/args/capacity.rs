@@ -17,7 +17,7 @@ Examples:
   netfathom capacity
       every engine in the built-in lab, one worker
   netfathom capacity --quick
-      a first look, in about 20 seconds
+      a first look, in about half a minute
   netfathom capacity --engine send,sendmmsg --workers 1,2,4 --hold 2s
       what more senders add";
 
@@ -43,7 +43,7 @@ pub struct CapacityArgs {
     #[arg(long, default_value = "200ms", default_value_if("quick", "true", "100ms"), value_name = "TIME", value_parser = parse_time)]
     pub hold: u64,
     /// Number of rate searches
-    #[arg(long, default_value_t = 3, default_value_if("quick", "true", "2"), value_name = "N", value_parser = parse_whole::<u32>)]
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// Protocol that carries the messages
     #[arg(long, value_parser = one_of(TRANSPORTS), default_value = "udp")]
@@ -60,8 +60,7 @@ pub struct CapacityArgs {
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// About 20 seconds instead of minutes: 2 searches with one engine, each rate held for 100ms, where
-    /// not set otherwise
+    /// About half a minute instead of minutes: one engine, each rate held for 100ms, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     #[command(flatten)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use netfathom_model::plan::{
-    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_PORT, Protocol, Role, Service, TransferPlan,
+    DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_PORT, Role, Service, TransferPlan,
+    Transport,
 };
 
 use super::sweep::{self, SweepArgs};
@@ -189,7 +190,7 @@ impl TtcpArgs {
     pub fn plan(&self) -> TransferPlan {
         TransferPlan {
             role: if self.transmit { Role::Transmit } else { Role::Receive },
-            protocol: if self.udp { Protocol::Udp } else { Protocol::Tcp },
+            protocol: if self.udp { Transport::Udp } else { Transport::Tcp },
             host: self.host.clone(),
             port: self.port,
             buffer_bytes: self.buffer_size.unwrap_or(DEFAULT_BUFFER_BYTES),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{Step, TransferEvent};
-use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::record::{TransferEnd, TransferResult};
 
 use crate::args::RateFormat;
@@ -109,7 +109,7 @@ impl Classic<'_> {
     /// What this end knows of the connection: only a sender sends again, or has a congestion window
     /// that counts, and UDP has none of it.
     fn of_tcp(&self, step: &Step) -> String {
-        if self.plan.protocol == Protocol::Udp {
+        if self.plan.protocol == Transport::Udp {
             return String::new();
         }
         let sends = self.plan.role == Role::Transmit;

@@ -167,7 +167,7 @@ pub fn missed(load: &Load) -> f64 {
 }
 
 const LOWER_THE_RATE: &str =
-    "lower the rate (--profile): no other program had the sender's CPU long enough to explain it";
+    "lower the rate; no other program held the sender's CPU long enough to explain it";
 
 /// What to do against whoever had the CPUs of the senders for at least such a part of the time, in all of these trials or
 /// in one; `None` where they were followed and no one had.
@@ -181,7 +181,7 @@ pub fn free_cpus<'a>(threads: impl Iterator<Item = &'a Contention>, least: f64) 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
     free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0)
-        .map_or_else(|| LOWER_THE_RATE.into(), |free| format!("{free}, or lower the rate (--profile)"))
+        .map_or_else(|| LOWER_THE_RATE.into(), |free| format!("{free}, or lower the rate"))
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferError, TransferEvent};
-use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::record::{TransferEnd, TransferResult};
 use netfathom_model::verdict::Verdict;
 
@@ -27,14 +27,14 @@ pub struct Here {
 }
 
 /// A receiver at a free port, which throws its data away.
-pub fn receiver(protocol: Protocol) -> TransferPlan {
+pub fn receiver(protocol: Transport) -> TransferPlan {
     let mut plan = TransferPlan::classic(Role::Receive);
     // 0, which no user may ask for, takes a free port.
     (plan.protocol, plan.host, plan.port, plan.generated) = (protocol, Some("127.0.0.1".into()), 0, true);
     plan
 }
 
-pub fn sender(protocol: Protocol, to: SocketAddr) -> TransferPlan {
+pub fn sender(protocol: Transport, to: SocketAddr) -> TransferPlan {
     let mut plan = TransferPlan::classic(Role::Transmit);
     (plan.protocol, plan.host, plan.port, plan.generated) =
         (protocol, Some(to.ip().to_string()), to.port(), true);

@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_model::plan::Protocol::{self, Tcp, Udp};
 use netfathom_model::plan::TransferPlan;
+use netfathom_model::plan::Transport::{self, Tcp, Udp};
 use netfathom_model::record::{TransferEnd, TransferResult};
 
 use crate::here::{Here, receiver, sender};
 
 /// Both ends of a transfer with this rate, the sender's first.
-fn paced(protocol: Protocol, change: impl Fn(&mut TransferPlan)) -> [TransferResult; 2] {
+fn paced(protocol: Transport, change: impl Fn(&mut TransferPlan)) -> [TransferResult; 2] {
     let mut plan = receiver(protocol);
     change(&mut plan);
     plan.time_ns = None;

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_measure::kind::transfer::TransferError;
-use netfathom_model::plan::Protocol::{Tcp, Udp};
 use netfathom_model::plan::TransferPlan;
+use netfathom_model::plan::Transport::{Tcp, Udp};
 use netfathom_model::record::TransferEnd;
 use netfathom_model::verdict::Level;
 use netfathom_sys::endpoint::{self, SocketKind};

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use netfathom_model::plan::Protocol::Tcp;
+use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, TransferResult, Way};
 use netfathom_sys::endpoint;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_model::plan::Protocol::Tcp;
+use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::plan::{Service, TransferPlan};
 use netfathom_model::record::{Served, TransferEnd, TransferResult, Way};
 use netfathom_model::verdict::Level;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_measure::kind::transfer::TransferError;
-use netfathom_model::plan::Protocol::Tcp;
+use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, Way};
 use netfathom_model::verdict::Level;
 use netfathom_sys::endpoint;

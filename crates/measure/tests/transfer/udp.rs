@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_model::plan::Protocol::Udp;
+use netfathom_model::plan::Transport::Udp;
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::verdict::Level;
 

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_model::plan::Protocol::Tcp;
 use netfathom_model::plan::TransferPlan;
+use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, TransferResult, Way, ZeroCopied};
 use netfathom_sys::endpoint::{self, SocketBuffer};
 

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Transport;
+
 mod checks;
 
 /// Default bytes of a buffer, as in the classic ttcp.
@@ -28,25 +30,13 @@ pub enum Role {
     Receive,
 }
 
-/// What carries it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// A stream.
-    Tcp,
-    /// Datagrams, which may be lost.
-    Udp,
-}
-
-named! { Protocol: Tcp = "tcp", Udp = "udp" }
-
 /// The plan of `netfathom ttcp`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferPlan {
     /// Which end.
     pub role: Role,
     /// What carries it.
-    pub protocol: Protocol,
+    pub protocol: Transport,
     /// Whom to send to, by name or address; of a receiver, which own address to listen on,
     /// `None` for all.
     pub host: Option<String>,
@@ -123,7 +113,7 @@ impl TransferPlan {
     pub fn classic(role: Role) -> Self {
         Self {
             role,
-            protocol: Protocol::Tcp,
+            protocol: Transport::Tcp,
             host: None,
             port: DEFAULT_PORT,
             buffer_bytes: DEFAULT_BUFFER_BYTES,

@@ -7,7 +7,7 @@ use super::{
     CapacityResult, CostResult, FleetResult, JoinResult, LoadResult, MessageResult, ReproduceResult,
     ReverseResult, StackResult, SweepResult, TransferResult, WatchResult,
 };
-use crate::plan::{FleetTest, MessageTest};
+use crate::plan::{FleetTest, MessageTest, Transport};
 
 /// What is known of a measurement before any is made.
 #[derive(Debug)]
@@ -16,10 +16,6 @@ pub struct Entry {
     pub name: &'static str,
     /// The command that makes it, as it is typed.
     pub command: &'static str,
-    /// Whether its messages, or those of a program that it watches, may be UDP.
-    pub udp: bool,
-    /// Whether they may be TCP.
-    pub tcp: bool,
     /// Whether it sends messages of its own and measures nothing of other programs.
     pub own_messages: bool,
     /// What of its plan only says which quantities there are, or how long they are looked at: runs that differ in this
@@ -111,130 +107,93 @@ macro_rules! measurements {
     };
 }
 
+/// Sends messages of its own, and measures nothing of other programs.
+const fn own(name: &'static str) -> Entry {
+    Entry { own_messages: true, ..other(name) }
+}
+
+const fn other(name: &'static str) -> Entry {
+    Entry { name, command: name, own_messages: false, free: &[], exports: &[] }
+}
+
 measurements! {
     /// `netfathom stack`
     Stack(StackResult): Entry {
-        name: "stack",
-        command: "stack",
-        udp: true,
-        tcp: false,
-        own_messages: true,
         free: &["fits"],
         exports: &[(Export::Histograms, "stack"), (Export::Series, "stack"), (Export::Samples, "stack with --samples N"), (Export::Traces, "stack with --samples N")],
+        ..own("stack")
     },
     /// `netfathom load send`
     Load(LoadResult): Entry {
-        name: "load",
-        command: "load",
-        udp: true,
-        tcp: false,
-        own_messages: true,
-        free: &[],
         exports: &[(Export::Histograms, "load send"), (Export::Series, "load send")],
+        ..own("load")
     },
     /// `netfathom capacity`
-    Capacity(CapacityResult): Entry {
-        name: "capacity",
-        command: "capacity",
-        udp: true,
-        tcp: false,
-        own_messages: true,
-        free: &["engines", "workers"],
-        exports: &[],
-    },
+    Capacity(CapacityResult): Entry { free: &["engines", "workers"], ..own("capacity") },
     /// `netfathom reverse`
     Reverse(ReverseResult): Entry {
-        name: "reverse",
-        command: "reverse",
-        udp: true,
-        tcp: false,
-        own_messages: true,
         free: &["variants"],
         exports: &[(Export::Series, "reverse")],
+        ..own("reverse")
     },
     /// `netfathom join`
     Join(JoinResult): Entry {
-        name: "join",
-        command: "join",
-        udp: true,
-        tcp: false,
-        own_messages: false,
         free: &["captures", "logs", "window"],
         exports: &[(Export::Histograms, "join"), (Export::Series, "join")],
+        ..other("join")
     },
     /// `netfathom reproduce`
     Reproduce(ReproduceResult): Entry {
-        name: "reproduce",
-        command: "reproduce",
-        udp: true,
-        tcp: true,
-        own_messages: false,
         free: &["tap"],
         exports: &[(Export::Histograms, "reproduce"), (Export::Series, "reproduce")],
+        ..other("reproduce")
     },
     /// `netfathom ttcp`
     Transfer(TransferResult): Entry {
-        name: "ttcp",
-        command: "ttcp",
-        udp: false,
-        tcp: true,
-        own_messages: false,
         free: &["interval_ns", "explain", "cost"],
         exports: &[(Export::Streams, "ttcp"), (Export::Series, "ttcp with --explain")],
+        ..other("ttcp")
     },
     /// `netfathom ttcp sweep`
     Sweep(SweepResult): Entry {
-        name: "sweep",
         command: "ttcp sweep",
-        udp: false,
-        tcp: true,
-        own_messages: false,
         free: &["socket_buffers_bytes", "writes_bytes", "no_delay"],
-        exports: &[],
+        ..other("sweep")
     },
     /// `netfathom message`
     Message(MessageResult): Entry {
-        name: "message",
-        command: "message",
-        udp: true,
-        tcp: true,
-        own_messages: true,
         free: &["sizes_bytes", "layers", "placements", "processors", "messages", "least_ns", "most_ns", "remedies"],
         exports: &[(Export::Histograms, "message")],
+        ..own("message")
     },
     /// `netfathom cost`
     Cost(CostResult): Entry {
-        name: "cost",
-        command: "cost",
-        udp: true,
-        tcp: true,
-        own_messages: false,
         free: &["subject", "levels", "precision", "least_blocks", "most_blocks", "most_ns", "grace_ns", "controls"],
-        exports: &[],
+        ..other("cost")
     },
     /// `netfathom watch`
     Watch(WatchResult): Entry {
-        name: "watch",
-        command: "watch",
-        udp: false,
-        tcp: true,
-        own_messages: false,
         free: &["target", "time_ns"],
         exports: &[(Export::Histograms, "watch"), (Export::Traces, "watch with --slow TIME")],
+        ..other("watch")
     },
     /// `netfathom fleet`
-    Fleet(FleetResult): Entry {
-        name: "fleet",
-        command: "fleet",
-        udp: true,
-        tcp: true,
-        own_messages: true,
-        free: &["hosts", "parallel", "peers", "explain"],
-        exports: &[],
-    },
+    Fleet(FleetResult): Entry { free: &["hosts", "parallel", "peers", "explain"], ..own("fleet") },
 }
 
 impl Measurement {
+    /// Whether its messages, or those of a program that it watches, may be of this protocol.
+    pub fn may_be_over(&self, transport: Transport) -> bool {
+        match self {
+            Self::Stack(stack) => stack.plan.transport == transport,
+            Self::Capacity(capacity) => capacity.plan.transport == transport,
+            Self::Load(_) | Self::Reverse(_) | Self::Join(_) => transport == Transport::Udp,
+            Self::Transfer(transfer) => transfer.plan.protocol == transport,
+            Self::Sweep(_) => transport == Transport::Tcp,
+            _ => true,
+        }
+    }
+
     /// Its name, as it stands in the names of records.
     pub fn name(&self) -> &'static str {
         self.entry().name

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::environment::{Environment, Settings};
-use netfathom_model::record::{Entry, Record};
+use netfathom_model::record::{Measurement, Record};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
 }
 
 /// Names the effect of what is known to matter for such a measurement, and puts that first.
-pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Difference> {
+pub(super) fn explained(mut all: Vec<Difference>, of: &Measurement) -> Vec<Difference> {
     for difference in &mut all {
         let name = match difference.what.split_once(": ") {
             // Where nothing was measured it has no effect.
@@ -83,7 +83,7 @@ pub(super) fn explained(mut all: Vec<Difference>, entry: &Entry) -> Vec<Differen
             Some((_, name)) => name,
             None => &difference.what,
         };
-        difference.effect = known_settings::effect(name, entry);
+        difference.effect = known_settings::effect(name, of);
     }
     all.sort_by_key(|difference| difference.effect.is_none());
     all

@@ -1,13 +1,14 @@
 //! Settings that are known to matter, and for what.
 
-use netfathom_model::record::Entry;
+use netfathom_model::plan::Transport;
+use netfathom_model::record::Measurement;
 
-/// A setting by its name, with `*` for anything; what it does; and the measurements that it matters for.
-struct Known(&'static str, &'static str, fn(&Entry) -> bool);
+/// A setting by its name, with `*` for anything; what it does; and what it matters for.
+struct Known(&'static str, &'static str, Option<Transport>);
 
-const ALL: fn(&Entry) -> bool = |_| true;
-const TCP: fn(&Entry) -> bool = |entry| entry.tcp;
-const UDP: fn(&Entry) -> bool = |entry| entry.udp;
+const ALL: Option<Transport> = None;
+const TCP: Option<Transport> = Some(Transport::Tcp);
+const UDP: Option<Transport> = Some(Transport::Udp);
 
 /// The first one that fits counts.
 const KNOWN: &[Known] = &[
@@ -96,8 +97,9 @@ const KNOWN: &[Known] = &[
 ];
 
 /// What a setting does, where that is known to matter for a measurement.
-pub(super) fn effect(name: &str, entry: &Entry) -> Option<&'static str> {
-    let fits = |known: &&Known| fits(known.0, name) && known.2(entry);
+pub(super) fn effect(name: &str, of: &Measurement) -> Option<&'static str> {
+    let matters = |transport: Option<Transport>| transport.is_none_or(|transport| of.may_be_over(transport));
+    let fits = |known: &&Known| fits(known.0, name) && matters(known.2);
     KNOWN.iter().find(fits).map(|known| known.1)
 }
 
@@ -113,24 +115,33 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::CATALOGUE;
+    use netfathom_model::record::{Measured, Record, StackResult};
 
-    use super::fits;
+    use super::*;
 
-    fn effect(name: &str, measurement: &str) -> Option<&'static str> {
-        super::effect(name, CATALOGUE.iter().find(|entry| entry.name == measurement).unwrap())
+    macro_rules! fixture {
+        ($name:literal) => {{
+            let text = include_str!(concat!("../../tests/fixtures/", $name, ".json"));
+            serde_json::from_str::<Record>(text).unwrap().measurement
+        }};
     }
 
     #[test]
     fn a_setting_is_named_for_the_measurements_that_it_matters_for() {
-        assert_eq!(effect("net.ipv4.tcp_wmem", "ttcp"), Some("limits TCP send buffers"));
-        assert_eq!(effect("net.ipv4.tcp_wmem", "stack"), None);
+        let (ttcp, sweep, stack) = (fixture!("ttcp"), fixture!("sweep"), fixture!("stack"));
+        let mut over_tcp = StackResult::of(&stack).unwrap().clone();
+        over_tcp.plan.transport = Transport::Tcp;
+        let send_buffers = Some("limits TCP send buffers");
+        assert_eq!(effect("net.ipv4.tcp_wmem", &ttcp), send_buffers);
+        assert_eq!(effect("net.ipv4.tcp_wmem", &stack), None);
+        assert_eq!(effect("net.ipv4.tcp_wmem", &over_tcp.into()), send_buffers);
+        assert_eq!(effect("net.ipv4.udp_rmem_min", &fixture!("watch")), Some("limits UDP buffers"));
         assert_eq!(
-            effect("eth0.feature.tx-tcp6-segmentation", "sweep"),
+            effect("eth0.feature.tx-tcp6-segmentation", &sweep),
             Some("splits TCP buffers in the device (TSO)")
         );
-        assert_eq!(effect("veth0.queue.rps_cpus", "stack").map(|e| e.contains("RPS")), Some(true));
-        assert_eq!(effect("net.ipv4.ip_default_ttl", "stack"), None);
+        assert_eq!(effect("veth0.queue.rps_cpus", &stack).map(|e| e.contains("RPS")), Some(true));
+        assert_eq!(effect("net.ipv4.ip_default_ttl", &stack), None);
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Co
     });
     let mut differences = differences::merged(around);
     differences.extend(plan.differences);
-    let differences = differences::explained(differences, a.record.measurement.entry());
+    let differences = differences::explained(differences, &a.record.measurement);
     let not_compared: BTreeSet<NotCompared> =
         settings.iter().flat_map(|found| found.not_compared.iter().cloned()).collect();
     // Runs of different things are no matter of trust.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use netfathom_model::plan::{Protocol, Role};
+use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 use serde_json::{Map, Value, json};
 
@@ -128,7 +128,7 @@ fn span(result: &TransferResult, interval: &Interval) -> Value {
         "omitted": false,
         "sender": result.plan.role == Role::Transmit,
     });
-    if result.plan.protocol == Protocol::Tcp && result.plan.role == Role::Transmit {
+    if result.plan.protocol == Transport::Tcp && result.plan.role == Role::Transmit {
         object["retransmits"] = interval.retransmits.into();
     }
     object
@@ -137,7 +137,7 @@ fn span(result: &TransferResult, interval: &Interval) -> Value {
 fn of_stream(result: &TransferResult, place: usize, interval: &Interval) -> Value {
     let mut object = span(result, interval);
     object["socket"] = (FIRST_SOCKET + place).into();
-    if result.plan.protocol == Protocol::Tcp && result.plan.role == Role::Transmit {
+    if result.plan.protocol == Transport::Tcp && result.plan.role == Role::Transmit {
         let mss = result.streams[place].tcp.map(|tcp| tcp.mss_bytes);
         object["snd_cwnd"] =
             interval.cwnd.zip(mss).map(|(cwnd, mss)| u64::from(cwnd) * u64::from(mss)).into();
@@ -164,7 +164,7 @@ fn end(result: &TransferResult) -> Value {
     let mut end = Map::new();
     let each = result.streams.iter().enumerate().map(|(place, stream)| end_of_stream(result, place, stream));
     end.insert("streams".into(), each.collect());
-    if result.plan.protocol == Protocol::Udp {
+    if result.plan.protocol == Transport::Udp {
         end.insert("sum".into(), datagrams(result, mine.clone()));
     }
     let theirs = other_end(result, &all, result.streams.iter().filter_map(closed_ns).max());
@@ -192,7 +192,7 @@ fn other_end(result: &TransferResult, mine: &Interval, closed_ns: Option<u64>) -
     let confirmed = |end: &TransferEnd| matches!(end, TransferEnd::Whole | TransferEnd::Acknowledged);
     let ended = confirmed(&result.end) || result.end == TransferEnd::Stopped;
     let all = ended && result.streams.iter().all(|stream| confirmed(&stream.end));
-    let known = all && result.plan.protocol == Protocol::Tcp;
+    let known = all && result.plan.protocol == Transport::Tcp;
     // Until the peer had closed it had not all of it.
     let end_ns = closed_ns.filter(|_| known).map_or(mine.end_ns, |ns| ns.max(mine.end_ns));
     let mut theirs = span(result, &Interval { end_ns, ..*mine });
@@ -215,7 +215,7 @@ fn closed_ns(stream: &TransferStream) -> Option<u64> {
 fn end_of_stream(result: &TransferResult, place: usize, stream: &TransferStream) -> Value {
     let mut mine = span(result, &whole(stream));
     mine["socket"] = (FIRST_SOCKET + place).into();
-    if result.plan.protocol == Protocol::Udp {
+    if result.plan.protocol == Transport::Udp {
         return json!({ "udp": counted(mine, stream.udp.map(|udp| udp.datagrams)) });
     }
     if let (Some(tcp), Role::Transmit) = (stream.tcp, result.plan.role) {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use netfathom_model::plan::{Protocol, Role};
+use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 
 use super::ExportError;
@@ -60,7 +60,7 @@ fn totals(result: &TransferResult) -> Vec<(&'static str, String)> {
         (if sends { "LOCAL_BYTES_SENT" } else { "LOCAL_BYTES_RECVD" }, result.bytes().to_string()),
     ];
     all.extend(result.congestion.as_ref().map(|name| ("LOCAL_CONG_CONTROL", name.clone())));
-    if plan.protocol == Protocol::Tcp {
+    if plan.protocol == Transport::Tcp {
         let mss = result.streams.iter().find_map(|stream| stream.tcp).map(|tcp| tcp.mss_bytes);
         all.extend(mss.map(|bytes| ("TRANSPORT_MSS", bytes.to_string())));
         let again = |stream: &TransferStream| stream.tcp.map(|tcp| u64::from(tcp.retransmits));

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use netfathom_model::plan::{Protocol, Role};
+use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{
     Measurement, SocketWay, TransferEnd, UdpCounts, WatchSocket, WatchTimes, WatchedStage, WatchedSum,
 };
@@ -261,7 +261,7 @@ fn a_transfer_is_read_as_one_of_iperf3() {
 fn what_iperf3_knows_and_we_do_not_is_null() {
     let mut run = run("ttcp");
     let result = transfer(&mut run);
-    result.plan.protocol = Protocol::Udp;
+    result.plan.protocol = Transport::Udp;
     result.end = TransferEnd::Unconfirmed;
     for stream in &mut result.streams {
         stream.udp = Some(UdpCounts { datagrams: 10, ..UdpCounts::default() });
@@ -280,7 +280,7 @@ fn what_iperf3_knows_and_we_do_not_is_null() {
         assert_eq!(read(&python, IPERF3, &file)["packets"], 20);
     }
     let result = transfer(&mut run);
-    (result.plan.protocol, result.plan.role) = (Protocol::Tcp, Role::Receive);
+    (result.plan.protocol, result.plan.role) = (Transport::Tcp, Role::Receive);
     result.end = TransferEnd::Broken { why: "reset by peer".into() };
     let shown = json(&run);
     assert_eq!(

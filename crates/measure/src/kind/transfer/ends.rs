@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_sys::endpoint::{self, SocketBuffer, SocketKind};
 use netfathom_sys::splice::{Leads, leads};
 use netfathom_sys::stdio;
@@ -86,8 +86,8 @@ pub(super) fn check_standard(plan: &TransferPlan, standard: Standard<'_>) -> Res
 
 fn kind(plan: &TransferPlan) -> SocketKind {
     match plan.protocol {
-        Protocol::Tcp => SocketKind::Stream,
-        Protocol::Udp => SocketKind::Datagram,
+        Transport::Tcp => SocketKind::Stream,
+        Transport::Udp => SocketKind::Datagram,
     }
 }
 
@@ -198,12 +198,12 @@ fn bind(
     if at.is_ipv6() && plan.host.is_none() {
         endpoint::set_both_families(fd).map_err(refused)?;
     }
-    if plan.protocol == Protocol::Tcp {
+    if plan.protocol == Transport::Tcp {
         // Two receivers of UDP at one port would share its datagrams: there it stays off.
         endpoint::set_address_reuse(fd).map_err(refused)?;
     }
     endpoint::bind(fd, at).map_err(refused)?;
-    if plan.protocol == Protocol::Tcp {
+    if plan.protocol == Transport::Tcp {
         endpoint::listen(fd, backlog(plan)).map_err(refused)?;
     }
     let local = local(fd)?;
@@ -245,7 +245,7 @@ fn set_options(
         endpoint::set_no_delay(socket).map_err(refused("--no-delay"))?;
         around.tell(TransferEvent::NoDelay);
     }
-    if plan.protocol == Protocol::Tcp {
+    if plan.protocol == Transport::Tcp {
         set_flow(plan, socket)?;
     }
     Ok(granted)

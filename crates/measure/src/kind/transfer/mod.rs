@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::environment::{Device, Environment};
-use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::record::TransferResult;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::interrupt::Interruptible;
@@ -176,12 +176,12 @@ fn until_end(plan: &TransferPlan, live: &Live) -> Duration {
 
 fn transfer(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, TransferError> {
     match (plan.protocol, plan.role) {
-        (Protocol::Tcp, Role::Transmit) => streams::transmit(plan, around, tcp::sending(plan)),
-        (Protocol::Tcp, Role::Receive) => match &plan.serve {
+        (Transport::Tcp, Role::Transmit) => streams::transmit(plan, around, tcp::sending(plan)),
+        (Transport::Tcp, Role::Receive) => match &plan.serve {
             Some(service) => serve::serve(plan, service, around),
             None => tcp::receive(plan, around),
         },
-        (Protocol::Udp, Role::Transmit) => streams::transmit(plan, around, udp::send),
-        (Protocol::Udp, Role::Receive) => udp::receive(plan, around),
+        (Transport::Udp, Role::Transmit) => streams::transmit(plan, around, udp::send),
+        (Transport::Udp, Role::Receive) => udp::receive(plan, around),
     }
 }

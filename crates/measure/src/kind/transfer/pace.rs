@@ -9,7 +9,7 @@
 use std::thread;
 use std::time::Duration;
 
-use netfathom_model::plan::{Protocol, TransferPlan};
+use netfathom_model::plan::{TransferPlan, Transport};
 use netfathom_sys::clock::monotonic_ns;
 
 use super::Around;
@@ -33,7 +33,7 @@ impl Pace {
     /// From now on; `None` where nothing is asked for.
     pub fn start(plan: &TransferPlan) -> Option<Self> {
         let bits_per_s = plan.pace_bits_per_s?;
-        Some(Self { due_ns: monotonic_ns(), bits_per_s, exact: plan.protocol == Protocol::Udp })
+        Some(Self { due_ns: monotonic_ns(), bits_per_s, exact: plan.protocol == Transport::Udp })
     }
 
     /// Waits until `bytes` bytes may go, or it is to end.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, Builder, Scope, Thread};
 use std::time::Duration;
 
-use netfathom_model::plan::{Protocol, Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::record::TransferSample;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::endpoint;
@@ -165,7 +165,7 @@ impl Watcher<'_> {
     /// A receiver of UDP has its stream before anybody sends, and its clock begins anew with the
     /// data: intervals of the old clock would stand before the new one's.
     fn waits_for_a_sender(&self) -> bool {
-        let hears = self.plan.role == Role::Receive && self.plan.protocol == Protocol::Udp;
+        let hears = self.plan.role == Role::Receive && self.plan.protocol == Transport::Udp;
         hears && self.around.live.bytes() == 0
     }
 

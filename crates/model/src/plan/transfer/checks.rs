@@ -1,6 +1,6 @@
 //! What a plan of a transfer cannot be.
 
-use super::{MARK_BYTES, Protocol, Role, TransferPlan};
+use super::{MARK_BYTES, Role, TransferPlan, Transport};
 use crate::plan::{MS, PlanError, S, range, span};
 
 /// A send call of more would be cut by the kernel at two gigabytes (MAX_RW_COUNT).
@@ -32,8 +32,8 @@ impl TransferPlan {
         self.streams()?;
         self.watched()?;
         match self.protocol {
-            Protocol::Tcp => {}
-            Protocol::Udp => self.datagrams()?,
+            Transport::Tcp => {}
+            Transport::Udp => self.datagrams()?,
         }
         Ok(self)
     }
@@ -74,7 +74,7 @@ impl TransferPlan {
         if self.role == Role::Transmit && self.discard {
             return conflict("--discard is for the receiver: give it with -r".into());
         }
-        let sees = self.touch || self.checksum || self.protocol == Protocol::Udp;
+        let sees = self.touch || self.checksum || self.protocol == Transport::Udp;
         // --zero-copy with these has its own error.
         if self.discard && (!self.generated || (sees && !self.zero_copy)) {
             return conflict(

@@ -34,8 +34,8 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| p.offset = 16_384, "choose less"),
         (|p| p.discard = true, "give it with -r"),
         (|p| p.host = None, "needs the host"),
-        (|p| (p.protocol, p.generated, p.buffer_bytes) = (Protocol::Udp, true, 4), "at least 5"),
-        (|p| (p.protocol, p.buffer_bytes) = (Protocol::Udp, 65_528), "at most 65507"),
+        (|p| (p.protocol, p.generated, p.buffer_bytes) = (Transport::Udp, true, 4), "at least 5"),
+        (|p| (p.protocol, p.buffer_bytes) = (Transport::Udp, 65_528), "at most 65507"),
         (|p| p.socket_buffer_bytes = Some(0), "--socket-buffer 0"),
     ];
     for (change, reason) in cases {
@@ -58,9 +58,9 @@ fn what_goes_together_is_a_plan() {
         |p| (p.generated, p.streams) = (true, 1024),
         |p| (p.generated, p.streams, p.checksum) = (true, 4, true),
         |p| (p.zero_copy, p.pace_bits_per_s) = (true, Some(8_000)),
-        |p| (p.protocol, p.generated, p.pace_bits_per_s) = (Protocol::Udp, true, Some(1_000_000)),
+        |p| (p.protocol, p.generated, p.pace_bits_per_s) = (Transport::Udp, true, Some(1_000_000)),
         |p| (p.congestion, p.explain) = (Some("cubic".into()), true),
-        |p| (p.protocol, p.cost, p.interval_ns) = (Protocol::Udp, true, Some(10_000_000)),
+        |p| (p.protocol, p.cost, p.interval_ns) = (Transport::Udp, true, Some(10_000_000)),
     ];
     for change in sends {
         to(change).unwrap();
@@ -94,11 +94,11 @@ fn what_a_sender_cannot_do_is_refused() {
         (|p| p.interval_ns = Some(9_999_999), "--interval 9"),
         (|p| p.time_ns = Some(1_000_000), "--source-sink"),
         (|p| p.discard = true, "give it with -r"),
-        (|p| (p.protocol, p.generated, p.streams) = (Protocol::Udp, true, 2), "--parallel is for TCP"),
-        (|p| (p.protocol, p.explain) = (Protocol::Udp, true), "--explain is for TCP"),
-        (|p| (p.protocol, p.zero_copy) = (Protocol::Udp, true), "--zero-copy is for TCP"),
-        (|p| (p.protocol, p.congestion) = (Protocol::Udp, Some("x".into())), "--congestion is for TCP"),
-        (|p| (p.protocol, p.checksum) = (Protocol::Udp, true), "--checksum is for TCP"),
+        (|p| (p.protocol, p.generated, p.streams) = (Transport::Udp, true, 2), "--parallel is for TCP"),
+        (|p| (p.protocol, p.explain) = (Transport::Udp, true), "--explain is for TCP"),
+        (|p| (p.protocol, p.zero_copy) = (Transport::Udp, true), "--zero-copy is for TCP"),
+        (|p| (p.protocol, p.congestion) = (Transport::Udp, Some("x".into())), "--congestion is for TCP"),
+        (|p| (p.protocol, p.checksum) = (Transport::Udp, true), "--checksum is for TCP"),
     ];
     for (change, reason) in cases {
         let error = to(change).unwrap_err().to_string();
@@ -112,7 +112,7 @@ fn what_a_receiver_cannot_do_is_refused() {
     let cases: [(Change, &str); 11] = [
         (|p| (p.serve, p.generated) = (Some(SERVICE), false), "add --source-sink"),
         (|p| (p.serve, p.streams) = (Some(SERVICE), 2), "takes any number of streams"),
-        (|p| (p.serve, p.protocol) = (Some(SERVICE), Protocol::Udp), "--serve is for TCP"),
+        (|p| (p.serve, p.protocol) = (Some(SERVICE), Transport::Udp), "--serve is for TCP"),
         (|p| p.serve = Some(Service { most_clients: 0, ..SERVICE }), "--max-clients 0"),
         (|p| p.serve = Some(Service { most_clients: 1025, ..SERVICE }), "from 1 to 1024"),
         (|p| p.serve = Some(Service { most_bytes: Some(0), ..SERVICE }), "--max-bytes 0"),
