@@ -19,9 +19,9 @@ Examples:
   zcat sent.pcap.gz | netfathom join - sender.log --clock stated
       from standard input
 
-Files may come in any order: the first bytes of each identify it. Name
-captures in the order in which messages pass them. A log in CSV begins with a line
-of column names: sequence, and at least one of sent_ns, received_ns,
+Files may come in any order: the first bytes of each identify it. Name captures
+in the order in which messages pass them. A log in CSV begins with a line of
+column names: sequence, and at least one of sent_ns, received_ns,
 intended_ns (or _us, _ms, _s, since 1970), and flow where there are several.";
 
 /// `netfathom join`.

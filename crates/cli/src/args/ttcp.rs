@@ -35,8 +35,8 @@ Examples:
       it cost
 
 The bytes on the wire are those of the classic ttcp, so either end may be one;
-no classic one was available for tests. The figures are printed on standard error, as the
-classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
+no classic one was available for tests. The figures go to standard error, as
+with the classic: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
 Interrupted transfers: a killed TCP sender cuts the connection, and the

@@ -220,7 +220,7 @@ impl WatchStage {
             Self::Socket => "the send call: copying, TCP and IP",
             Self::Sndbuf => "waiting for room in the send buffer",
             Self::Cork => "held by TCP_CORK",
-            Self::Nagle => "held by Nagle's algorithm until an acknowledgement comes",
+            Self::Nagle => "held by Nagle's algorithm until an acknowledgment comes",
             Self::Cwnd => "held by the congestion window",
             Self::Rwnd => "held by the receiver's window",
             Self::Pacing => "held by pacing",
