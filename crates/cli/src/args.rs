@@ -160,7 +160,7 @@ pub enum Command {
     /// Takes part in the measurements of a fleet
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", fleet::AGENT_EXAMPLES))]
     Agent(Box<AgentArgs>),
-    /// The usual benchmark of cost: a few seconds of work, one resource after the other
+    /// The default benchmark of cost: a few seconds of work, one resource after the other
     #[command(after_help = format!("{}\n\n{PLAIN_EXIT_STATUS}", light::EXAMPLES))]
     Light(Box<LightArgs>),
     /// Takes so much of a machine and no more: what measures the cost of others is proved with it
@@ -237,7 +237,7 @@ pub struct HostArgs {
     /// Write the findings as JSON
     #[arg(long)]
     pub json: bool,
-    /// What works, too
+    /// Also list what works
     #[arg(long, short)]
     pub verbose: bool,
 }

@@ -36,7 +36,7 @@ pub struct CapacityArgs {
     /// Engines to search with [default: all that work here; with --quick send]
     #[arg(long, value_parser = one_of(ENGINES), value_delimiter = ',', value_name = "ENGINE,...")]
     pub engine: Vec<Engine>,
-    /// Numbers of senders to search with, each with each engine
+    /// Numbers of senders to search with, for each engine
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "N,...", value_parser = parse_whole::<u32>)]
     pub workers: Vec<u32>,
     /// How long each rate is held; longer is stricter

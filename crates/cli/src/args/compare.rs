@@ -33,14 +33,14 @@ const KERNELS: &str = "Two kernels";
 /// `netfathom compare`.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
-    /// The run to compare with (A), then each run that is compared with it (B): directories,
-    /// their record.json, or names as `netfathom runs` has them (a beginning, a tag, last)
+    /// The run to compare with (A), then each run that is compared with it (B): directories, their record.json, or
+    /// names (unique prefix, tag, last)
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// The runs were interleaved and are pairs: A B A B and so on
     #[arg(long, conflicts_with = "run")]
     pub pairs: bool,
-    /// Take the runs now, A and B interleaved: the arguments of A, and after -- those of B
+    /// Make the runs now, A and B interleaved: the arguments of A, and after -- those of B
     #[arg(long, value_name = "ARGS", conflicts_with = "runs", allow_hyphen_values = true)]
     pub run: Option<String>,
     /// Run this command before each run of A, such as 'sysctl -w NAME=VALUE'; with it B may have the
@@ -63,8 +63,9 @@ pub struct CompareArgs {
     /// Where the commands before a run are run: on this host, or in the lab, where nothing has to be undone
     #[arg(help_heading = AROUND, long = "in", value_enum, value_name = "WHERE", default_value = "host")]
     pub place: CommandPlace,
-    /// Take the runs in two kernels, booted by QEMU: give it twice, A and B. An image as a boot loader takes it, and
-    /// after a comma the directory of its modules unless its name (vmlinuz-RELEASE) gives it; the arguments follow --
+    /// Make the runs in two kernels, booted by QEMU: give it twice, A and B. An image as a boot loader takes it,
+    /// and after a comma the directory of its modules unless its name (vmlinuz-RELEASE) gives it; the arguments
+    /// follow --
     #[arg(help_heading = KERNELS, long, value_name = "IMAGE[,MODULES]", requires = "against", conflicts_with_all = ["runs", "run"])]
     pub kernel: Vec<String>,
     /// Emulate the kernels, also where there is /dev/kvm: then no times are compared
@@ -88,7 +89,7 @@ pub struct CompareArgs {
     /// Compare despite different workloads or VOID runs
     #[arg(long)]
     pub force: bool,
-    /// txt prints tables, md is for a pull request, html is one file with pictures
+    /// txt prints tables, md is for a pull request, html is one file with charts
     #[arg(long, value_enum, default_value = "txt")]
     pub format: CompareFormat,
     /// Write to this file; - is standard output

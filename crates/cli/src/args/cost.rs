@@ -20,9 +20,9 @@ Examples:
   netfathom cost --benchmark build='make -C /src/app clean all' -- my-agent
       how much my-agent slows a build of yours
   netfathom cost --pid $(pidof my-agent)
-      the same of one that runs already: it is paused and resumed
+      the same for one that runs already: it is paused and resumed
   netfathom cost --self -- make -C /src/app
-      the program's own system calls, by what they add
+      the program's own system calls, by their time
   netfathom cost --sequences times.csv
       slowdown and PCost from times of marks that were taken elsewhere
 
@@ -42,10 +42,10 @@ const SIZES: &str = "Sizes of light and tar";
 /// `netfathom cost`.
 #[derive(Debug, ClapArgs)]
 pub struct CostArgs {
-    /// Program under test; runs during the trials with it, and is ended after each
+    /// Program under test: started before each trial with it, killed after
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
-    /// What may be slowed: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]
+    /// What COMMAND may slow: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]
     #[arg(long, value_name = "WHAT")]
     pub benchmark: Vec<String>,
     /// Phases of light to run: cpu, memory, calls, switches, timers, loopback, metadata, data [default: all]
@@ -61,7 +61,7 @@ pub struct CostArgs {
     /// Rank COMMAND's own system calls by their time, and by what --load adds to them
     #[arg(long = "self", conflicts_with_all = ["benchmark", "marks_from", "pid", "service", "toggle"])]
     pub own: bool,
-    /// End after this time, once there are --min-blocks
+    /// End after this time, once --min-blocks are done
     #[arg(long, value_name = "TIME", default_value = "2m", default_value_if("quick", "true", "30s"), value_parser = parse_time)]
     pub time: u64,
     /// Half of the 99 % interval of the slowdown to aim at: sets the number of blocks
@@ -112,10 +112,10 @@ pub struct CostArgs {
     /// Give COMMAND a terminal
     #[arg(help_heading = LIFE, long)]
     pub terminal: bool,
-    /// Fewest blocks; a block has every condition twice, as A B B A
+    /// Minimum number of blocks; a block runs each condition (with, without) twice: A B B A
     #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
     pub min_blocks: u32,
-    /// Most blocks
+    /// Maximum number of blocks
     #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 1000, value_parser = parse_whole::<u32>)]
     pub max_blocks: u32,
     /// Repeat the order and the tree of a run [default: random]

@@ -38,7 +38,7 @@ Examples:
 const LOAD_EXAMPLES: &str = "\
 Examples:
   netfathom fleet load --to c01 --rate 10k,50k,100k,200k
-      what c01 takes of all other hosts together, step by step";
+      what c01 sustains from all other hosts together, step by step";
 
 const STACK_EXAMPLES: &str = "\
 Examples:
@@ -53,8 +53,8 @@ Examples:
 const RESUME_EXAMPLES: &str = "\
 Examples:
   netfathom fleet resume
-      the last run, in a new one: pairs without a value are measured, hosts that
-      were missing too if they answer now
+      the last run, in a new one: measures pairs without a value, also those of
+      hosts that were missing and answer now
   netfathom fleet resume 20261124T2202 --bad-hosts bad.txt
       another run";
 
@@ -81,19 +81,19 @@ Exit status:
 #[derive(Clone, Debug, ClapArgs)]
 #[command(next_help_heading = "NATS server")]
 pub struct AccessArgs {
-    /// Its address, nats://HOST:PORT or tls://HOST:PORT [default: nats://127.0.0.1:4222]
+    /// Server address, nats://HOST:PORT or tls://HOST:PORT [default: nats://127.0.0.1:4222]
     #[arg(long, value_name = "URL")]
     pub nats: Option<String>,
-    /// The certificate that its own is signed by
+    /// Certificate of the CA that signed the server's
     #[arg(long, value_name = "FILE")]
     pub nats_ca: Option<PathBuf>,
-    /// The seed of an nkey that it knows
+    /// File with the seed of an nkey that the server accepts
     #[arg(long, value_name = "FILE")]
     pub nats_key: Option<PathBuf>,
-    /// Speaks without TLS to a server on another host
+    /// Allows a server on another host without TLS
     #[arg(long)]
     pub plaintext: bool,
-    /// The name of the fleet: agents and commands of one name find each other
+    /// Name of the fleet: agents and commands with the same one find each other
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub fleet: String,
 }
@@ -107,20 +107,20 @@ pub struct AgentArgs {
     /// A label, shown beside its results; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
     pub label: Vec<(String, String)>,
-    /// Where the other hosts send to [default: the address that leads to the NATS server]
+    /// Address that the other hosts send to [default: the one that leads to the NATS server]
     #[arg(long, value_name = "ADDR")]
     pub address: Option<IpAddr>,
     /// Sends to these addresses too, besides private ones
     #[arg(help_heading = "Limits", long, value_name = "ADDR/LEN")]
     pub allow: Vec<Prefix>,
-    /// The longest load; of `fleet stack` all trials together, of `fleet capacity` a step
+    /// Maximum time of a load: of all trials of `fleet stack`, of each step of `fleet capacity`
     #[arg(help_heading = "Limits", long, value_name = "TIME", default_value = "60s", value_parser = parse_time)]
     pub max_time: u64,
-    /// The most messages a second; only `fleet capacity`, which searches, has no such limit
+    /// Maximum messages per second; `fleet capacity` alone, which searches, has no such limit
     #[arg(help_heading = "Limits", long, value_name = "RATE", default_value = "10M", value_parser = parse_number)]
     pub max_rate: f64,
-    /// The most bits a second of a transfer, at least 8,000 for each connection; its first segments come
-    /// before that [default: no limit]
+    /// Maximum bits per second of a transfer, at least 8,000 per connection; its first ten segments are exempt
+    /// [default: no limit]
     #[arg(help_heading = "Limits", long, value_name = "BITS", value_parser = parse_whole::<u64>)]
     pub max_bits: Option<u64>,
     /// Takes part in these measurements only; may be repeated
@@ -129,7 +129,7 @@ pub struct AgentArgs {
     /// Ends after this time [default: runs until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// No lines about what it does
+    /// No lines about what the agent does
     #[arg(long)]
     pub quiet: bool,
     #[command(flatten)]
@@ -161,7 +161,7 @@ pub enum FleetCommand {
     #[command(after_help = format!("{MESH_EXAMPLES}\n\n{EXIT_STATUS}"))]
     #[command(mut_arg("setup", super::words::hidden))]
     Mesh(Box<MeshArgs>),
-    /// What one host takes of all the others together
+    /// What one host sustains from all others together
     #[command(after_help = format!("{LOAD_EXAMPLES}\n\n{EXIT_STATUS}"))]
     #[command(mut_arg("setup", super::words::hidden))]
     Load(Box<FleetLoadArgs>),
@@ -173,7 +173,7 @@ pub enum FleetCommand {
     #[command(after_help = format!("{CAPACITY_EXAMPLES}\n\n{EXIT_STATUS}"))]
     #[command(mut_arg("setup", super::words::hidden))]
     Capacity(Box<AloneArgs>),
-    /// Goes on with a run that was cut short: what it has is kept, the rest is measured
+    /// Resumes a run that was cut short: keeps what it has, measures the rest
     #[command(after_help = format!("{RESUME_EXAMPLES}\n\n{EXIT_STATUS}"))]
     #[command(mut_arg("setup", super::words::hidden))]
     Resume(Box<ResumeArgs>),
@@ -183,7 +183,7 @@ pub enum FleetCommand {
     /// Ends the agents and the server that `fleet up` started
     #[command(after_help = format!("{DOWN_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Down(DownArgs),
-    /// Prints what starts agents by Kubernetes, systemd or Ansible
+    /// Prints a manifest that starts agents: for Kubernetes, systemd or Ansible
     #[command(after_help = format!("{MANIFEST_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Manifest(ManifestArgs),
 }
@@ -211,19 +211,19 @@ pub struct HostsArgs {
 /// `netfathom fleet mesh`.
 #[derive(Debug, ClapArgs)]
 pub struct MeshArgs {
-    /// What is measured of each pair
+    /// What to measure for each pair
     #[arg(value_parser = one_of(MESHES))]
     pub test: FleetTest,
     /// How long each pair takes
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub time: u64,
-    /// Messages a second of a pair, of latency and loss
+    /// Messages per second of a pair (latency, loss)
     #[arg(long, value_name = "RATE", default_value = "1k", value_parser = parse_number)]
     pub rate: f64,
-    /// UDP payload in bytes, of latency and loss
+    /// UDP payload in bytes (latency, loss)
     #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
     pub size: usize,
-    /// Connections of a pair, of throughput
+    /// Connections of a pair (throughput)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_whole::<u16>)]
     pub streams: u16,
     /// Pairs each host with this many others [default: with all]
@@ -232,7 +232,7 @@ pub struct MeshArgs {
     /// Pairs at the same time [default: each host in one]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub parallel: Option<u32>,
-    /// Does not look for what limits a transfer
+    /// Skips finding what limits a transfer
     #[arg(long)]
     pub no_explain: bool,
     #[command(flatten)]
@@ -249,10 +249,10 @@ pub struct MeshArgs {
 /// The hosts of a result, for whoever schedules jobs.
 #[derive(Debug, ClapArgs)]
 pub struct ListsArgs {
-    /// Writes the hosts that are different or missing to a file, one a line
+    /// Writes the hosts that are different or missing to a file, one per line
     #[arg(long, value_name = "FILE")]
     pub bad_hosts: Option<PathBuf>,
-    /// Writes the hosts that were measured and are not different to a file; none if too few pairs were
+    /// Writes the hosts that were measured and are not different to a file; none if too few pairs were measured
     #[arg(long, value_name = "FILE")]
     pub good_hosts: Option<PathBuf>,
     /// Writes these files as Slurm takes them: one line, c[01-03,07]
@@ -280,7 +280,7 @@ pub struct FleetLoadArgs {
     /// The host that receives
     #[arg(long, value_name = "HOST")]
     pub to: String,
-    /// Messages a second of all senders together, step by step
+    /// Messages per second of all senders together, step by step
     #[arg(long, value_name = "RATE,...", default_value = "10k,20k,50k,100k,200k,500k,1M", value_delimiter = ',',
         value_parser = parse_number)]
     pub rate: Vec<f64>,
@@ -305,7 +305,7 @@ pub struct AloneArgs {
     /// How long a trial takes
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     pub time: u64,
-    /// Messages a second of a trial
+    /// Messages per second of a trial
     #[arg(long, value_name = "RATE", default_value = "10k", value_parser = parse_number)]
     pub rate: f64,
     /// UDP payload in bytes

@@ -9,26 +9,26 @@ use super::{OutputArgs, parse_whole};
 pub const EXAMPLES: &str = "\
 Examples:
   tcpdump -i eth0 -s 128 --time-stamp-precision nano -w sent.pcap udp port 9000
-      makes a capture while the load runs; -i any also notes which way
+      makes a capture while the load runs; -i any also records the direction
   netfathom join sent.pcap sender.log
-      from the application to the capture, and back where the log has it
+      send times, and receive times where the log has them
   netfathom join sender.pcapng.gz receiver.pcap.zst sender.log receiver.csv
-      through both hosts, packed files as they are
+      through both hosts, compressed files as they are
   netfathom join sent.pcap messages.csv --number u32be@4 --port 5004
       messages of another program, numbered in bytes 4 to 7 of the payload
   zcat sent.pcap.gz | netfathom join - sender.log --clock stated
       from standard input
 
-Files may come in any order: what each is, its first bytes tell. Captures are
-named in the order in which messages pass them. A log in CSV begins with a line
-of column names: sequence, and at least one of sent_ns, received_ns,
+Files may come in any order: the first bytes of each identify it. Name captures
+in the order in which messages pass them. A log in CSV begins with a line of
+column names: sequence, and at least one of sent_ns, received_ns,
 intended_ns (or _us, _ms, _s, since 1970), and flow where there are several.";
 
 /// `netfathom join`.
 #[derive(Debug, ClapArgs)]
 pub struct JoinArgs {
-    /// Captures (pcap, pcapng) and message logs (netfathom's, CSV), also packed by gzip or
-    /// zstd; - is standard input
+    /// Captures (pcap, pcapng) and message logs (netfathom's, CSV), also compressed with gzip or zstd; - is
+    /// standard input
     #[arg(required = true, num_args = 2.., value_name = "FILE")]
     pub files: Vec<String>,
     /// Where the number of a message lies in its UDP payload: netfathom, or an unsigned number
@@ -38,10 +38,10 @@ pub struct JoinArgs {
     /// Only packets from or to this UDP port
     #[arg(long, value_name = "PORT", value_parser = parse_whole::<u16>)]
     pub port: Option<u16>,
-    /// How the clock of a log is put on that of a capture
+    /// How to convert the clock of a log to that of a capture
     #[arg(long, value_parser = one_of(CLOCKS), default_value = "stated")]
     pub clock: ClockChoice,
-    /// Messages that log and capture may be apart, or out of order
+    /// How far the order of log and capture may differ, in messages
     #[arg(long, default_value_t = 65_536, value_name = "N", value_parser = parse_whole::<u32>)]
     pub window: u32,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub struct JoinArgs {
 
 const CLOCKS: &[Word<ClockChoice>] = &[
     ("stated", ClockChoice::Stated, "As the log states it; without a statement its times are since 1970"),
-    ("fitted", ClockChoice::Fitted, "So that the shortest way takes no time, for clocks of two hosts"),
+    ("fitted", ClockChoice::Fitted, "So that the shortest time is zero, for clocks of two hosts"),
 ];
 
 /// `netfathom`, or such as `u32be@0`.

@@ -23,7 +23,7 @@ Files are made in TMPDIR, or /tmp, and removed.";
 /// `netfathom light`.
 #[derive(Debug, ClapArgs)]
 pub struct LightArgs {
-    /// Print how much work of each phase takes the time of --target, and do no more
+    /// Only print how much work makes each phase take --target
     #[arg(long)]
     pub calibrate: bool,
     /// Only these phases, in this order [default: all]
@@ -35,7 +35,7 @@ pub struct LightArgs {
     /// How long each phase is to take
     #[arg(long = "target", default_value = "200ms", value_name = "TIME", value_parser = parse_target)]
     pub target_ns: u64,
-    /// How often to run it
+    /// Number of runs
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_runs)]
     pub runs: u32,
     /// Write phases, sizes and times as JSON

@@ -15,11 +15,11 @@ use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_tim
 const SEND_EXAMPLES: &str = "\
 Examples:
   netfathom load send --profile constant:100k/10s
-      in the built-in lab, one send call a message
+      in the built-in lab, one send call per message
   netfathom load send --to 10.0.0.2:9000 --engine auto --profile ramp:1k..1M/9s
       to a host where `netfathom load sink --listen 10.0.0.2:9000` runs
   netfathom load send --echo --profile constant:50k/5s
-      what an answer takes, at rest and under the load";
+      how long an answer takes, idle and loaded";
 
 const SINK_EXAMPLES: &str = "\
 Examples:
@@ -32,7 +32,7 @@ Examples:
 /// `netfathom load`.
 #[derive(Debug, Subcommand)]
 pub enum LoadCommand {
-    /// Sends numbered, stamped messages, each at its own time, and checks what became of them
+    /// Sends numbered messages, each at its scheduled time, and accounts for each
     #[command(allow_negative_numbers = true)]
     #[command(after_help = format!("{SEND_EXAMPLES}\n\n{EXIT_STATUS}"))]
     Send(Box<SendArgs>),
@@ -59,7 +59,7 @@ pub const ENGINES: &[Word<Engine>] = &[
 
 const RECEIVERS: &[Word<ReceiveChoice>] = &[
     ("auto", ReceiveChoice::Auto, "The one that matches the engine"),
-    ("recv", ReceiveChoice::Only(Receive::Recv), "One receive call a message"),
+    ("recv", ReceiveChoice::Only(Receive::Recv), "One receive call per message"),
     ("recvmmsg", ReceiveChoice::Only(Receive::Recvmmsg), "One system call for what is there"),
     ("gro", ReceiveChoice::Only(Receive::Gro), "What the kernel has joined, in one buffer (UDP_GRO)"),
     ("af_xdp", ReceiveChoice::Only(Receive::AfXdp), "Whole frames, before the stack; needs root"),
@@ -92,7 +92,7 @@ pub struct SendArgs {
     /// seconds, rate). poisson randomizes times; the count is RATE x TIME.
     #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
     pub profile: String,
-    /// How messages reach the wire
+    /// How messages reach the device
     #[arg(long, value_parser = one_of(engines()), default_value = "send")]
     pub engine: EngineChoice,
     /// How the receiver takes messages, in the lab and over loopback
@@ -102,7 +102,7 @@ pub struct SendArgs {
     /// the profile message by message
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub workers: u32,
-    /// How often the profile is sent
+    /// Number of trials; each sends the whole profile
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// UDP payload in bytes
@@ -123,7 +123,7 @@ pub struct SendArgs {
     /// Also sends to these addresses, not only to private ones
     #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]
     pub allow: Vec<Prefix>,
-    /// Write down what was sent, message by message, for netfathom join
+    /// Write a message log of what was sent, for netfathom join
     #[arg(help_heading = ENDS, long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// CPUs of the workers, then of the receiver [default: from the last one down]
@@ -160,7 +160,7 @@ pub struct SinkArgs {
     /// Ends after this number of loads [default: runs until Ctrl-C]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub loads: Option<u32>,
-    /// Write down what was received, message by message, for netfathom join
+    /// Write a message log of what was received, for netfathom join
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// One JSON object a line instead of text

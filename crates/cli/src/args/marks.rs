@@ -14,7 +14,7 @@ Examples:
       starts a program and records its marks from the first on
 
 A program makes marks by netfathom's marks API, for Rust, C, C++ and Python: see
-docs/marks.md. Of a process that runs, marks are recorded from now on.";
+docs/marks.md. For a process that runs already, recording starts now.";
 
 /// Either of two forms, which clap would draw as one.
 const USAGE: &str = "\

@@ -14,21 +14,20 @@ Examples:
   netfathom message oneway
       the message library beside bare sockets, 4 to 1024 bytes
   netfathom message pingpong --sizes 64 --layers two,two+nodelay,writev,adaptive
-      two writes a message, with Nagle's algorithm and without, against one
+      two writes per message, with Nagle's algorithm and without, against one
   netfathom message pingpong --placement UU,UK,KU,KK
       round trips with either end, or both, in the kernel
   netfathom message pingpong --over udp --placement UK,KK --layers write,xdp
       with UDP: ends at the sockets (sockmap) beside ends in the driver (XDP)
   netfathom message oneway --rate 20k
-      how late messages come that leave at a rate of their own
+      open loop: how long messages take at a fixed rate
 
 Layers: bare sockets are write (header and body in one write), writev, two (two
 writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
 +cork, +more and +quickack, each also for one end alone (two+nodelay@client).
 With xdp, over UDP in the lab, ends in the kernel are programs in the driver,
-otherwise programs at the socket. The library is named by when it writes:
-adaptive, inline, thread or batch. The first layer is what the rest is compared
-with.";
+otherwise programs at the socket. The strategies of the library are adaptive,
+inline, thread and batch. The first layer is the reference for the rest.";
 
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]
@@ -64,12 +63,12 @@ pub struct MessageArgs {
     /// Bytes of a message, or of a reply [default: 4 to 1024; of replies 1k to 64k]
     #[arg(long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_size)]
     pub sizes: Vec<u64>,
-    /// What carries them, the first being what the rest is compared with
-    /// [default: write, writev and two, each +nodelay over TCP, and adaptive, inline, thread; over UDP write and writev, and
-    /// xdp in the lab if an end is in the kernel]
+    /// What carries them; the first is the reference for the rest [default: write, writev and two, each +nodelay
+    /// over TCP, and adaptive, inline, thread; over UDP write and writev, and xdp in the lab if an end is in the
+    /// kernel]
     #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
     pub layers: Vec<Layer>,
-    /// What is under them
+    /// Transport below the layers
     #[arg(long, value_parser = one_of(CARRIERS), default_value = "tcp", value_name = "WHAT")]
     pub over: Carrier,
     /// Which end runs in user space (U) and which in the kernel (K), the client first
@@ -81,24 +80,24 @@ pub struct MessageArgs {
     /// CPUs to choose from [default: all that this process may use]
     #[arg(help_heading = ENDS, long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Messages, round trips or replies of a trial, at least [default: 50000, 5000, 1000; with --rate what leaves in --min-time, or 1000 if --max-time has
-    /// time for them]
+    /// Minimum number of messages, round trips or replies of a trial [default: 50000, 5000, 1000; with --rate those
+    /// of --min-time, or 1000 if --max-time has time for them]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub messages: Option<u64>,
-    /// A trial takes at least as long
+    /// Minimum time of a trial
     #[arg(help_heading = TRIALS, long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
     pub min_time: u64,
-    /// A trial takes at most as long, even if it has not come to its messages [default: 2s; --quick: 500ms; with --rate half
-    /// as long again as they take, if that is more]
+    /// Maximum time of a trial, even with fewer messages [default: 2s; --quick: 500ms; with --rate 1.5 times what
+    /// the messages take, if that is more]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<u64>,
-    /// Open loop: messages leave at this rate a second, and times count from when they were to leave
+    /// Open loop: send at this rate per second; times start at the intended send time
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
     pub rate: Option<f64>,
-    /// Trials of each combination, all layers in turn
+    /// Trials of each combination, the layers interleaved
     #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
     pub trials: u32,
-    /// Bits a second of the path between the ends, such as 10m [default: what this machine can do]
+    /// Bits per second of the path between the ends, such as 10m [default: what this machine can do]
     #[arg(help_heading = ENDS, long, value_name = "RATE", value_parser = parse_bits, conflicts_with = "loopback")]
     pub bandwidth: Option<u64>,
     /// Time from one end to the other on that path; a round trip takes twice that
@@ -110,7 +109,7 @@ pub struct MessageArgs {
     /// Over this host's loopback device
     #[arg(long)]
     pub loopback: bool,
-    /// Does not measure remedies where a stall is recognized
+    /// Skip measuring remedies where a stall is recognized
     #[arg(help_heading = TRIALS, long)]
     pub no_remedies: bool,
     /// Fewer sizes, fewer and shorter trials, where not set otherwise
@@ -125,7 +124,7 @@ pub struct MessageArgs {
 
 const CARRIERS: &[Word<Carrier>] = &[
     ("tcp", Carrier::Tcp, "TCP"),
-    ("udp", Carrier::Udp, "UDP, a datagram a message; bare sockets only"),
+    ("udp", Carrier::Udp, "UDP, one datagram per message; bare sockets only"),
     ("unix", Carrier::Unix, "Unix stream sockets"),
 ];
 
@@ -138,7 +137,7 @@ const PLACEMENTS: &[Word<Placement>] = &[
 
 const PROCESSORS: &[Word<ProcessorChoice>] = &[
     ("same", ProcessorChoice::Same, "Both on one"),
-    ("cross", ProcessorChoice::Cross, "Each on one of its own"),
+    ("cross", ProcessorChoice::Cross, "Each on its own"),
     ("sweep", ProcessorChoice::Sweep, "Every kind of pair that this machine has"),
 ];
 

@@ -12,7 +12,7 @@ use super::{OutputArgs, parse_whole};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom reproduce
-      the experiments that there are, and how long they take
+      the experiments, and how long they take
   netfathom reproduce borodin-tx --quick
       one of them, within two minutes
   netfathom reproduce borodin-rx --tap pcap
@@ -21,7 +21,7 @@ Examples:
 /// `netfathom reproduce`.
 #[derive(Debug, ClapArgs)]
 pub struct ReproduceArgs {
-    /// The experiment; without a name those that there are are listed
+    /// The experiment; without it, all are listed
     pub name: Option<String>,
     /// Smaller than the paper's, and done within two minutes
     #[arg(long)]

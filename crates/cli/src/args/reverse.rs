@@ -45,8 +45,7 @@ pub struct ReverseArgs {
     /// IPv6 instead of IPv4
     #[arg(long)]
     pub ipv6: bool,
-    /// CPUs of the sender, where packets come in too, and of the far end
-    /// [default: the last two]
+    /// CPUs of the sender, which also handles incoming packets, and of the far end [default: the last two]
     #[arg(long, value_name = "SENDER,FAR", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
     #[command(flatten)]

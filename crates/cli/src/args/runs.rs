@@ -17,9 +17,9 @@ Examples:
   netfathom runs --measurement stack --tag base --since 2d --verdict valid
       some of them
   netfathom runs show last~1
-      what the run before the last one says
+      what the run before the last one found
   netfathom runs tag last base tuned/irq
-      two names for the last run
+      two tags for the last run
   netfathom runs prune --older-than 30d --dry-run
       what would be removed, and what that would free
 
@@ -48,9 +48,9 @@ pub enum RunsCommand {
     List(ListArgs),
     /// Verdict, answer, findings and files of a run
     Show(ShowArgs),
-    /// Gives a run names, or takes them away
+    /// Adds tags to a run, or removes them
     Tag(TagArgs),
-    /// Removes the runs that are named
+    /// Removes the named runs
     Remove(RemoveArgs),
     /// Removes runs by age, number or verdict; tagged ones are spared
     Prune(PruneArgs),
@@ -136,7 +136,7 @@ pub struct TagArgs {
     /// Tags: letters, digits, and . _ - / between them
     #[arg(required = true, value_name = "NAME")]
     pub names: Vec<String>,
-    /// Take these tags away instead
+    /// Remove these tags instead
     #[arg(long)]
     pub remove: bool,
 }

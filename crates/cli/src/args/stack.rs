@@ -114,8 +114,8 @@ pub struct StackArgs {
     /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
     /// [default: ramp:1k..200k/500ms (10s with --trials), with --quick ramp:1k..10k/500ms; the peak is at most what this host sends on schedule]
     ///
-    /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson draws
-    /// the times, not the number: RATE x TIME messages.
+    /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE. poisson
+    /// randomizes the times; the count is RATE x TIME.
     #[arg(long, value_parser = parse_profile)]
     pub profile: Option<String>,
     /// Trials with the tap [default: as many as it takes for --precision; --listen: 10]
@@ -127,12 +127,12 @@ pub struct StackArgs {
     /// Stop by this time, whatever the precision
     #[arg(long, value_name = "TIME", default_value = "35s", default_value_if("quick", "true", "10s"), conflicts_with_all = ["trials", "listen"], value_parser = parse_time)]
     pub time_limit: u64,
-    /// Trials without the tap, interleaved with the others, for the overhead of the tap
-    /// [default: half of the trials; without --trials 2 to 6 of them]
+    /// Trials without the tap, interleaved with the others, for its overhead [default: half of the trials; without
+    /// --trials 2 per 12 with the tap, with --quick 2 per 6]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub baselines: Option<u32>,
-    /// Trials with the other tap, interleaved with the others; with --tap all of each other
-    /// tap [default: 4 of 10; with --tap all half of the trials; without --trials 2 to 6]
+    /// Trials with the other tap, interleaved with the others; with --tap all of each other tap [default: a third
+    /// of the trials (--tap all: half), at least 3; without --trials as --baselines]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub cross_checks: Option<u32>,
     /// How link-layer times are taken

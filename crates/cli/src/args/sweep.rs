@@ -19,8 +19,8 @@ Examples:
   netfathom ttcp sweep --time 2s bsd
       to the host bsd, where this runs: netfathom ttcp -rs --serve
 
-Each point is a transfer that is watched, so that its limit is shown beside
-its rate. The rate is that until the receiver had everything.";
+Each point is a transfer, watched to show what limits it. Its rate runs until
+the receiver had everything.";
 
 /// `netfathom ttcp sweep`.
 #[derive(Debug, ClapArgs)]
@@ -45,13 +45,13 @@ pub struct SweepArgs {
     /// Time from one end to the other, on a path that netfathom makes; a round trip takes twice that
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub delay: Option<u64>,
-    /// Bits a second of that path
+    /// Bits per second of that path
     #[arg(long, value_name = "RATE", value_parser = parse_bits)]
     pub rate: Option<u64>,
-    /// Packets that it loses by chance
+    /// Share of packets that it loses at random
     #[arg(long, value_name = "PERCENT", value_parser = parse_loss)]
     pub loss: Option<u32>,
-    /// Bytes that may wait for their turn at that rate; what comes beyond is dropped
+    /// Queue of that path in bytes; packets beyond it are dropped
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_QUEUE_BYTES, value_parser = parse_size, requires = "rate")]
     pub queue: u64,
     /// How long each trial sends

@@ -27,7 +27,7 @@ Examples:
   tar cf - DIR | netfathom ttcp -t bsd
       sends it
   netfathom ttcp -rs --serve --max-clients 10 --timeout 1m
-      receives from whoever comes, ten at once, until Ctrl-C
+      serves senders, ten at once, until Ctrl-C
   netfathom ttcp -ts -P 4 --time 10s bsd
       sends over four connections for ten seconds; the receiver needs -P 4 too,
       or --serve
@@ -36,8 +36,8 @@ Examples:
       it cost
 
 The bytes on the wire are those of the classic ttcp, so either end may be one;
-none was at hand to try. The figures are printed on standard error, as the
-classic does: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
+no classic one was available for tests. The figures go to standard error, as
+with the classic: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
 seconds / calls.
 
 Interrupted transfers: a killed TCP sender cuts the connection, and the
@@ -158,13 +158,13 @@ pub struct TtcpArgs {
     /// with -P after the first
     #[arg(help_heading = TRANSFER, long, default_value = "5s", value_name = "TIME", value_parser = parse_time)]
     pub idle: u64,
-    /// Receiver, with -s: take sender after sender, several at once, until Ctrl-C
+    /// Receiver, with -s: serve senders, several at once, until Ctrl-C
     #[arg(help_heading = SERVER, long)]
     pub serve: bool,
-    /// Most connections at once; one more is cut off
+    /// Maximum connections at once; more are cut off
     #[arg(help_heading = SERVER, long, default_value_t = 64, value_name = "N", value_parser = parse_whole::<u32>, requires = "serve")]
     pub max_clients: u32,
-    /// Most bytes of a connection before it is cut off
+    /// Maximum bytes of a connection; beyond them it is cut off
     #[arg(help_heading = SERVER, long, value_name = "BYTES", value_parser = parse_size, requires = "serve")]
     pub max_bytes: Option<u64>,
     /// Cut off a sender that sends nothing for this time

@@ -7,12 +7,12 @@ use clap::Args as ClapArgs;
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom view
-      prints the address of a page over the runs in ./runs
+      prints the address of a page with the runs in ./runs
   netfathom view --out /srv/runs --port 8080 --open
       the same of another directory, at a port of its own, shown at once
 
-The page is served to this machine alone, changes nothing and asks nothing of
-any network. From elsewhere, forward the port:
+The page is served to this machine alone, changes nothing and makes no network
+request. From elsewhere, forward the port:
 ssh -L 8080:127.0.0.1:8080 HOST, then open http://127.0.0.1:8080 there.";
 
 /// `netfathom view`.

@@ -17,18 +17,18 @@ Examples:
   netfathom watch redis-server --time 10s
       the messages that come to a program, for ten seconds
   netfathom watch both --port 6379
-      those that a server gets and sends (Linux 6.16), until Ctrl-C
+      those that a server receives and sends (Linux 6.16), until Ctrl-C
   netfathom watch --cgroup /system.slice/nginx.service
       the processes of a service
   netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
       one connection: its own end, and the other one
 
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
-      a line a second for another program
+      a line per second for another program
   netfathom watch redis-server --serve :9435 --quiet --budget 1%
-      until it ends, as a target of Prometheus, for 1 % of a CPU
+      until it ends, as a Prometheus target, for 1 % of a CPU
   netfathom watch both --port 6379 --slow 10ms --stop-after 1
-      until a message takes 10 ms, and what became of it
+      until a message takes 10 ms, and where it spent them
 
 On a terminal it shows the run while it goes on; q ends it.
 
@@ -106,7 +106,8 @@ pub struct WatchArgs {
     /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// Also by socket, for the first 255 active, and with --serve by process; the live view and --json-lines imply it
+    /// Also show each socket, for the first 255 active, and with --serve each process; the live view and
+    /// --json-lines imply it
     #[arg(long)]
     pub sockets: bool,
     /// Keep each message that takes at least this long: 10ms, or p99.9 for that percentile of those before it
@@ -115,7 +116,7 @@ pub struct WatchArgs {
     /// End after this many slow messages
     #[arg(long, value_name = "N", requires = "slow", value_parser = parse_whole::<u64>)]
     pub stop_after: Option<u64>,
-    /// Follow messages for 100 ms at a time, as often as takes no more than this part of one CPU [default: all the time]
+    /// Follow messages for 100 ms at a time, as often as this share of one CPU allows [default: all the time]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub budget: Option<f64>,
     /// Write one JSON object per second (with --budget, per sample) to standard output, and nothing else

@@ -90,7 +90,7 @@ pub trait Judged {
 }
 
 /// Why a veth took no frame of the engine xdp: the kernel tells no more than that it did not.
-pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn it on there: ethtool -K DEVICE gro on";
+pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn GRO on there: ethtool -K DEVICE gro on";
 
 /// Messages that the device of the sender saw as one packet, on average.
 pub fn messages_a_packet(accounting: &Accounting) -> f64 {

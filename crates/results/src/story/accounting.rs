@@ -162,7 +162,7 @@ fn captured(page: &mut Page, trials: &[Kept]) {
     for (trial, c) in trials.iter().flat_map(|t| t.captured.iter().map(move |c| (t, c))) {
         if c.dropped > 0 {
             page.bullet(&format!(
-                "DROPPED in trial {}: {} of the packets at {}, for the capture had no room",
+                "DROPPED in trial {}: {} of the packets at {}, because the capture had no room",
                 trial_number(trial.index),
                 count(c.dropped),
                 c.device

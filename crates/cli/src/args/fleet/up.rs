@@ -15,7 +15,7 @@ Examples:
       a server on this host at that address, and an agent on each host of the
       file, by ssh
   netfathom fleet up --hosts hosts.txt --address 10.0.0.1 -- mesh throughput
-      from nothing to a mesh, and down again
+      starts the fleet, measures a mesh, ends the fleet
   netfathom fleet up --hosts nodes.txt --via srun --address 10.0.0.1
       the same by Slurm
   netfathom fleet up --hosts hosts.txt --via none --address 10.0.0.1
@@ -35,7 +35,7 @@ Examples:
     kubectl apply -f -
       a Secret with the agents' key, and an agent on each node
   netfathom fleet manifest systemd --nats tls://10.0.0.1:4222
-      a unit for a server of yours; its key is put on the host beside it";
+      a unit for a server of yours; put key and certificate on each host";
 
 /// `netfathom fleet up`.
 #[derive(Debug, ClapArgs)]
@@ -47,7 +47,7 @@ pub struct UpArgs {
     /// How agents are started
     #[arg(long, value_parser = one_of(VIAS), default_value = "ssh")]
     pub via: Via,
-    /// The address of this host that the others reach the server at
+    /// Address of this host at which the others reach the server
     #[arg(long, value_name = "ADDR")]
     pub address: IpAddr,
     /// The port of the server; 0 takes a free one
@@ -57,7 +57,7 @@ pub struct UpArgs {
     /// --immediate=30 --nodes=1 --ntasks=1, kubectl exec --stdin
     #[arg(long, value_name = "CMD")]
     pub command: Option<String>,
-    /// The netfathom of the hosts, by its path there [default: this one is copied]
+    /// Path of netfathom on the hosts [default: this one is copied]
     #[arg(long, value_name = "PATH")]
     pub binary: Option<String>,
     /// How long to wait for the agents
@@ -99,22 +99,22 @@ pub struct DownArgs {
 /// `netfathom fleet manifest`.
 #[derive(Debug, ClapArgs)]
 pub struct ManifestArgs {
-    /// What is to start the agents
+    /// What starts the agents
     #[arg(value_parser = one_of(MANIFESTS))]
     pub by: Manifest,
-    /// The netfathom of the hosts, of systemd and Ansible
+    /// Path of netfathom on the hosts (systemd, Ansible)
     #[arg(long, value_name = "PATH", default_value = "/usr/bin/netfathom", value_parser = parse_rooted)]
     pub binary: String,
-    /// Where the hosts have key and certificate, of systemd and Ansible
+    /// Directory of key and certificate on the hosts (systemd, Ansible)
     #[arg(long, value_name = "DIR", default_value = "/etc/netfathom", value_parser = parse_rooted)]
     pub credentials: String,
-    /// The image with netfathom, of Kubernetes
+    /// Image with netfathom (Kubernetes)
     #[arg(long, value_name = "NAME", default_value = "netfathom", value_parser = parse_plain)]
     pub image: String,
-    /// The server that the agents join, by tls [default: that of fleet up]
+    /// Server that the agents join, over TLS [default: that of fleet up]
     #[arg(help_heading = "NATS server", long, value_name = "URL", value_parser = parse_tls)]
     pub nats: Option<String>,
-    /// The certificate that its own is signed by [default: that of fleet up]
+    /// Certificate of the CA that signed the server's [default: that of fleet up]
     #[arg(help_heading = "NATS server", long, value_name = "FILE", requires = "nats")]
     pub nats_ca: Option<PathBuf>,
     /// The key of the agents [default: that of fleet up]

@@ -140,7 +140,7 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     let lost = result(&into);
     let senders = |result: &FleetResult| result.steps.iter().map(|step| step.senders).collect::<Vec<_>>();
     assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 takes at least"), "{}", ended.out);
+    assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 sustains at least"), "{}", ended.out);
     assert_eq!(senders(&lost), [2, 1, 1], "{}", ended.out);
     assert_eq!(lost.steps.iter().map(|step| step.failed.len()).collect::<Vec<_>>(), [0, 1, 0]);
 

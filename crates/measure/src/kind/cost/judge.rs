@@ -89,7 +89,7 @@ fn most(comparison: &Comparison) -> Option<f64> {
 /// The time was up before the slowdown was known as it was asked for.
 fn imprecise(result: &CostResult, benchmark: &CostBenchmark, all: &[&Comparison], verdict: &mut Verdict) {
     let Some(plan) = &result.plan else {
-        let text = format!("{}: one run a condition: chance cannot be excluded", benchmark.name);
+        let text = format!("{}: one run per condition: chance cannot be excluded", benchmark.name);
         return verdict.lower(Level::Degraded, text);
     };
     let widest = all.iter().map(|c| summary::relative_width(c)).fold(0.0, f64::max);
@@ -152,7 +152,7 @@ fn findings(result: &CostResult) -> Vec<Finding> {
     if killed > 0 {
         findings.push(Finding {
             seen: format!("{} had to be killed", result.subject),
-            cause: "it did not end soon enough after SIGTERM".into(),
+            cause: "it did not exit in time after SIGTERM".into(),
             evidence: format!("{killed} of {all} times"),
             remedy: "none is needed; --grace gives it longer".into(),
         });
@@ -171,10 +171,9 @@ fn findings(result: &CostResult) -> Vec<Finding> {
     let of_program = matches!(result.plan.as_ref().map(|plan| &plan.subject), Some(Subject::Process { .. }));
     if of_program {
         findings.push(Finding {
-            seen: "the baseline is the machine with the process stopped, not without it".into(),
-            cause:
-                "a stopped process keeps its memory and what it set up in the kernel, such as BPF programs"
-                    .into(),
+            seen: "the baseline is the machine with the process paused, not without it".into(),
+            cause: "a paused process keeps its memory and what it set up in the kernel, such as BPF programs"
+                .into(),
             evidence: "--pid".into(),
             remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND"
                 .into(),

@@ -85,7 +85,7 @@ fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
     }
     result.benchmarks.push(CostBenchmark {
         name: stem,
-        about: "Times of marks that were taken elsewhere, one run a condition.".into(),
+        about: "Times of marks that were taken elsewhere, one run per condition.".into(),
         means: "a table".into(),
         marks: names[1..].iter().map(|name| mark(name)).collect(),
         spans: Vec::new(),

@@ -66,10 +66,7 @@ fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
     of_files(log, capture, joined, verdict);
     if joined.untimed > 0 {
         let part = share(joined.untimed, joined.packets);
-        let text = format!(
-            "{} of the packets in {capture} have no time, so that no times come of them",
-            percent(part)
-        );
+        let text = format!("{} of the packets in {capture} have no time and are left out", percent(part));
         verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
     }
     if pair.columns.received && joined.received < joined.messages && pair.joined_count() > 0 {
@@ -125,7 +122,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
     if span.apart > 0 {
         let level = if apart > MOST_UNJOINED { Level::Void } else { Level::Degraded };
         let text = format!(
-            "{} of the times from {from} to {to} are beyond an hour and left out: the clocks are not one",
+            "{} of the times from {from} to {to} are beyond an hour and left out: the clocks do not match",
             percent(apart)
         );
         verdict.lower(level, text);
@@ -134,7 +131,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
         let part = share(times.negative, times.n);
         let impossible = part > MOST_NEGATIVE;
         let why = if impossible {
-            ": the clocks are not one, or the captures are not named in the order in which messages pass them"
+            ": the clocks do not match, or the captures are not named in the order in which messages pass them"
         } else {
             ""
         };

@@ -41,13 +41,13 @@ const RULES: [Rule<WatchResult>; 11] = [
         0.0,
         |r| of_sent(r, |send| (-send.account.unsent()).max(0) as f64),
         count,
-        "{} sent messages more came to an end than were seen: the account does not close",
+        "{} more sent messages have an outcome than were seen: the account does not add up",
     ),
     Rule::void(
         0.0,
         |r| of_sent(r, |send| miss(send.total.sum_ns, &send.stages)),
         count,
-        "the stages of what was sent miss the total by {} ns",
+        "the stages of sending differ from the total by {} ns",
     ),
     Rule::degraded(
         MOST_UNTIMED,
@@ -65,9 +65,14 @@ const RULES: [Rule<WatchResult>; 11] = [
         0.0,
         |r| (-r.account.unread()).max(0) as f64,
         count,
-        "{} messages more came to an end than were seen: the account does not close",
+        "{} more messages have an outcome than were seen: the account does not add up",
     ),
-    Rule::void(0.0, |r| miss(r.total.sum_ns, &r.stages), count, "the stages miss the total by {} ns"),
+    Rule::void(
+        0.0,
+        |r| miss(r.total.sum_ns, &r.stages),
+        count,
+        "the stages of receiving differ from the total by {} ns",
+    ),
     Rule::degraded(
         MOST_UNTIMED,
         |r| if r.account.timed == 0 || untimed(r) <= FEW { 0.0 } else { 1.0 - r.account.share_timed() },
@@ -78,7 +83,7 @@ const RULES: [Rule<WatchResult>; 11] = [
         MOST_MOVED_NS,
         |r| r.clock_moved_ns as f64,
         count,
-        "the clock that packets are stamped with was set meanwhile, by {} ns in a second: stage protocol is wrong by that",
+        "the clock that stamps packets was set meanwhile, by {} ns in a second: stage protocol is off by as much",
     ),
 ];
 

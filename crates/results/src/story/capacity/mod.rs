@@ -60,7 +60,7 @@ impl Story for CapacityResult {
         match row.blocking_per_s {
             Some(asleep) => format!("{most}; {} to a sleeping receiver", number::rate(asleep.mean_per_s)),
             None if row.engine.passes_stack() => most,
-            None => format!("{most}, past the stack"),
+            None => format!("{most}, bypassing the stack"),
         }
     }
 
@@ -103,7 +103,7 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     let fastest = best(result, |r| r.sustained_per_s)
         .filter(|(row, _)| sustained.is_some_and(|(leading, _)| leading.engine != row.engine));
     let fastest = fastest.map(|(row, b)| {
-        let past = if row.engine.passes_stack() { "" } else { ", past the stack" };
+        let past = if row.engine.passes_stack() { "" } else { ", bypassing the stack" };
         format!("most: {} ({}{past})", bounded(&b), name(row))
     });
     let on_schedule = sustained.map(|(row, _)| match row.capacity_per_s {

@@ -163,7 +163,7 @@ fn why_no_blocking(row: &CapacityRow) -> &'static str {
     } else if row.engine.passes_stack() {
         "not searched: the run ended before, or the receiver is on another host"
     } else {
-        "the engine goes past the sockets, from which such a receiver reads"
+        "the engine bypasses the sockets that such a receiver reads"
     }
 }
 

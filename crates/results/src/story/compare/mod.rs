@@ -68,9 +68,9 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     }
     if comparison.is_refused() && !comparison.kinds_differ {
         page.text("To measure both anew, interleaved: netfathom compare --run 'ARGS OF A' -- 'ARGS OF B'");
-        page.text("To compare them all the same: --force");
+        page.text("To compare them anyway: --force");
     } else if comparison.forced {
-        page.text("Compared all the same, by --force.");
+        page.text("Compared anyway, by --force.");
     }
     for caution in comparison.cautions.iter().take(MOST_CAUTIONS) {
         page.bullet(caution);

@@ -37,7 +37,7 @@ fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, com
         table.row_open(&cells, &shortened(&call.name, LONGEST_NAME));
     }
     page.table(table);
-    page.note("adds: what a run lasts longer by it; a call that was not made has a dash");
+    page.note("adds: how much longer a run takes with it; -: the call was not made");
 }
 
 fn added(benchmark: &CostBenchmark, comparison: &Comparison) -> Bars {

@@ -15,17 +15,21 @@ pub fn answer(result: &FleetResult) -> String {
     let broken = result.steps.iter().find(|step| !step.sustained && step.failed.is_empty());
     match (best, broken) {
         (Some(best), None) => {
-            format!("{to} takes at least {} of {} without loss", rate(best.delivered_per_s), senders(best))
+            format!(
+                "{to} sustains at least {} from {} without loss",
+                rate(best.delivered_per_s),
+                senders(best)
+            )
         }
         (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
-            "{to} takes at least {} of {}; of {} they send {}",
+            "{to} sustains at least {} from {}; of {} they send {}",
             rate(best.delivered_per_s),
             senders(best),
             rate(next.rate_per_s),
             rate(next.sent_per_s)
         ),
         (Some(best), Some(next)) => format!(
-            "{to} takes {} of {}; of {} it takes {}",
+            "{to} sustains {} from {}; of {} it receives {}",
             rate(best.delivered_per_s),
             senders(best),
             rate(next.rate_per_s),
@@ -38,7 +42,11 @@ pub fn answer(result: &FleetResult) -> String {
             rate(first.sent_per_s)
         ),
         (None, Some(first)) => {
-            format!("{to} does not take {}: {} arrived", rate(first.rate_per_s), rate(first.delivered_per_s))
+            format!(
+                "{to} does not sustain {}: {} arrived",
+                rate(first.rate_per_s),
+                rate(first.delivered_per_s)
+            )
         }
         (None, None) if result.steps.is_empty() => "no step was measured".into(),
         (None, None) => "no step had all its senders".into(),
@@ -201,12 +209,12 @@ mod tests {
     fn only_a_step_that_all_senders_sent_shows_a_limit_of_the_receiver() {
         let whole = (1000, 1000, &[][..]);
         let cases: [(&[_], &str); 5] = [
-            (&[whole, (1000, 500, &[])], "c00 takes 1.00k/s of 2 senders; of 1.00k/s it takes 500/s"),
+            (&[whole, (1000, 500, &[])], "c00 sustains 1.00k/s from 2 senders; of 1.00k/s it receives 500/s"),
             (
                 &[whole, (500, 500, &[])],
-                "c00 takes at least 1.00k/s of 2 senders; of 1.00k/s they send 500/s",
+                "c00 sustains at least 1.00k/s from 2 senders; of 1.00k/s they send 500/s",
             ),
-            (&[whole, (500, 500, &["c01"])], "c00 takes at least 1.00k/s of 2 senders without loss"),
+            (&[whole, (500, 500, &["c01"])], "c00 sustains at least 1.00k/s from 2 senders without loss"),
             (&[(500, 500, &["c01"])], "no step had all its senders"),
             (&[(500, 500, &[])], "c00 was not loaded enough: of 1.00k/s 2 senders sent 500/s"),
         ];

@@ -71,7 +71,7 @@ pub fn draw(page: &mut Page, result: &FleetResult) {
     page.main("Pairs, the worst first");
     page.table(pairs(result));
     page.rest();
-    page.note("expected: the value, divided by what its two hosts let expect of it");
+    page.note("expected: the value, divided by the one that its two hosts predict");
     if let Some(merged) = &result.merged {
         page.note(&format!(
             "all {} round trips together: p50 {}, p90 {}, p99 {}, p99.9 {} (histograms added)",

@@ -79,7 +79,7 @@ fn value(test: FleetTest, value: f64) -> String {
 
 fn remarks(result: &FleetResult) -> Vec<String> {
     let resumed =
-        result.resumed_from.as_ref().map(|id| format!("goes on from {id}: what that run had is part of it"));
+        result.resumed_from.as_ref().map(|id| format!("resumes {id}, and includes what that run measured"));
     let others = result.outliers().skip(1).map(|e| sentence(result, e));
     let resume = (result.is_partial() && !result.pairs.is_empty())
         .then(|| "netfathom fleet resume measures what is missing".to_owned());

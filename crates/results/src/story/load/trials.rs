@@ -29,6 +29,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
             number::rate(half)
         ));
     }
+    page.note("missed slots: messages sent after the next send slot began; send slot: the time of a full batch of the engine");
     if result.receive.is_none() {
         page.note("lost: unknown, the far end did not report what arrived");
     }

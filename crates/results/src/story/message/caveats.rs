@@ -5,8 +5,8 @@ use netfathom_model::print::counted;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
 
 /// Of what the kernel's workers ran.
-pub(super) const WORKERS: &str = "of the kernel's own workers of the whole machine, whoever they worked for: an upper bound, but for \
-     those that ended meanwhile";
+pub(super) const WORKERS: &str = "of all kernel workers of the machine, for any purpose: an upper bound, except for workers that ended \
+     meanwhile";
 
 /// Why nothing is known of a thread of an end in the kernel.
 pub(super) const IN_KERNEL: &str = "an end in the kernel has no thread of its own";

@@ -29,6 +29,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         format!("{} of {}", number::count(missed), number::count(sent)),
     ]);
     page.table(table);
+    page.note("send slot: the time between two scheduled messages; missed: sent after the next one was due");
     page.details("each trial", |page| page.table(each(result)));
 }
 

@@ -45,7 +45,7 @@ impl Way<'_> {
         let most = self.passed().max_by_key(|stage| stage.times.sum_ns)?;
         let share = number::percent(self.share(most));
         let it = match (beside, self.direction) {
-            (false, _) => "it",
+            (false, _) => "the mean",
             (true, Direction::Rx) => "receive time",
             (true, Direction::Tx) => "send time",
         };
