@@ -42,7 +42,7 @@ const SIZES: &str = "Sizes of light and tar";
 /// `netfathom cost`.
 #[derive(Debug, ClapArgs)]
 pub struct CostArgs {
-    /// Program under test: started before each trial with it, killed after
+    /// Program under test: started before each trial with it, ended after
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// What COMMAND may slow: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]

@@ -63,7 +63,7 @@ pub static EXPERIMENTS: [Experiment; 6] = [
         source: INCOMING,
         shows: "whether the time falls and grows again, alike on both slopes",
         quick: Duration::from_secs(60),
-        full: Duration::from_secs(800),
+        full: Duration::from_secs(1500),
         needs: Needs::Nothing,
         taps: ALL_TAPS,
         parts: plans::triangle,

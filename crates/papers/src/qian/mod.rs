@@ -59,7 +59,7 @@ pub static EXPERIMENTS: [Experiment; 3] = [
         source: SOURCE,
         shows: "a tar with its system calls intercepted by netfathom, strace, perf trace and bpftrace, beside a plain one",
         quick: Duration::from_secs(60),
-        full: Duration::from_secs(600),
+        full: Duration::from_secs(1620),
         needs: Needs::Root,
         taps: &[],
         parts: |ground| Ok(vec![Part::new(plans::INTERCEPT, plans::intercept(ground))]),
