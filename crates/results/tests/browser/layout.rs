@@ -40,14 +40,19 @@ fn the_page_never_scrolls_sideways() {
 }
 
 #[test]
-fn names_come_before_their_figures_on_a_small_screen() {
-    let Some(mut shown) = show("names", &of("message")) else { return };
-    for (width, first) in [(1600, ""), (360, "as it was (two)")] {
-        shown.page.resize(width, 900, false);
-        shown.page.open(&address(&shown.file));
-        shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
-        let cell = shown.page.eval("document.querySelector('tbody tr').cells[0].innerText");
-        assert_eq!(cell, json!(first), "at {width}");
+fn names_come_before_their_figures_and_bars_go_on_a_small_screen() {
+    let cells = "[...document.querySelector('tbody tr').cells].slice(0, 3).map((cell) => cell.innerText)";
+    for (record, wide, small) in [
+        ("message", ["", "84.9 ms", "91.1 ms"], ["as it was (two)", "84.9 ms", "91.1 ms"]),
+        ("sweep", ["1448", "171 kb/s", ""], ["Nagle 83.0 %", "1448", "171 kb/s"]),
+    ] {
+        let Some(mut shown) = show("names", &of(record)) else { return };
+        for (width, first) in [(1600, wide), (360, small)] {
+            shown.page.resize(width, 900, false);
+            shown.page.open(&address(&shown.file));
+            shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+            assert_eq!(shown.page.eval(cells), json!(first), "{record} at {width}");
+        }
     }
 }
 

@@ -76,7 +76,10 @@ pub(super) fn plan_words(plan: &TransferPlan) -> Words {
         ("data", source),
         (
             "buffer",
-            format!("{} bytes, at {} behind a multiple of {}", plan.buffer_bytes, plan.offset, plan.align),
+            format!(
+                "{} bytes, at an offset of {} from a multiple of {}",
+                plan.buffer_bytes, plan.offset, plan.align
+            ),
         ),
         (
             "socket's buffer",
@@ -154,7 +157,7 @@ pub(in crate::story) fn ended_briefly(end: &TransferEnd) -> &'static str {
 /// How much went without a copy: `16,000,000 bytes without a copy, 777,216 copied`.
 pub(super) fn zero_copied(zero: &ZeroCopied) -> String {
     let mut text =
-        format!("{} bytes without a copy, {} copied", count(zero.uncopied_bytes), count(zero.copied_bytes));
+        format!("{} without a copy, {} copied", count(zero.uncopied_bytes), count(zero.copied_bytes));
     if zero.unknown_bytes > 0 {
         text += &format!(", unknown {}", count(zero.unknown_bytes));
     }

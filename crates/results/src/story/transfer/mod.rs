@@ -193,7 +193,7 @@ fn packets(page: &mut Page, result: &TransferResult, seen: &Packets) {
 fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
     let titled = |title: &str| format!("{title} of stream {}", index + 1);
     let zero = stream.zero_copy.as_ref();
-    words(page, &titled("Copies"), zero.map(|z| vec![("of the bytes", counts::zero_copied(z))]));
+    words(page, &titled("Copies"), zero.map(|z| vec![("bytes", counts::zero_copied(z))]));
     words(page, &titled("Calls"), stream.calls_took.as_ref().map(counts::call_words));
     let connection = stream.tcp.as_ref().map(counts::connection_words);
     words(page, &(titled("Connection") + " at its end"), connection);

@@ -56,9 +56,7 @@ fn rates(watched: &[(usize, &TransferStream)]) -> Chart {
         sync: Some("transfer".into()),
         xs: times.iter().map(|ns| ns / 1e9).collect(),
         series,
-        note: Some(
-            "Taken by looks at the connection while it ran; between two looks the rate is their difference.",
-        ),
+        note: Some("Sampled while it ran; between two samples the rate is their difference."),
         ..Chart::default()
     }
 }
@@ -134,7 +132,7 @@ fn where_it_lay(place: usize, stream: &TransferStream, role: Role) -> Chart {
     } else {
         series.push(line("waits to be read", "rx", Look::Strong, &|l| f64::from(l.queued_bytes)));
     }
-    let title = if role == Role::Transmit { "In flight, and what it may be" } else { "Waits to be read" };
+    let title = if role == Role::Transmit { "In flight, and its limits" } else { "Waits to be read" };
     Chart {
         id: format!("transfer-lay-{place}"),
         title: title.into(),

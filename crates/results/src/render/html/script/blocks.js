@@ -101,12 +101,12 @@ function blockTable(block, title) {
   const last = columns.length - 1;
   const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
   const squeezed = last > 0 && rows.length > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
+  const drawn = (i) => block.rows.every((row) => row.cells[i]?.bar !== undefined);
+  const shown = columns.filter((_, i) => !squeezed || !drawn(i));
   if (squeezed && !named(0)) {
-    columns.unshift({ ...columns.pop(), wide: true });
+    shown.unshift({ ...shown.pop(), wide: true });
     for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
   }
-  const drawn = (i) => block.rows.every((row) => row.cells[i]?.bar !== undefined);
-  const shown = squeezed && named(0) ? columns.filter((_, i) => !drawn(i)) : columns;
   return table(title, shown, rows, rows.length + block.left_out);
 }
 
