@@ -1,12 +1,13 @@
 //! Two namespaces and a veth pair between them, for tests.
 
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_sys::link::{self, Link, VethEnd};
 use netfathom_sys::netns::Namespace;
+use socket2::{Domain, Socket, Type};
 
 pub(crate) const NEAR: [&str; 2] = ["10.9.0.1", "fd09::1"];
 pub(crate) const FAR: [&str; 2] = ["10.9.0.2", "fd09::2"];
@@ -63,13 +64,7 @@ impl Pair {
 
     /// A socket that sends whole frames from near to far.
     pub fn raw(&self) -> Raw {
-        let socket = || {
-            // SAFETY: no pointers.
-            let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0) };
-            assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-            // SAFETY: just opened, and it has no other owner.
-            unsafe { OwnedFd::from_raw_fd(fd) }
-        };
+        let socket = || Socket::new(Domain::PACKET, Type::RAW, None).unwrap();
         Raw { socket: self.near.run(socket).unwrap(), ifindex: self.near_link.index }
     }
 }
@@ -97,7 +92,7 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
 }
 
 pub(crate) struct Raw {
-    socket: OwnedFd,
+    socket: Socket,
     ifindex: u32,
 }
 

@@ -17,6 +17,7 @@ pub mod message;
 mod pid_namespace;
 pub mod probe;
 pub mod run_time;
+mod set;
 pub mod sink;
 pub mod softirq;
 pub mod stack;
@@ -28,3 +29,4 @@ pub mod watch;
 pub mod xdp;
 
 pub use load::{Cause, Refusal};
+pub use set::SetError;

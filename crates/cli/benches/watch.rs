@@ -173,11 +173,11 @@ impl Redis {
         let mut client = Command::new("redis-benchmark");
         client.args(["-p", &self.port, "-t", "get", "-c", "20", "--csv", "--precision", "3"]);
         client.args(["-n", &load.requests.to_string(), "-P", &load.pipelined.to_string()]);
-        let before = run_times(self.child.id())?.ran_ns;
+        let before = run_times(self.child.id())?.on_cpu_ns;
         let mut client = pinned(cpu, client.stdout(Stdio::piped()).stderr(Stdio::null()))?;
         let printed = io::read_to_string(client.stdout.take().ok_or("no output of the client")?)?;
         let ended = reap(client)?;
-        let server_ns = run_times(self.child.id())?.ran_ns - before;
+        let server_ns = run_times(self.child.id())?.on_cpu_ns - before;
         if let (Some(watch), Some(variant)) = (watch, watched) {
             let seen = watch.end()?;
             // Certain tasks of some machines keep programs off their CPU.

@@ -48,13 +48,17 @@ fn access(args: &AccessArgs) -> Result<Access> {
     {
         return Ok(state.access());
     }
-    Ok(Access {
+    Ok(typed(args))
+}
+
+fn typed(args: &AccessArgs) -> Access {
+    Access {
         url: args.nats.clone().unwrap_or_else(|| SERVER.into()),
         ca: args.nats_ca.clone(),
         key: args.nats_key.clone(),
         plaintext: args.plaintext,
         fleet: args.fleet.clone(),
-    })
+    }
 }
 
 /// The names of a file, of `fleet up`, or none: then all that answer take part.
@@ -76,13 +80,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let plan = AgentPlan {
-        access: Access {
-            url: args.access.nats.clone().unwrap_or_else(|| SERVER.into()),
-            ca: args.access.nats_ca.clone(),
-            key: args.access.nats_key.clone(),
-            plaintext: args.access.plaintext,
-            fleet: args.access.fleet.clone(),
-        },
+        access: typed(&args.access),
         name,
         labels: args.label.iter().cloned().collect(),
         address: args.address,

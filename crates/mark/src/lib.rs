@@ -24,7 +24,17 @@ mod process;
 #[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
 mod abi;
 
-pub use process::Status;
+/// What this process's ring has recorded and lost so far. All processes that share it count. Nothing where there is no
+/// Linux of 64 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Whether somebody listens now.
+    pub listened: bool,
+    /// Marks in the ring since it was made, and slots passed over as who wrote into them was killed.
+    pub recorded: u64,
+    /// Marks for which there was no room, or no ring yet. Marks without a listener are not lost.
+    pub lost: u64,
+}
 
 /// Says that the program is here, now. Recorded if somebody listens.
 ///

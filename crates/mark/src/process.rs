@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
+use crate::Status;
 use crate::layout::{OWN_SLOTS, VARIABLE, ring_bytes};
 use crate::os;
 use crate::ring::{self, MarkFields, Ring};
@@ -43,17 +44,6 @@ thread_local! {
     // Without destructor and known at compile time, so that reading it is one instruction and
     // allowed in a signal handler: the process in the upper half, this thread in the lower.
     static THREAD: Cell<u64> = const { Cell::new(0) };
-}
-
-/// What this process's ring has recorded and lost so far. All processes that share it count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    /// Whether somebody listens now.
-    pub listened: bool,
-    /// Marks in the ring since it was made, and slots passed over as who wrote into them was killed.
-    pub recorded: u64,
-    /// Marks for which there was no room, or no ring yet. Marks without a listener are not lost.
-    pub lost: u64,
 }
 
 /// Records a mark with the time that `at_ns` gives if somebody listens.

@@ -4,10 +4,10 @@ use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::call::{Mapped, done};
 use crate::clock;
 use crate::process::Process;
 
@@ -45,8 +45,7 @@ fn signal_with_this_thread(command: &mut Command, signal: i32) {
 /// must not have been waited for: its number could be another's.
 pub fn signal_group(leader: u32, signal: i32) -> io::Result<()> {
     // SAFETY: no pointers.
-    let result = unsafe { libc::kill(-leader.cast_signed(), signal) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::kill(-leader.cast_signed(), signal) })
 }
 
 /// The time at which a program is put in place of our fork, taken just before.
@@ -77,7 +76,7 @@ impl ExecTime {
 
 /// A number in memory that forks of this process share with it.
 #[derive(Debug)]
-struct SharedWord(NonNull<AtomicU64>);
+struct SharedWord(Mapped);
 
 // SAFETY: all access goes through the atomic.
 unsafe impl Send for SharedWord {}
@@ -87,26 +86,12 @@ unsafe impl Sync for SharedWord {}
 impl SharedWord {
     fn new() -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping at an address of the kernel's choice; the result is checked.
-        let address =
-            unsafe { libc::mmap(std::ptr::null_mut(), size_of::<AtomicU64>(), protection, flags, -1, 0) };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        NonNull::new(address.cast()).map(Self).ok_or_else(|| io::Error::other("mapped at 0"))
+        Mapped::new(size_of::<AtomicU64>(), protection, libc::MAP_SHARED, None).map(Self)
     }
 
     fn get(&self) -> &AtomicU64 {
         // SAFETY: the mapping lives as long as self, is aligned to a page, and zeros are a value.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for SharedWord {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `new`, to which no reference outlives self.
-        unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<AtomicU64>()) };
+        unsafe { self.0.start.cast().as_ref() }
     }
 }
 
@@ -136,8 +121,7 @@ fn signal(child: &mut Child, signal: i32) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::ESRCH));
     }
     // SAFETY: no pointers; the child was not waited for, so the number is its own.
-    let result = unsafe { libc::kill(child.id().cast_signed(), signal) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::kill(child.id().cast_signed(), signal) })
 }
 
 #[cfg(test)]

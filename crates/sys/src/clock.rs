@@ -1,5 +1,9 @@
 //! The one clock of a measurement, CLOCK_MONOTONIC, and the way to others.
 
+use std::io;
+
+use crate::call::done;
+
 /// CLOCK_MONOTONIC in nanoseconds: what `bpf_ktime_get_ns()` reads in the kernel.
 #[inline]
 pub fn monotonic_ns() -> u64 {
@@ -12,8 +16,16 @@ pub fn realtime_ns() -> u64 {
     read_ns(libc::CLOCK_REALTIME)
 }
 
+/// A clock that need not be there, such as that of another thread.
+pub(crate) fn of_others_ns(clock: libc::clockid_t) -> io::Result<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec that the call writes.
+    done(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 #[inline]
-fn read_ns(clock: libc::clockid_t) -> u64 {
+pub(crate) fn read_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid timespec that the call writes; the clocks used here exist
     // on every Linux, so the call does not fail.

@@ -156,33 +156,18 @@ fn parse_device(line: &str) -> Result<(String, DeviceCounters), CountersError> {
     // A name may hold a colon itself (an alias), and long numbers follow it without a space.
     let (name, numbers) = line.rsplit_once(':').ok_or_else(|| missing(DEV, "device name"))?;
     let n: Vec<u64> = numbers.split_ascii_whitespace().map_while(|number| number.parse().ok()).collect();
-    let [
-        rx_bytes,
-        rx_packets,
-        rx_errors,
-        rx_dropped,
-        _,
-        _,
-        _,
-        _,
-        tx_bytes,
-        tx_packets,
-        tx_errors,
-        tx_dropped,
-        ..,
-    ] = n[..]
-    else {
+    if n.len() < 12 {
         return Err(missing(DEV, format!("line of 16 numbers for {}", name.trim())));
-    };
+    }
     let counters = DeviceCounters {
-        rx_bytes,
-        rx_packets,
-        rx_errors,
-        rx_dropped,
-        tx_bytes,
-        tx_packets,
-        tx_errors,
-        tx_dropped,
+        rx_bytes: n[0],
+        rx_packets: n[1],
+        rx_errors: n[2],
+        rx_dropped: n[3],
+        tx_bytes: n[8],
+        tx_packets: n[9],
+        tx_errors: n[10],
+        tx_dropped: n[11],
     };
     Ok((name.trim().to_owned(), counters))
 }

@@ -1,6 +1,9 @@
 //! Processors: which may be used, where a thread runs, what it took.
 
-use std::{io, mem};
+use std::io;
+
+use crate::call::rusage;
+use crate::clock;
 
 mod machine;
 mod realtime;
@@ -13,6 +16,7 @@ pub use machine::{MachineUsage, machine_usage};
 pub use realtime::{before_all_others, is_before_others};
 pub use spent::{Spent, process_time_ns, spent_by_process, spent_by_thread};
 pub use threads::{ThreadUsage, thread_usage, threads, threads_named};
+pub(crate) use usage::parse_scheduling;
 pub use usage::{ProcessorTimes, RunDelay, Scheduling, processor_times, scheduling, thread_id};
 pub use workers::{KernelWorkers, WorkersRan};
 
@@ -82,15 +86,8 @@ pub fn current() -> Option<usize> {
 
 /// Processor time of the calling thread so far, in nanoseconds: its own work, and the work
 /// of the kernel in its context (on lo and veth that includes the receive path of the peer).
-///
-/// # Panics
-/// Never: Linux has had this clock since 2.6.12.
 pub fn thread_time_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for the one timespec that is written.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0, "CLOCK_THREAD_CPUTIME_ID");
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock::read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,15 +99,8 @@ pub struct ContextSwitches {
 }
 
 /// How often the calling thread left its processor so far.
-///
-/// # Panics
-/// Never: Linux has had RUSAGE_THREAD since 2.6.26.
 pub fn context_switches() -> ContextSwitches {
-    // SAFETY: rusage is made of integers alone, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: the pointer is valid for the one rusage that is written.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-    assert_eq!(result, 0, "RUSAGE_THREAD");
+    let usage = rusage(libc::RUSAGE_THREAD);
     ContextSwitches { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 

@@ -5,8 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::null;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 mod address;
@@ -27,17 +26,14 @@ pub use options::{
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
 pub use queue::{queued_in, queued_out, queued_unsent};
 
-use crate::socket::get_option;
+use crate::call::{self, done, owned};
+use crate::socket::pending_error;
 use address::Encoded;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketKind {
     Stream,
     Datagram,
-}
-
-fn done(result: i32) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Makes a socket for addresses of this family; no program that is started inherits it.
@@ -47,13 +43,7 @@ pub fn open(kind: SocketKind, family_of: SocketAddr) -> io::Result<OwnedFd> {
         SocketKind::Stream => libc::SOCK_STREAM,
         SocketKind::Datagram => libc::SOCK_DGRAM,
     };
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and has no other owner.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    call::socket(family, kind)
 }
 
 /// Gives the socket its own address.
@@ -81,9 +71,7 @@ pub fn connect(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
 /// Waits for the end of an attempt to connect that a signal has interrupted.
 pub fn connected(socket: BorrowedFd<'_>) -> io::Result<()> {
     writable(socket, Duration::MAX)?;
-    let mut error = 0_i32;
-    get_option(&socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
-    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+    pending_error(&socket)
 }
 
 /// Waits for a connection and takes it.
@@ -97,12 +85,7 @@ pub fn accept(socket: BorrowedFd<'_>) -> io::Result<(OwnedFd, SocketAddr)> {
         let (address, length) = from.parts_mut();
         libc::accept4(socket.as_raw_fd(), address, length, libc::SOCK_CLOEXEC)
     };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and has no other owner.
-    let accepted = unsafe { OwnedFd::from_raw_fd(fd) };
-    Ok((accepted, from.decoded()?))
+    Ok((owned(fd)?, from.decoded()?))
 }
 
 pub fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
@@ -127,7 +110,7 @@ pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// EINTR.
 pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    poll(fd, libc::POLLIN, most)
+    ready(fd, libc::POLLIN, most)
 }
 
 /// Waits until there is room to write, or the reader is gone; `false` after `most`.
@@ -135,22 +118,12 @@ pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
 /// # Errors
 /// EINTR.
 pub fn writable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    poll(fd, libc::POLLOUT, most)
+    ready(fd, libc::POLLOUT, most)
 }
 
-fn poll(fd: BorrowedFd<'_>, events: i16, most: Duration) -> io::Result<bool> {
-    let mut one = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
-    let most = libc::timespec {
-        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: most.subsec_nanos() as libc::c_long,
-    };
-    // SAFETY: the pointers are those of one pollfd, as the count says, and of a time; there is no signal mask.
-    match unsafe { libc::ppoll(&raw mut one, 1, &raw const most, null()) } {
-        0 => Ok(false),
-        n if n > 0 => Ok(true),
-        _ => Err(io::Error::last_os_error()),
-    }
+fn ready(fd: BorrowedFd<'_>, events: i16, most: Duration) -> io::Result<bool> {
+    call::poll(&mut [libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }], Some(most))
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,6 +7,7 @@
 #[macro_use]
 mod refusal;
 
+mod call;
 pub mod capability;
 pub mod child;
 pub mod clock;

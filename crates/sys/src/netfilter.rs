@@ -3,10 +3,12 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::mem::zeroed;
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+
+use crate::call::socket;
+use crate::socket::get_option;
 
 /// linux/netfilter/nfnetlink.h and nf_tables.h: the subsystem is the upper byte of a message's type.
 const NFTABLES: u16 = 10 << 8;
@@ -116,13 +118,7 @@ struct Info {
 }
 
 fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<usize> {
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just returned this descriptor to us alone.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let socket = socket(family, libc::SOCK_DGRAM)?;
     // SAFETY: it has only integers, and all-zero is valid for them.
     let mut info: Info = unsafe { zeroed() };
     let name = CString::new(table)?;
@@ -131,14 +127,7 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
     for (to, byte) in info.name[..most].iter_mut().zip(name.to_bytes()) {
         *to = *byte as libc::c_char;
     }
-    let mut length = size_of::<Info>() as libc::socklen_t;
-    // SAFETY: the kernel fills at most `length` bytes, which `info` has.
-    let done = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, SO_GET_INFO, (&raw mut info).cast(), &raw mut length)
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    get_option(&socket, level, SO_GET_INFO, &mut info)?;
     // The last one says that the table ends.
     Ok((info.entries as usize).saturating_sub(1))
 }

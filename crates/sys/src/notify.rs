@@ -2,7 +2,7 @@
 //! seccomp filter that notifies (SECCOMP_RET_USER_NOTIF, Linux 5.5). It needs no privilege.
 //!
 //! Each such call waits until our thread has read the notification and answered it: two thread
-//! switches ([`cost`] measures them). Other calls pass the filter, which takes some ten instructions.
+//! switches. Other calls pass the filter, which takes some ten instructions.
 //!
 //! What it changes for the program: without CAP_SYS_ADMIN no_new_privs is set, so that programs with the
 //! set-user-ID bit (sudo, ping) do not get another user's rights; and the program cannot have a
@@ -12,7 +12,6 @@
 //! The thread answers until the last process with the filter has ended, also after [`Notifier`] was
 //! dropped. If this process is killed, no call hangs: calls that wait and later ones fail with ENOSYS.
 
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -32,7 +31,6 @@ mod tests;
 use self::filter::Filter;
 pub use self::listener::Call;
 use self::listener::Listener;
-use crate::clock;
 
 /// The calls of this architecture that open a file, and which argument is its path, 0 being the first. A file that
 /// io_uring opens is opened by none of them.
@@ -129,37 +127,6 @@ pub fn in_a_thread<T: Send>(
         }
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
-}
-
-/// What an opened file costs a program that is observed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    /// An openat(2) and the close of what it opened, unobserved: the median, in nanoseconds.
-    pub alone_ns: u64,
-    /// The same while each openat notifies and its path is read, likewise.
-    pub observed_ns: u64,
-}
-
-/// Measures what observing costs on this machine, now: rounds of both kinds in turn, in one thread each.
-pub fn cost(rounds: usize) -> io::Result<Cost> {
-    let open = || {
-        let before = clock::monotonic_ns();
-        drop(File::open("/dev/null"));
-        clock::monotonic_ns() - before
-    };
-    let openat = libc::SYS_openat as u32;
-    let (mut alone, mut observed) = (Vec::new(), Vec::new());
-    // Turns of a hundred, so that both have the same of what else happens.
-    for _ in 0..rounds.div_ceil(100) {
-        alone.extend((0..100).map(|_| open()));
-        let read = |call: &Call<'_>| drop(call.path(1));
-        observed.extend(in_a_thread(&[openat], read, || (0..100).map(|_| open()).collect::<Vec<_>>())?);
-    }
-    let median = |times: &mut Vec<u64>| {
-        times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or(0)
-    };
-    Ok(Cost { alone_ns: median(&mut alone), observed_ns: median(&mut observed) })
 }
 
 /// Tries whether a thread can have its calls notified.

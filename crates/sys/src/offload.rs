@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
+use crate::call::{done, socket};
 use crate::device;
 
 /// The numbers of linux/ethtool.h.
@@ -127,13 +128,7 @@ impl Ethtool {
         for (to, byte) in name.iter_mut().zip(device.bytes()) {
             *to = byte as libc::c_char;
         }
-        // SAFETY: no pointers.
-        let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just returned this descriptor to us alone.
-        Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, device: name })
+        Ok(Self { socket: socket(libc::AF_INET, libc::SOCK_DGRAM)?, device: name })
     }
 
     /// Hands `command` to the kernel, which answers in place. Its words must have room for
@@ -145,10 +140,8 @@ impl Ethtool {
         };
         // SAFETY: the request is a whole ifreq. The kernel reads and writes `command` as far
         // as the callers below say in it: each gives as many words as its numbers ask for.
-        let answer =
-            unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) };
         // SFEATURES answers with flags of what it could not do as asked.
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        done(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) })
     }
 
     /// How many features this kernel has, of any device.

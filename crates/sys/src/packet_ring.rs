@@ -4,7 +4,7 @@
 //! See Documentation/networking/packet_mmap.rst.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 mod block;
@@ -14,6 +14,9 @@ mod memory;
 pub use block::{Block, Packet, PacketsOf};
 
 use memory::{Memory, Shape};
+
+use crate::call;
+use crate::socket::{get_option, pending_error, set_option};
 
 /// How long a block that is not full stays with the kernel. Whoever ends a capture waits
 /// for about twice as long; a shorter time would have the timer disturb what is measured.
@@ -115,14 +118,7 @@ impl PacketRing {
         }
         // Without a protocol nothing comes in until the socket is bound: the filter and the
         // ring are there before the first packet.
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: no pointers.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just returned this descriptor to us alone.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let fd = call::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_NONBLOCK)?;
         filter::attach(&fd, options)?;
         if options.way == CaptureDirection::In {
             // Spares those who send the copy for a filter that would refuse it. Since Linux
@@ -141,7 +137,7 @@ impl PacketRing {
         bind(&fd, ifindex)?;
         let ring = Self { memory, fd, next: 0, handed_out: 0, counted: Statistics::default() };
         // bind(2) succeeds on a device that is down; only the socket's error shows it.
-        ring.error()?;
+        pending_error(&ring.fd)?;
         Ok(ring)
     }
 
@@ -161,18 +157,12 @@ impl PacketRing {
     /// # Errors
     /// `NetworkDown` when the device was set down or is gone, and others of poll(2).
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let time = libc::timespec {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
-        // SAFETY: one pollfd and one timespec, which live during the call; no signal mask.
-        let result = unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
-        if result < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        let mut one = [libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        match call::poll(&mut one, Some(timeout)) {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
+            Ok(_) if one[0].revents & libc::POLLERR != 0 => pending_error(&self.fd),
+            _ => Ok(()),
         }
-        if poll.revents & libc::POLLERR != 0 { self.error() } else { Ok(()) }
     }
 
     pub fn statistics(&mut self) -> io::Result<Statistics> {
@@ -193,18 +183,6 @@ impl PacketRing {
     pub fn handed_out(&self) -> u64 {
         self.handed_out
     }
-
-    /// Whether everything that was captured until now has been handed out.
-    #[cfg(test)]
-    fn is_drained(&mut self) -> io::Result<bool> {
-        Ok(self.statistics()?.captured() == self.handed_out)
-    }
-
-    fn error(&self) -> io::Result<()> {
-        let mut error = 0;
-        get_option(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
-        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
-    }
 }
 
 impl AsFd for PacketRing {
@@ -224,27 +202,7 @@ fn bind(fd: &OwnedFd, ifindex: u32) -> io::Result<()> {
     address.sll_ifindex = index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
     let length = size_of_val(&address) as libc::socklen_t;
     // SAFETY: the pointer and the length are those of `address`.
-    let result = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-fn set_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> io::Result<()> {
-    let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads;
-    // what it points to in turn (the filter) the kernel copies during the call.
-    let result =
-        unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Reads an option made of integers only, into `value`.
-fn get_option<T>(fd: &OwnedFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
-    let mut length = size_of::<T>() as libc::socklen_t;
-    let pointer = std::ptr::from_mut(value).cast();
-    // SAFETY: the pointer and the length are those of `value`, and the kernel writes at
-    // most that many bytes; callers pass structs of integers.
-    let result = unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut length) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    call::done(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })
 }
 
 #[cfg(test)]

@@ -3,19 +3,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::ptr;
+use std::os::fd::{AsFd, AsRawFd};
 
+use crate::call::{Mapped, done};
 use crate::memory::page_bytes;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
     pub resident_pages: u64,
     pub pages: u64,
-}
-
-fn done(result: i32) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Writes what was changed of the file's data to its disk. `wait` also waits for the disk; without
@@ -46,39 +42,14 @@ pub fn residency(file: &File) -> io::Result<Residency> {
     if bytes == 0 {
         return Ok(Residency::default());
     }
-    let mapping = Mapping::of(file, bytes)?;
+    // Mapping alone brings no pages in.
+    let mapped = Mapped::new(bytes, libc::PROT_READ, libc::MAP_SHARED, Some((file.as_fd(), 0)))?;
     let pages = bytes.div_ceil(page_bytes());
     let mut states = vec![0_u8; pages];
     // SAFETY: the mapping is so long, and `states` has a byte for each of its pages.
-    done(unsafe { libc::mincore(mapping.address, bytes, states.as_mut_ptr()) })?;
+    done(unsafe { libc::mincore(mapped.start.as_ptr().cast(), bytes, states.as_mut_ptr()) })?;
     let resident = states.iter().filter(|&&state| state & 1 != 0).count();
     Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
-}
-
-/// A file mapped into memory and never read: mapping alone brings no pages in.
-struct Mapping {
-    address: *mut libc::c_void,
-    bytes: usize,
-}
-
-impl Mapping {
-    fn of(file: &File, bytes: usize) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address that the kernel chooses touches no memory of ours.
-        let address = unsafe {
-            libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Self { address, bytes })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made with this address and length, and nothing refers to it.
-        unsafe { libc::munmap(self.address, self.bytes) };
-    }
 }
 
 #[cfg(test)]

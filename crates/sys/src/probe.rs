@@ -3,10 +3,12 @@
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use crate::call::{owned, socket};
 use crate::perf_event;
+use crate::socket::set_option;
 
 /// A datagram over the loopback device takes microseconds; a busy machine may need more.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -17,27 +19,13 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// Takes a descriptor that a system call returned, or its error.
-fn owned(result: i64) -> io::Result<OwnedFd> {
-    match i32::try_from(result) {
-        // SAFETY: the kernel has just returned this descriptor to us alone.
-        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-fn socket(family: i32) -> io::Result<()> {
-    // SAFETY: no pointers; the descriptor is closed at once.
-    owned(unsafe { libc::socket(family, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) }.into()).map(drop)
-}
-
 /// Makes a packet socket, which captures are taken with. Bound to no protocol, it receives
 /// nothing.
 ///
 /// # Errors
 /// EPERM without CAP_NET_RAW; EAFNOSUPPORT where the kernel has none.
 pub fn packet_socket() -> io::Result<()> {
-    socket(libc::AF_PACKET)
+    socket(libc::AF_PACKET, libc::SOCK_RAW).map(drop)
 }
 
 /// Makes an AF_XDP socket, bound to no device.
@@ -45,7 +33,7 @@ pub fn packet_socket() -> io::Result<()> {
 /// # Errors
 /// EPERM without CAP_NET_RAW; EAFNOSUPPORT where the kernel has none.
 pub fn xdp_socket() -> io::Result<()> {
-    socket(libc::AF_XDP)
+    socket(libc::AF_XDP, libc::SOCK_RAW).map(drop)
 }
 
 /// Makes an io_uring with the smallest queue.
@@ -60,20 +48,6 @@ pub fn io_uring() -> io::Result<()> {
     // SAFETY: the kernel reads and writes the params alone, which are as long as it takes
     // them for; all zero asks for nothing special. The descriptor is closed at once.
     owned(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1u32, params.as_mut_ptr()) }).map(drop)
-}
-
-fn set_option(socket: &UdpSocket, level: i32, name: i32, value: i32) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            size_of::<i32>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A sender and its reader over the loopback device.
@@ -100,7 +74,7 @@ fn expect(reader: &UdpSocket, bytes: usize) -> io::Result<()> {
 /// ENOPROTOOPT before Linux 4.18; a time-out if they do not arrive.
 pub fn udp_segment() -> io::Result<()> {
     let (sender, reader) = pair()?;
-    set_option(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, 8)?;
+    set_option(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, &8_i32)?;
     sender.send(&[0; 16])?;
     expect(&reader, 8)?;
     expect(&reader, 8)
@@ -116,7 +90,7 @@ pub fn zero_copy() -> io::Result<()> {
     /// A static, for it must outlive the call: a driver may read it later.
     static PAYLOAD: [u8; 16] = [0; 16];
     let (sender, reader) = pair()?;
-    set_option(&sender, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1)?;
+    set_option(&sender, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)?;
     // SAFETY: the pointer and the length are those of a static, which the kernel only reads.
     let sent = unsafe {
         libc::send(sender.as_raw_fd(), (&raw const PAYLOAD).cast(), PAYLOAD.len(), libc::MSG_ZEROCOPY)

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+use crate::call::{done, owned, poll, rusage};
+use crate::cpu::{Scheduling, parse_scheduling};
 
 mod look;
 mod spent;
@@ -73,17 +76,8 @@ impl Process {
             let none = std::ptr::null::<libc::siginfo_t>();
             libc::syscall(libc::SYS_pidfd_send_signal, descriptor, signal, none, 0)
         };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        done(result as i32)
     }
-}
-
-/// A descriptor that a system call has just made, or its error.
-fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made this descriptor for us alone.
-    Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
 }
 
 /// Waits until one of them ends, as [`Process::wait`] does for one.
@@ -91,7 +85,7 @@ pub fn wait_for_one(processes: &[Process], limit: Duration, stop: &AtomicBool) -
     let deadline = Instant::now().checked_add(limit);
     loop {
         let left = deadline.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()));
-        if poll(processes, left.min(LOOK))? {
+        if one_ended(processes, left.min(LOOK))? {
             return Ok(Waited::Ended);
         }
         if stop.load(Relaxed) {
@@ -104,22 +98,16 @@ pub fn wait_for_one(processes: &[Process], limit: Duration, stop: &AtomicBool) -
 }
 
 /// Whether one has ended, after at most so long. A signal to this thread ends it early.
-fn poll(processes: &[Process], limit: Duration) -> io::Result<bool> {
+fn one_ended(processes: &[Process], limit: Duration) -> io::Result<bool> {
     let of = |process: &Process| libc::pollfd {
         fd: process.descriptor.as_raw_fd(),
         events: libc::POLLIN,
         revents: 0,
     };
     let mut all: Vec<libc::pollfd> = processes.iter().map(of).collect();
-    let time = libc::timespec { tv_sec: limit.as_secs() as i64, tv_nsec: i64::from(limit.subsec_nanos()) };
-    // SAFETY: the pollfds and the time outlive the call, and the count is that of the pollfds; no signal mask.
-    let ready = unsafe { libc::ppoll(all.as_mut_ptr(), all.len() as u64, &raw const time, std::ptr::null()) };
-    match ready {
-        0.. => Ok(ready > 0),
-        _ => match io::Error::last_os_error() {
-            e if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-            e => Err(e),
-        },
+    match poll(&mut all, Some(limit)) {
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
+        outcome => outcome,
     }
 }
 
@@ -209,42 +197,22 @@ impl From<&libc::rusage> for Usage {
 
 /// What this process spent so far, all its threads, without its children.
 pub fn own_usage() -> Usage {
-    // SAFETY: a struct of numbers, for which zeros are values.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is of a local that the call writes; it cannot fail of ourselves.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    Usage::from(&usage)
-}
-
-/// How long a thread ran and how long it waited for a processor while it could have run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunTimes {
-    /// On a processor, in nanoseconds.
-    pub ran_ns: u64,
-    /// In a run queue, in nanoseconds.
-    pub waited_ns: u64,
+    Usage::from(&rusage(libc::RUSAGE_SELF))
 }
 
 /// The times of a process's first thread (`/proc/PID/schedstat`), which outlive it until it is reaped.
 ///
 /// # Errors
 /// If there is no such process, or the kernel does not keep them (CONFIG_SCHED_INFO).
-pub fn run_times(pid: u32) -> io::Result<RunTimes> {
-    let path = format!("/proc/{pid}/schedstat");
-    let text = fs::read_to_string(&path)?;
-    let mut words = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
-    match (words.next(), words.next()) {
-        (Some(ran_ns), Some(waited_ns)) => Ok(RunTimes { ran_ns, waited_ns }),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path} has {text:?}"))),
-    }
+pub fn run_times(pid: u32) -> io::Result<Scheduling> {
+    parse_scheduling(&fs::read_to_string(format!("/proc/{pid}/schedstat"))?)
 }
 
 /// Makes orphaned descendants children of this process (PR_SET_CHILD_SUBREAPER), or ends that. The caller
 /// has to reap them.
 pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
     // SAFETY: no pointers.
-    let result = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    done(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) })
 }
 
 /// The processes that descend from one, itself not among them, each after its parent, zombies included.

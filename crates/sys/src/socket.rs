@@ -8,6 +8,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
+use crate::call::{done, poll};
+
 mod batch;
 mod segments;
 mod stamps;
@@ -17,28 +19,27 @@ pub use segments::{Coalesced, MOST_SEGMENTS, enable_gro, receive_coalesced, set_
 pub use stamps::{Received, StampKind, TxStamp, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 
 pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
-    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_ref(value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let (pointer, length) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
+    // SAFETY: the pointer and the length are those of `value`, which the kernel only reads; what it points to in turn, a
+    // filter, the kernel copies during the call, and memory for frames lives as long as its socket.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, pointer, length) })
 }
 
 /// Reads an option made of integers only, into `value`.
 pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and the length are those of `value`, and the kernel writes
-    // at most that many bytes; callers pass integers or arrays of them.
-    let result = unsafe {
+    // at most that many bytes; callers pass integers, or arrays and structs of them.
+    done(unsafe {
         libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    })
+}
+
+/// The error that the kernel had for the socket's next call, which then does not get it any more.
+pub(crate) fn pending_error(socket: &impl AsRawFd) -> io::Result<()> {
+    let mut error = 0_i32;
+    get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// Whether a socket is one of TCP; false of what is no socket.
@@ -166,12 +167,7 @@ pub fn await_any<'a>(sockets: impl Iterator<Item = &'a UdpSocket>, most: Duratio
     let waiting =
         |socket: &UdpSocket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut all: Vec<libc::pollfd> = sockets.map(waiting).collect();
-    let most_ms = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: the pointer and the length are those of `all`.
-    match unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, most_ms) } {
-        ready @ 0.. => Ok(ready > 0),
-        _ => Err(io::Error::last_os_error()),
-    }
+    poll(&mut all, Some(most))
 }
 
 /// The sequence number that the next byte of a TCP connection gets. It is read in repair mode, which changes nothing else.
@@ -208,11 +204,17 @@ pub fn end_receiving(socket: &UdpSocket) {
 mod tests {
     use super::*;
 
-    fn pair() -> (UdpSocket, UdpSocket) {
-        let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    /// A sender and its reader; `None` where the kernel runs without such addresses.
+    pub(super) fn pair_at(any: &str) -> Option<(UdpSocket, UdpSocket)> {
+        let reader = UdpSocket::bind(any).ok()?;
+        let sender = UdpSocket::bind(any).unwrap();
         sender.connect(reader.local_addr().unwrap()).unwrap();
-        (sender, reader)
+        reader.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        Some((sender, reader))
+    }
+
+    pub(super) fn pair() -> (UdpSocket, UdpSocket) {
+        pair_at("127.0.0.1:0").unwrap()
     }
 
     #[test]

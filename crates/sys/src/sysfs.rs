@@ -5,6 +5,8 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::{io, ptr, thread};
 
+use crate::call::done;
+
 /// Mounted over for one thread alone: every host has it, so no directory has to be made, and none is left
 /// behind however the program ends.
 const MOUNT_POINT: &CStr = c"/sys";
@@ -24,7 +26,6 @@ pub fn with_own<T: Send>(work: impl FnOnce(&Path) -> T + Send) -> io::Result<T> 
 
 /// Gives the calling thread a file system tree of its own, with the sysfs of its network namespace.
 fn mount() -> io::Result<()> {
-    let done = |result: i32| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     // SAFETY: no pointers; it concerns the calling thread alone.
     done(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     // Private first: in a shared tree the mount would appear in everybody's.

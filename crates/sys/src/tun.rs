@@ -9,10 +9,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 
+use crate::call::{self, done};
 use crate::clock;
 use crate::rtnetlink;
 
@@ -104,25 +106,14 @@ impl Tun {
             let left = until.saturating_sub(clock::monotonic_ns());
             // The kernel allows itself a thousandth of a poll's time on top. Less twice that, the
             // time is not exceeded, and what is left is waited for with a thousandth of its own.
-            let left = left - left / 500;
-            libc::timespec {
-                tv_sec: (left / 1_000_000_000) as libc::time_t,
-                tv_nsec: (left % 1_000_000_000) as libc::c_long,
-            }
+            Duration::from_nanos(left - left / 500)
         });
-        let timeout = left.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the array and the time live through the call, no signal mask is given.
-        let ready = unsafe { libc::ppoll(files.as_mut_ptr(), 2, timeout, std::ptr::null()) };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(true) } else { Err(error) };
+        match call::poll(&mut files, left) {
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
+            Err(_) => Ok(true),
+            Ok(_) => Ok(files[1].revents == 0),
         }
-        Ok(files[1].revents == 0)
     }
-}
-
-fn done(result: i32) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Says which number the device is to have; the kernel takes it only before the device is made.

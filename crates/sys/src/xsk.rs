@@ -5,7 +5,7 @@
 //! See Documentation/networking/af_xdp.rst.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +19,9 @@ pub use sender::XskSender;
 
 use ring::Offsets;
 use umem::Umem;
+
+use crate::call;
+use crate::socket::{get_option, set_option};
 
 /// The largest frame, in bytes, link-layer header included. Half a page: every frame lies
 /// within one.
@@ -73,15 +76,7 @@ impl Socket {
             let why = format!("{frames} frames are no power of two; the kernel's rings are");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        // SAFETY: no pointers.
-        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just returned this descriptor to us alone.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let umem = Umem::map(frames)?;
-        let socket = Self { fd, umem };
+        let socket = Self { fd: call::socket(libc::AF_XDP, libc::SOCK_RAW)?, umem: Umem::map(frames)? };
         socket.register()?;
         Ok(socket)
     }
@@ -118,7 +113,7 @@ impl Socket {
     fn ring<T>(&self, role: RingKind, entries: u32) -> io::Result<ring::Map<T>> {
         self.size(role, entries)?;
         let mut offsets = Offsets::default();
-        self.get_option(libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+        get_option(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
         let place = match role {
             RingKind::Receive => offsets.receive,
             RingKind::Transmit => offsets.transmit,
@@ -150,53 +145,19 @@ impl Socket {
             sxdp_queue_id: queue,
             sxdp_shared_umem_fd: 0,
         };
+        let length = size_of_val(&address) as libc::socklen_t;
         // SAFETY: the pointer and the length are those of `address`.
-        let result = unsafe {
-            libc::bind(
-                self.fd.as_raw_fd(),
-                (&raw const address).cast(),
-                size_of_val(&address) as libc::socklen_t,
-            )
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        call::done(unsafe { libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), length) })
     }
 
+    /// Of the registration the kernel keeps an address that outlives the socket: `umem` is dropped after `fd`.
     fn set_option<T>(&self, name: i32, value: &T) -> io::Result<()> {
-        // SAFETY: the pointer and the length are those of `value`, which the kernel only
-        // reads; of the registration it keeps an address that outlives the socket, since
-        // `umem` is dropped after `fd`, and the kernel keeps the pages themselves.
-        let result = unsafe {
-            libc::setsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_XDP,
-                name,
-                std::ptr::from_ref(value).cast(),
-                size_of::<T>() as libc::socklen_t,
-            )
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// Reads an option made of integers only, into `value`.
-    fn get_option<T>(&self, name: i32, value: &mut T) -> io::Result<()> {
-        let mut length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: the pointer and the length are those of `value`, and the kernel
-        // writes at most that many bytes; callers pass structs of integers.
-        let result = unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_XDP,
-                name,
-                std::ptr::from_mut(value).cast(),
-                &raw mut length,
-            )
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        set_option(&self.fd, libc::SOL_XDP, name, value)
     }
 
     fn statistics(&self) -> io::Result<Statistics> {
         let mut statistics = Statistics::default();
-        self.get_option(libc::XDP_STATISTICS, &mut statistics)?;
+        get_option(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, &mut statistics)?;
         Ok(statistics)
     }
 }

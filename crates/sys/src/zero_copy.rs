@@ -35,7 +35,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::time::Duration;
 
-use crate::socket::{get_option, set_option};
+use crate::call::poll;
+use crate::socket::{pending_error, set_option};
 
 mod ledger;
 #[cfg(test)]
@@ -113,16 +114,11 @@ pub fn drain(socket: BorrowedFd<'_>, mut each: impl FnMut(Completion)) -> io::Re
 /// call, which then does not get it any more. Completions from before and from this error can still
 /// be read: drain once more.
 pub fn wait(socket: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    let most_ms = i32::try_from(most.as_millis()).unwrap_or(i32::MAX);
-    let mut one = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
-    // SAFETY: the pointer is that of one pollfd, and the count says one.
-    if unsafe { libc::poll(&raw mut one, 1, most_ms) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let mut one = [libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 }];
+    poll(&mut one, Some(most))?;
+    let [one] = one;
     if one.revents & libc::POLLERR != 0 {
-        let mut error = 0_i32;
-        get_option(&socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
-        return if error == 0 { Ok(true) } else { Err(io::Error::from_raw_os_error(error)) };
+        return pending_error(&socket).map(|()| true);
     }
     if one.revents & libc::POLLHUP != 0 {
         // Both directions are at their end, which poll(2) tells at once and for ever; what was

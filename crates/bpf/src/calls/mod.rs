@@ -3,7 +3,6 @@
 //! Every call that any thread of the machine makes passes the program; one of another process costs a
 //! comparison there, one of this process a look-up.
 
-use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
@@ -14,31 +13,16 @@ mod tests;
 crate::mapping::abi!("calls");
 
 use self::abi::shared::Shared;
-use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
-use crate::pid_namespace::{self, OWN};
+use crate::set::{Set, SetError, map, tell_namespace};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o"));
+const SET: Set = Set {
+    name: "the program that counts system calls",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")),
+};
 
 /// What distinguishes threads: the ends of a conversation.
 pub const ENDS: usize = Shared::COUNTS;
-
-/// Why system calls cannot be counted.
-#[derive(Debug, thiserror::Error)]
-pub enum CallsError {
-    #[error("cannot {step} the program that counts system calls: {source}")]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
-    Namespace(io::Error),
-    #[error("cannot map the memory of the program that counts system calls: {0}")]
-    Map(#[from] io::Error),
-    #[error("the program that counts system calls and this build disagree about {0}")]
-    Abi(&'static str),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> CallsError {
-    move |source| CallsError::Step { step, source: source.into() }
-}
 
 /// How often one system call was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,17 +51,14 @@ impl Calls {
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and Linux 5.7.
-    pub fn attach() -> Result<Self, CallsError> {
-        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
-        let object = load::load(open).map_err(step("load"))?;
-        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+    pub fn attach() -> Result<Self, SetError> {
+        let object = SET.load(SET.open(|_| true)?)?;
+        let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        let namespace = pid_namespace::own().map_err(CallsError::Namespace)?;
-        shared.namespace.device.store(namespace.device, Relaxed);
-        shared.namespace.inode.store(namespace.inode, Relaxed);
+        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.process.store(std::process::id().into(), Relaxed);
-        let program = object.progs_mut().next().ok_or(CallsError::Abi("its name"))?;
-        let link = program.attach().map_err(step("attach"))?;
+        let program = object.progs_mut().next().ok_or(SetError::Abi("its name"))?;
+        let link = program.attach().map_err(SET.step("attach"))?;
         Ok(Self { object, mapping, _link: link })
     }
 
@@ -86,16 +67,17 @@ impl Calls {
     ///
     /// # Panics
     /// With an end that is not below [`ENDS`].
-    pub fn follow(&self, thread: u32, end: usize) -> Result<(), CallsError> {
+    pub fn follow(&self, thread: u32, end: usize) -> Result<(), SetError> {
         assert!(end < ENDS, "end {end}; there are {ENDS}");
         let end = (end as u32).to_ne_bytes();
-        self.threads()?.update(&thread.to_ne_bytes(), &end, MapFlags::ANY).map_err(step("add a thread to"))
+        let threads = map(&self.object, "threads")?;
+        threads.update(&thread.to_ne_bytes(), &end, MapFlags::ANY).map_err(SET.step("add a thread to"))
     }
 
     /// Counts no more of a thread's calls; what was counted stays. A thread should not end before it is let
     /// go: another may get its number.
-    pub fn let_go(&self, thread: u32) -> Result<(), CallsError> {
-        self.threads()?.delete(&thread.to_ne_bytes()).map_err(step("take a thread from"))
+    pub fn let_go(&self, thread: u32) -> Result<(), SetError> {
+        map(&self.object, "threads")?.delete(&thread.to_ne_bytes()).map_err(SET.step("take a thread from"))
     }
 
     /// What was called so far, by end, in the order of numbers, without what was never called.
@@ -107,9 +89,5 @@ impl Calls {
                 .map(|(count, number)| CallCount { number, count })
                 .collect()
         })
-    }
-
-    fn threads(&self) -> Result<libbpf_rs::Map<'_>, CallsError> {
-        self.object.maps().find(|map| map.name() == "threads").ok_or(CallsError::Abi("its threads"))
     }
 }

@@ -10,7 +10,6 @@
 //! The processor spins meanwhile, so on a veth pair a delay on the way in holds up the
 //! next messages too.
 
-use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,8 +17,8 @@ use libbpf_rs::{ErrorKind, Link, Object, TC_EGRESS, TC_INGRESS, TcHookBuilder};
 use netfathom_model::path::Direction;
 
 use self::abi::shared::Control;
-use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
+use crate::set::{Set, SetError};
 use crate::tcx;
 
 #[cfg(test)]
@@ -27,7 +26,10 @@ mod tests;
 
 crate::mapping::abi!("delay");
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/delay.bpf.o"));
+const SET: Set = Set {
+    name: "the program that delays messages",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/delay.bpf.o")),
+};
 
 /// The longest delay, ns: the spin runs where the kernel cannot be interrupted.
 pub const MOST_NS: u32 = 1_000_000;
@@ -37,14 +39,8 @@ pub const MOST_NS: u32 = 1_000_000;
 pub enum DelayError {
     #[error("a delay of {0} ns is too long: choose at most {MOST_NS}")]
     TooLong(u32),
-    #[error("cannot {step} the program that delays messages: {source}")]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot map the memory of the program that delays messages: {0}")]
-    Map(#[from] io::Error),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> DelayError {
-    move |source| DelayError::Step { step, source: source.into() }
+    #[error(transparent)]
+    Set(#[from] SetError),
 }
 
 /// A delay in force; dropping it ends it, and so does the end of the process.
@@ -74,7 +70,7 @@ impl Delay {
             Err(e) if e.kind() == ErrorKind::InvalidInput => {
                 return Self::attach_to_device(object, ifindex, direction, delay_ns);
             }
-            link => Some(link.map_err(step("attach"))?),
+            link => Some(link.map_err(SET.step("attach"))?),
         };
         Self::begin(object, link, delay_ns)
     }
@@ -85,12 +81,12 @@ impl Delay {
         direction: Direction,
         delay_ns: u32,
     ) -> Result<Self, DelayError> {
-        attach_clsact(&object, ifindex, direction).map_err(step("attach"))?;
+        attach_clsact(&object, ifindex, direction).map_err(SET.step("attach"))?;
         Self::begin(object, None, delay_ns)
     }
 
     fn begin(object: Object, link: Option<Link>, delay_ns: u32) -> Result<Self, DelayError> {
-        let control = Mapping::of_globals(&object)?;
+        let control = SET.memory(&object)?;
         let delay = Self { link, control, _object: object };
         delay.control.get().delay_ns.store(delay_ns.into(), Relaxed);
         Ok(delay)
@@ -119,8 +115,7 @@ fn load(direction: Direction, delay_ns: u32) -> Result<Object, DelayError> {
         Direction::Tx => "on_egress",
         Direction::Rx => "on_ingress",
     };
-    let open = load::open(OBJECT, |name| name == wanted).map_err(step("open"))?;
-    load::load(open).map_err(step("load"))
+    Ok(SET.load(SET.open(|name| name == wanted)?)?)
 }
 
 /// A queueing discipline of its own kind, with the program as a filter.

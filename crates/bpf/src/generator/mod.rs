@@ -31,7 +31,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, OpenObject, libbpf_sys};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, libbpf_sys};
 use netfathom_model::message::Header;
 
 mod dispatcher;
@@ -48,11 +48,14 @@ use dispatcher::Attached;
 use frame::Frame;
 pub use frame::FrameError;
 
-use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, as_bytes};
+use crate::set::{Set, SetError, configure, map, program};
 use crate::xdp::AttachError;
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
+const SET: Set = Set {
+    name: "the program that generates load",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o")),
+};
 
 pub const MOST_BATCH: usize = Shared::SLOTS;
 /// Frames that the kernel prepares before the receiver's soft interrupt may run.
@@ -63,17 +66,14 @@ const FRAMES_AT_ONCE: u32 = 64;
 pub enum GeneratorError {
     #[error("the frame cannot carry messages: {0}")]
     Frame(#[from] FrameError),
-    #[error("cannot {step} the program that generates load: {source}{}", remedy(.source))]
-    Step { step: &'static str, source: Refusal },
+    #[error("{}{}", .0, remedy(.0))]
+    Set(#[from] SetError),
     #[error("cannot prepare the program that generates load in a namespace of its own (CAP_SYS_ADMIN): {0}")]
     Place(#[from] AttachError),
-    #[error("cannot map the memory of the program that generates load: {0}")]
-    Map(#[from] io::Error),
-    #[error("the program that generates load and this build disagree about {0}")]
-    Abi(&'static str),
 }
 
-fn remedy(source: &Refusal) -> &'static str {
+fn remedy(error: &SetError) -> &'static str {
+    let SetError::Step { source, .. } = error else { return "" };
     match source.kind() {
         _ if source.is_denied() => "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run as root",
         Some(ErrorKind::InvalidInput) => {
@@ -81,10 +81,6 @@ fn remedy(source: &Refusal) -> &'static str {
         }
         _ => "",
     }
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> GeneratorError {
-    move |source| GeneratorError::Step { step, source: source.into() }
 }
 
 /// A program that sends messages out of one device, and the memory that feeds it.
@@ -107,21 +103,26 @@ impl Generator {
     /// and CAP_PERFMON, Linux 5.18 and BTF.
     pub fn load(frame: &[u8], ifindex: u32) -> Result<Self, GeneratorError> {
         let frame = Frame::parse(frame)?;
-        let mut open = load::open(OBJECT, |_| true).map_err(step("open"))?;
-        configure(&mut open, &frame)?;
-        let object = load::load(open).map_err(step("load"))?;
-        let device = object.maps().find(|m| m.name() == "device");
-        set_device(&device.ok_or(GeneratorError::Abi("its device"))?, ifindex).map_err(step("point"))?;
+        let mut open = SET.open(|_| true)?;
+        let config = Config {
+            headers: frame.header_words(),
+            payload_at: frame.payload_at as u32,
+            constant_sum: frame.constant_sum().into(),
+        };
+        configure(&mut open, as_bytes(&config))?;
+        let object = SET.load(open)?;
+        let device = map(&object, "device")?;
+        device
+            .update(&0u32.to_ne_bytes(), &ifindex.to_ne_bytes(), MapFlags::ANY)
+            .map_err(SET.step("point"))?;
         let traced = object.progs_mut().filter(|p| p.name() != "generate");
-        let links = traced.map(|p| p.attach()).collect::<Result<Vec<_>, _>>().map_err(step("watch"))?;
-        let program =
-            object.progs().find(|p| p.name() == "generate").ok_or(GeneratorError::Abi("its name"))?;
-        let place = Attached::take(program.as_fd())?;
-        let mapping = Mapping::of_globals(&object)?;
+        let links = traced.map(|p| p.attach()).collect::<Result<Vec<_>, _>>().map_err(SET.step("watch"))?;
+        let place = Attached::take(program(&object, "generate")?.as_fd())?;
+        let mapping = SET.memory(&object)?;
         let generator = Self { mapping, frame, _links: links, _place: place, object };
         // A run of no message shows whether the kernel has live frames and takes this one.
         generator.mapping.get().begin(&[]);
-        generator.run(1).map_err(|e| step("run")(libbpf_rs::Error::from(e)))?;
+        generator.run(1).map_err(libbpf_rs::Error::from).map_err(SET.step("run"))?;
         Ok(generator)
     }
 
@@ -166,25 +167,6 @@ impl Generator {
             error => Err(io::Error::from_raw_os_error(-error)),
         }
     }
-}
-
-/// Writes what does not change to the program's constants.
-fn configure(open: &mut OpenObject, frame: &Frame) -> Result<(), GeneratorError> {
-    let config = Config {
-        headers: frame.header_words(),
-        payload_at: frame.payload_at as u32,
-        constant_sum: frame.constant_sum().into(),
-    };
-    let config = as_bytes(&config);
-    let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
-    let value = constants.as_mut().and_then(|m| m.initial_value_mut());
-    let value = value.filter(|v| v.len() == config.len()).ok_or(GeneratorError::Abi("its constants"))?;
-    value.copy_from_slice(config);
-    Ok(())
-}
-
-fn set_device(device: &impl MapCore, ifindex: u32) -> Result<(), libbpf_rs::Error> {
-    device.update(&0u32.to_ne_bytes(), &ifindex.to_ne_bytes(), MapFlags::ANY)
 }
 
 /// Why no message left, as far as the kernel says.

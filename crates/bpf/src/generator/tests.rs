@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::{counters, link};
 use netfathom_testkit::{needs_root, skipped};
 
@@ -205,11 +206,7 @@ fn messages_that_the_device_drops_are_the_ones_without_a_time() {
 
 /// What the thread has had of its processor: the machine may have more to do than this.
 fn busy() -> Duration {
-    // SAFETY: integers alone, for which 0 is a value.
-    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
-    // SAFETY: writes to the value alone.
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    Duration::from_nanos(thread_time_ns())
 }
 
 /// Millions of messages a second of the thread's processor time, and microseconds a call,

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::abi::shared::Shared;
 use super::{KernelEnd, MessageError, Work, load};
+use crate::set::program;
 use crate::xdp::{self, Mode};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,7 @@ impl KernelEnd {
         let shared = mapping.get();
         shared.datagrams.store(1, Relaxed);
         flow.tell(shared);
-        let program = object.progs().find(|p| p.name() == name).ok_or(MessageError::Abi("its programs"))?;
-        let device = xdp::attach(program.as_fd(), ifindex, Mode::Native)?;
+        let device = xdp::attach(program(&object, name)?.as_fd(), ifindex, Mode::Native)?;
         Ok(Self { object, mapping, _hops: Vec::new(), device: Some(device) })
     }
 }

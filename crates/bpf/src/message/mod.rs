@@ -52,11 +52,14 @@ pub use shared::GRAIN;
 use work::{HOP, SOCKETS};
 pub use work::{MOST_GROWN, Work};
 
-use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
+use crate::set::{Set, SetError, map, program};
 use crate::xdp::{AttachError, Attachment};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o"));
+const SET: Set = Set {
+    name: "the program that is a message's end in the kernel",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o")),
+};
 
 /// The place of the socket in its map.
 const THIS: u32 = 0;
@@ -64,8 +67,8 @@ const THIS: u32 = 0;
 /// Why there is no end in the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
-    #[error("cannot {step} the program that is a message's end in the kernel: {source}")]
-    Step { step: &'static str, source: Refusal },
+    #[error(transparent)]
+    Set(#[from] SetError),
     #[error("cannot find out what the socket for the kernel's end {unknown}: {source}")]
     Socket { unknown: &'static str, source: io::Error },
     #[error("this is more than the kernel's end of a message can do: {0}")]
@@ -79,14 +82,6 @@ pub enum MessageError {
     Early,
     #[error(transparent)]
     Device(#[from] AttachError),
-    #[error("cannot map the memory of the program that is a message's end in the kernel: {0}")]
-    Map(#[from] io::Error),
-    #[error("the program that is a message's end in the kernel and this build disagree about {0}")]
-    Abi(&'static str),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> MessageError {
-    move |source| MessageError::Step { step, source: source.into() }
 }
 
 /// The programs of an end, loaded and not attached to anything.
@@ -128,9 +123,9 @@ impl Programs {
         self.mapping.get().datagrams.store(datagrams.into(), Relaxed);
         let programs = self.work.programs(datagrams);
         for &(name, to) in programs {
-            let program = self.object.progs_mut().find(|program| program.name() == name);
-            let program = program.ok_or(MessageError::Abi("its programs"))?;
-            program.attach_sockmap(map(&self.object, to)?.as_fd().as_raw_fd()).map_err(step("attach"))?;
+            let program = program(&self.object, name)?;
+            let to = map(&self.object, to)?;
+            program.attach_sockmap(to.as_fd().as_raw_fd()).map_err(SET.step("attach"))?;
         }
         let hops = if datagrams { Vec::new() } else { make_hops(&self.object, self.work)? };
         put(&map(&self.object, SOCKETS)?, THIS, socket)?;
@@ -146,10 +141,9 @@ impl Programs {
 }
 
 /// Loads the programs of these names alone, and tells them their work.
-fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), MessageError> {
-    let open = load::open(OBJECT, |name| names.contains(&name)).map_err(step("open"))?;
-    let object = load::load(open).map_err(step("load"))?;
-    let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), SetError> {
+    let object = SET.load(SET.open(|name| names.contains(&name))?)?;
+    let mapping: Mapping<Shared> = SET.memory(&object)?;
     let shared = mapping.get();
     shared.until.store(work.until().unwrap_or(0), Relaxed);
     shared.answer_bytes.store(work.answer_bytes().unwrap_or(0).into(), Relaxed);
@@ -167,13 +161,9 @@ fn make_hops(object: &Object, work: Work) -> Result<Vec<UnixDatagram>, MessageEr
     Ok(sockets.into())
 }
 
-fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), MessageError> {
+fn put(map: &impl MapCore, key: u32, socket: BorrowedFd<'_>) -> Result<(), SetError> {
     let fd = socket.as_raw_fd().to_ne_bytes();
-    map.update(&key.to_ne_bytes(), &fd, MapFlags::ANY).map_err(step("give a socket to"))
-}
-
-fn map<'a>(object: &'a Object, name: &'static str) -> Result<libbpf_rs::Map<'a>, MessageError> {
-    object.maps().find(|map| map.name() == name).ok_or(MessageError::Abi(name))
+    map.update(&key.to_ne_bytes(), &fd, MapFlags::ANY).map_err(SET.step("give a socket to"))
 }
 
 /// A socket's end in the kernel, until this is dropped or the socket closed; or one in a driver,
@@ -219,11 +209,11 @@ impl Drop for KernelEnd {
     }
 }
 
-fn take_back(object: &Object) -> Result<(), MessageError> {
+fn take_back(object: &Object) -> Result<(), SetError> {
     match map(object, SOCKETS)?.delete(&THIS.to_ne_bytes()) {
         // Closed meanwhile: a closed socket leaves the map.
         Err(e) if is_absent(&e) => Ok(()),
-        other => other.map_err(step("take the socket back from")),
+        other => other.map_err(SET.step("take the socket back from")),
     }
 }
 

@@ -54,6 +54,17 @@ fn pattern(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 31 + seed * 7 + i / 251) as u8).collect()
 }
 
+/// A bounce that is stopped at one end: the message that came last did not go back, and nothing comes any more.
+fn comes_to_rest(near: &KernelEnd, far: &KernelEnd, message_bytes: u64) {
+    assert!(await_that(|| near.messages() > 100));
+    near.stop();
+    assert!(await_that(|| near.report().bytes == near.report().returned_bytes + message_bytes));
+    let at_rest = (near.messages(), far.messages());
+    assert_eq!(at_rest.0, at_rest.1);
+    thread::sleep(Duration::from_millis(20));
+    assert_eq!((near.messages(), far.messages()), at_rest);
+}
+
 /// Every message has its interval, but for the first and those that came together with another.
 fn adds_up(report: &EndReport) {
     assert_eq!(report.intervals.count() + report.together + 1, report.messages, "{report:?}");

@@ -8,11 +8,13 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 
 use super::abi::copied::Counts;
 use super::abi::shared::Shared;
-use super::{SinkError, load, step};
-use crate::mapping::{Mapping, from_bytes};
+use super::{SET, SinkError, load};
+use crate::mapping::Mapping;
+use crate::set::map;
 use crate::xdp::{AttachError, Attachment, Mode};
 
 pub(super) const SLOTS: usize = Shared::SLOTS;
+const COUNTS: &str = "counts";
 /// Senders of one flow.
 pub const MOST_LANES: usize = Shared::NEXT;
 
@@ -63,7 +65,7 @@ impl XdpSink {
     /// (atomic operations with a result); no other XDP program may be attached.
     pub fn attach(ifindex: u32, port: u16, mode: Mode) -> Result<Self, SinkError> {
         let (object, attachment) = load("count_and_drop", ifindex, port, mode)?;
-        let mapping = Mapping::of_globals(&object)?;
+        let mapping = SET.memory(&object)?;
         Ok(Self { attachment, mapping, object })
     }
 
@@ -91,9 +93,10 @@ impl XdpSink {
         shared.lanes.store(lanes as u64, Relaxed);
         shared.lane_slots.store(lane_slots as u64, Relaxed);
         shared.planned.store(counted.planned, Relaxed);
-        let processors = libbpf_rs::num_possible_cpus().map_err(step("count CPUs for"))?;
+        let processors = libbpf_rs::num_possible_cpus().map_err(SET.step("count CPUs for"))?;
         let zeros = vec![vec![0; size_of::<Counts>()]; processors];
-        self.map()?.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(step("reset"))?;
+        let counts = map(&self.object, COUNTS)?;
+        counts.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(SET.step("reset"))?;
         // Release: no program that sees the flow may see the plan of before. It is sent after this only, so that the
         // programs, which read the flow first, need no more than the packet.
         shared.flow_plus_1.store(u64::from(counted.flow) + 1, Release);
@@ -101,10 +104,8 @@ impl XdpSink {
     }
 
     pub fn counts(&self) -> Result<SinkCounts, SinkError> {
-        let values = self.map()?.lookup_percpu(&[0; 4], MapFlags::ANY).map_err(step("read"))?;
         let mut sums = SinkCounts::default();
-        for value in values.ok_or(SinkError::Abi("its counts"))? {
-            let of_cpu: Counts = from_bytes(&value).ok_or(SinkError::Abi("its counts"))?;
+        for of_cpu in SET.per_cpu::<Counts>(&self.object, COUNTS, 0)? {
             sums.passed += of_cpu.passed;
             sums.delivered += of_cpu.delivered;
             sums.duplicates += of_cpu.duplicates;
@@ -115,10 +116,6 @@ impl XdpSink {
             sums.damaged += of_cpu.damaged;
         }
         Ok(sums)
-    }
-
-    fn map(&self) -> Result<impl MapCore, SinkError> {
-        self.object.maps().find(|m| m.name() == "counts").ok_or(SinkError::Abi("its counts"))
     }
 }
 

@@ -2,7 +2,6 @@
 //! them before the stack, one that hands them to an AF_XDP socket, one that does nothing.
 //! Each is attached by a link, so that it goes when the process ends for whatever reason.
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use libbpf_rs::{MapCore, MapFlags, Object};
@@ -15,26 +14,21 @@ crate::mapping::abi!("sink");
 
 pub use counting::{MOST_LANES, SinkCounts, SinkFlow, XdpSink};
 
-use crate::load::{self, Refusal};
+use crate::set::{Set, SetError, configure, map, program};
 use crate::xdp::{self, AttachError, Attachment, Mode};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
+const SET: Set = Set {
+    name: "the program that receives messages",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o")),
+};
 
 /// Why there is no program at a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    #[error("cannot {step} the program that receives messages: {source}")]
-    Step { step: &'static str, source: Refusal },
+    #[error(transparent)]
+    Set(#[from] SetError),
     #[error(transparent)]
     Attach(#[from] AttachError),
-    #[error("cannot map the memory of the program that receives messages: {0}")]
-    Map(#[from] io::Error),
-    #[error("the program that receives messages and this build disagree about {0}")]
-    Abi(&'static str),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> SinkError {
-    move |source| SinkError::Step { step, source: source.into() }
 }
 
 /// Hands messages to AF_XDP sockets until this is dropped.
@@ -67,10 +61,10 @@ impl XdpRedirect {
     /// Gives the messages of a receive queue (0 to 63) to an AF_XDP socket that is bound
     /// to that queue of the device. It is taken out again when it is closed.
     pub fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<(), SinkError> {
-        let sockets = self.object.maps().find(|m| m.name() == "sockets");
-        let sockets = sockets.ok_or(SinkError::Abi("its sockets"))?;
+        let sockets = map(&self.object, "sockets")?;
         let socket = socket.as_raw_fd().to_ne_bytes();
-        sockets.update(&queue.to_ne_bytes(), &socket, MapFlags::ANY).map_err(step("give a socket to"))
+        sockets.update(&queue.to_ne_bytes(), &socket, MapFlags::ANY).map_err(SET.step("give a socket to"))?;
+        Ok(())
     }
 }
 
@@ -94,14 +88,10 @@ impl XdpPass {
     }
 }
 
-fn load(name: &str, ifindex: u32, port: u16, mode: Mode) -> Result<(Object, Attachment), SinkError> {
-    let mut open = load::open(OBJECT, |of| of == name).map_err(step("open"))?;
-    let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
-    let value = constants.as_mut().and_then(|m| m.initial_value_mut());
-    let port_be = value.and_then(|v| <&mut [u8; 4]>::try_from(v).ok());
-    *port_be.ok_or(SinkError::Abi("its constants"))? = u32::from(port.to_be()).to_ne_bytes();
-    let object = load::load(open).map_err(step("load"))?;
-    let program = object.progs().find(|p| p.name() == name).ok_or(SinkError::Abi("its name"))?;
-    let attachment = xdp::attach(program.as_fd(), ifindex, mode)?;
+fn load(name: &'static str, ifindex: u32, port: u16, mode: Mode) -> Result<(Object, Attachment), SinkError> {
+    let mut open = SET.open(|of| of == name)?;
+    configure(&mut open, &u32::from(port.to_be()).to_ne_bytes())?;
+    let object = SET.load(open)?;
+    let attachment = xdp::attach(program(&object, name)?.as_fd(), ifindex, mode)?;
     Ok((object, attachment))
 }

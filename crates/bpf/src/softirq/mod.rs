@@ -12,10 +12,9 @@
 //! soft interrupt. Soft interrupts that do other work, timers of TCP above all, are not counted. On a
 //! kernel with PREEMPT_RT they can be preempted, and the time of whoever did so is within.
 
-use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use libbpf_rs::{Link, Object};
 
 mod accounting;
 #[cfg(test)]
@@ -27,28 +26,14 @@ pub use accounting::accounting_splits_softirq;
 
 use self::abi::copied::Cpu;
 use self::abi::shared::Control;
-use crate::load::{self, Refusal};
-use crate::mapping::{Mapping, from_bytes};
-use crate::pid_namespace::{self, OWN};
+use crate::mapping::Mapping;
+pub use crate::set::SetError as SoftirqError;
+use crate::set::{Set, tell_namespace};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o"));
-
-/// Why soft interrupts cannot be timed.
-#[derive(Debug, thiserror::Error)]
-pub enum SoftirqError {
-    #[error("cannot {step} the programs that time soft interrupts: {source}")]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
-    Namespace(io::Error),
-    #[error("cannot map the memory of the programs that time soft interrupts: {0}")]
-    Map(#[from] io::Error),
-    #[error("the programs that time soft interrupts and this build disagree about {0}")]
-    Abi(&'static str),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> SoftirqError {
-    move |source| SoftirqError::Step { step, source: source.into() }
-}
+const SET: Set = Set {
+    name: "the programs that time soft interrupts",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o")),
+};
 
 /// Time in soft interrupts of the network since [`Softirq::attach`], all processors together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,27 +81,22 @@ impl Softirq {
     }
 
     fn attach_to(number: u32, one_thread: bool) -> Result<Self, SoftirqError> {
-        let open = load::open(OBJECT, |_| true).map_err(step("open"))?;
-        let object = load::load(open).map_err(step("load"))?;
-        let control: Mapping<Control> = Mapping::of_globals(&object)?;
+        let object = SET.load(SET.open(|_| true)?)?;
+        let control: Mapping<Control> = SET.memory(&object)?;
         set(control.get(), number, one_thread)?;
         // The exit first: an entry without one would wait in its processor's state.
         let mut programs: Vec<_> = object.progs_mut().collect();
         programs.sort_by_key(|program| program.name() != "on_softirq_exit");
         let links = programs.iter_mut().map(|program| program.attach()).collect::<Result<_, _>>();
-        let links = links.map_err(step("attach"))?;
+        let links = links.map_err(SET.step("attach"))?;
         Ok(Self { object, _links: links })
     }
 
     /// The sums so far; a soft interrupt that runs just now is not in them, which takes up to
     /// some 10 ms under load.
     pub fn read(&self) -> Result<SoftirqTimes, SoftirqError> {
-        const MAP: &str = "cpus";
-        let map = self.object.maps().find(|map| map.name() == MAP).ok_or(SoftirqError::Abi(MAP))?;
-        let cpus = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
         let mut times = SoftirqTimes::default();
-        for cpu in cpus.ok_or(SoftirqError::Abi(MAP))? {
-            let cpu: Cpu = from_bytes(&cpu).ok_or(SoftirqError::Abi(MAP))?;
+        for cpu in SET.per_cpu::<Cpu>(&self.object, "cpus", 0)? {
             times.own_ns += cpu.own_ns;
             times.others_ns += cpu.others_ns;
             times.count += cpu.own_n + cpu.others_n;
@@ -126,9 +106,7 @@ impl Softirq {
 }
 
 fn set(control: &Control, number: u32, one_thread: bool) -> Result<(), SoftirqError> {
-    let namespace = pid_namespace::own().map_err(SoftirqError::Namespace)?;
-    control.namespace.device.store(namespace.device, Relaxed);
-    control.namespace.inode.store(namespace.inode, Relaxed);
+    tell_namespace(&control.namespace.device, &control.namespace.inode)?;
     control.number.store(number, Relaxed);
     control.one_thread.store(one_thread.into(), Relaxed);
     Ok(())

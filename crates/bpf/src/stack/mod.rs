@@ -1,19 +1,19 @@
 //! The bpf tap of `netfathom stack`: the time of each message at each hook.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::btf::types::Enum;
-use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use libbpf_rs::{Link, Object};
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Transport;
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
-use crate::load::{self, Refusal};
-use crate::mapping::{Plain, from_bytes};
+use crate::load;
+use crate::mapping::Plain;
+use crate::set::{Set, SetError};
 pub use crate::sums::GRAIN;
 use crate::sums::add_buckets;
 
@@ -34,6 +34,7 @@ pub use shared::WINDOWS;
 pub use view::{Idle, Moment, Reception, RxStamps, TxStamps, View};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
+const SET: Set = Set { name: "the kernel programs", object: OBJECT };
 
 /// The hooks that join, and their places among what was lost.
 const JOIN_HOOKS: [(&str, u32); shared::JOINS] = [
@@ -44,23 +45,6 @@ const JOIN_HOOKS: [(&str, u32); shared::JOINS] = [
     ("sock_recv_length", abi::JOIN_SOCK_RECV_LENGTH),
     ("net_dev_queue", abi::JOIN_NET_DEV_QUEUE),
 ];
-
-/// Why the programs could not be loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error("cannot {step} the kernel programs: {source}")]
-    Step { step: &'static str, source: Refusal },
-    /// The shared memory could not be mapped.
-    #[error("cannot map the kernel programs' memory: {0}")]
-    Map(#[from] io::Error),
-    /// The object is not the one this build was made with.
-    #[error("the kernel programs and this build disagree about {0}")]
-    Abi(&'static str),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> LoadError {
-    move |source| LoadError::Step { step, source: source.into() }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
@@ -125,12 +109,11 @@ impl StackTap {
     ///
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, and BTF.
-    pub fn load(at: Hooks, directions: &[Direction], target: Target) -> Result<Self, LoadError> {
+    pub fn load(at: Hooks, directions: &[Direction], target: Target) -> Result<Self, SetError> {
         let Chosen { programs, replaced, .. } = hooks::choose(at, target.transport(), directions);
         let is_wanted = |name: &str| programs.iter().any(|wanted| wanted == name);
-        let open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
-        let object = load::load(open).map_err(step("load"))?;
-        let mapping = Arc::new(Mapping::of_globals(&object)?);
+        let object = SET.load(SET.open(is_wanted)?)?;
+        let mapping = Arc::new(SET.memory(&object)?);
         let mut tap = Self { object, links: Vec::new(), mapping, at, replaced };
         tap.aim(target)?;
         Ok(tap)
@@ -140,13 +123,13 @@ impl StackTap {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn again(&mut self, target: Target) -> Result<(), LoadError> {
+    pub fn again(&mut self, target: Target) -> Result<(), SetError> {
         self.detach();
-        load::clear(&self.object).map_err(step("clear"))?;
+        load::clear(&self.object).map_err(SET.step("clear"))?;
         self.aim(target)
     }
 
-    fn aim(&mut self, target: Target) -> Result<(), LoadError> {
+    fn aim(&mut self, target: Target) -> Result<(), SetError> {
         let shared = self.mapping.get();
         shared.flow_be.store(target.flow.to_be(), Relaxed);
         shared.reader_cookie.store(target.reader_cookie, Relaxed);
@@ -171,7 +154,7 @@ impl StackTap {
     }
 
     /// Attaches the programs again after [`Self::detach`]. It takes some milliseconds.
-    pub fn attach(&mut self) -> Result<(), LoadError> {
+    pub fn attach(&mut self) -> Result<(), SetError> {
         self.links = attached(&self.object)?;
         Ok(())
     }
@@ -196,7 +179,7 @@ impl StackTap {
     }
 
     /// What the kernel summed of the way out: stack time, then each stage.
-    pub fn tx_sums(&self) -> Result<TxResult, LoadError> {
+    pub fn tx_sums(&self) -> Result<TxResult, SetError> {
         let whole = (self.per_cpu::<TxSums>("tx_sums")?, self.per_cpu::<TxWindows>("tx_windows")?);
         let parts = (self.per_cpu::<PartSums>("part_sums")?, self.per_cpu::<PartWindows>("part_windows")?);
         macro_rules! span {
@@ -217,7 +200,7 @@ impl StackTap {
     }
 
     /// Packets of ours that the kernel dropped, by the kernel's own names.
-    pub fn drops(&self) -> Result<BTreeMap<String, u64>, LoadError> {
+    pub fn drops(&self) -> Result<BTreeMap<String, u64>, SetError> {
         let names = drop_reasons();
         let mut drops = BTreeMap::new();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
@@ -240,7 +223,7 @@ impl StackTap {
 
     /// Messages that a hook saw and could not join, by hook; of `sched_switch` the switches of the reader that it did not
     /// see, and that its times do not need.
-    pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, LoadError> {
+    pub fn lost(&self) -> Result<BTreeMap<&'static str, u64>, SetError> {
         let used = |hook| self.replaced.iter().find(|r| r.hook == hook).map_or(hook, Replaced::at);
         let hooks = JOIN_HOOKS.map(|(hook, place)| (used(hook), place as usize));
         let unseen = self.mapping.get().reader.unseen.load(Relaxed);
@@ -254,17 +237,14 @@ impl StackTap {
         Ok(lost)
     }
 
-    fn per_cpu<T: Plain>(&self, name: &'static str) -> Result<Vec<T>, LoadError> {
-        let map = self.object.maps().find(|m| m.name() == name).ok_or(LoadError::Abi(name))?;
-        let values = map.lookup_percpu(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("read"))?;
-        let values = values.ok_or(LoadError::Abi(name))?;
-        values.iter().map(|bytes| from_bytes(bytes).ok_or(LoadError::Abi(name))).collect()
+    fn per_cpu<T: Plain>(&self, name: &'static str) -> Result<Vec<T>, SetError> {
+        SET.per_cpu(&self.object, name, 0)
     }
 }
 
-fn attached(object: &Object) -> Result<Vec<Link>, LoadError> {
+fn attached(object: &Object) -> Result<Vec<Link>, SetError> {
     let links = object.progs_mut().filter(|p| p.autoload()).map(|p| p.attach());
-    links.collect::<Result<_, _>>().map_err(step("attach"))
+    links.collect::<Result<_, _>>().map_err(SET.step("attach"))
 }
 
 /// The way out, as summed in the kernel.

@@ -1,3 +1,4 @@
+use libbpf_rs::{MapCore, MapFlags};
 use std::thread::sleep;
 use std::time::Duration;
 

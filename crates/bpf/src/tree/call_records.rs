@@ -2,10 +2,11 @@
 
 use libbpf_rs::{Map, MapCore, MapFlags};
 
+use super::SET;
 use super::abi::copied::{Call, CallSum};
 use super::shared::{NUMBERS, ORDER};
-use super::{TreeError, step};
 use crate::mapping::{Plain, from_bytes};
+use crate::set::SetError;
 
 /// The system calls of a tree, from its first program on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +43,11 @@ pub struct Called {
     pub number: u64,
 }
 
-pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, TreeError> {
+pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, SetError> {
     let mut calls = Vec::new();
     for number in 0..NUMBERS {
         let key = number as u32;
-        let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(SET.step("ask"))?;
         let mut sum = CallTimes { number: number as u32, count: 0, returned: 0, total_ns: 0, max_ns: 0 };
         for cpu in cpus.unwrap_or_default() {
             let of_cpu: CallSum = copy(&cpu)?;
@@ -60,25 +61,25 @@ pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, TreeError> {
     Ok(calls)
 }
 
-pub(super) fn first(map: &Map<'_>, recorded: u64) -> Result<Vec<Called>, TreeError> {
+pub(super) fn first(map: &Map<'_>, recorded: u64) -> Result<Vec<Called>, SetError> {
     let places = 0..ORDER.min(recorded as usize);
     let called = places.map(|key| {
-        let value = map.lookup(&(key as u32).to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
+        let value = map.lookup(&(key as u32).to_ne_bytes(), MapFlags::ANY).map_err(SET.step("ask"))?;
         let Call { at_ns, number } = copy(&value.unwrap_or_default())?;
         Ok(Called { at_ns, number })
     });
     called.collect()
 }
 
-pub(super) fn clear(map: &Map<'_>) -> Result<(), TreeError> {
-    let cpus = libbpf_rs::num_possible_cpus().map_err(step("ask"))?;
+pub(super) fn clear(map: &Map<'_>) -> Result<(), SetError> {
+    let cpus = libbpf_rs::num_possible_cpus().map_err(SET.step("ask"))?;
     let zeros = vec![vec![0; map.value_size() as usize]; cpus];
     for key in 0..NUMBERS as u32 {
-        map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(step("clear"))?;
+        map.update_percpu(&key.to_ne_bytes(), &zeros, MapFlags::ANY).map_err(SET.step("clear"))?;
     }
     Ok(())
 }
 
-fn copy<T: Plain>(bytes: &[u8]) -> Result<T, TreeError> {
-    from_bytes(bytes).ok_or(TreeError::Abi("the sums of calls"))
+fn copy<T: Plain>(bytes: &[u8]) -> Result<T, SetError> {
+    from_bytes(bytes).ok_or(SetError::Abi("the sums of calls"))
 }

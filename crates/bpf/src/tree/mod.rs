@@ -11,12 +11,11 @@
 //! What it does not see: the calls of 32-bit programs are taken for those of the 64-bit numbers. Threads that
 //! the kernel makes for io_uring are followed.
 
-use std::io;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, RingBufferBuilder};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, OpenObject};
 use netfathom_model::record::CpuWaits;
 use netfathom_sys::cpu::thread_id;
 use netfathom_sys::memory::page_bytes;
@@ -41,31 +40,23 @@ use self::abi::shared::{Shared, Tree as TreeState};
 use self::shared::ORDER;
 use self::watching::SWITCH;
 use crate::holders;
-use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, from_bytes};
-use crate::pid_namespace::{self, OWN};
+use crate::set::{Set, SetError, map, program, tell_namespace};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o"));
+const SET: Set = Set {
+    name: "the programs that follow processes",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o")),
+};
 const HOLDERS: &str = "holders";
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 
 /// Why a tree cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    #[error("cannot {step} the programs that follow processes: {source}")]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
-    Namespace(io::Error),
-    #[error("cannot reach the programs that follow processes: {0}")]
-    Io(#[from] io::Error),
-    #[error("the programs that follow processes and this build disagree about {0}")]
-    Abi(&'static str),
+    #[error(transparent)]
+    Set(#[from] SetError),
     #[error("{0}")]
     Mark(String),
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> TreeError {
-    move |source| TreeError::Step { step, source: source.into() }
 }
 
 /// Programs that follow a tree; dropping them detaches them, and so does the end of this process.
@@ -90,16 +81,14 @@ impl Tree {
         let is_wanted = |name: &str| {
             FOLLOWING.contains(&name) || at_calls.contains(&name) || watching.waits && name == SWITCH
         };
-        let mut open = load::open(OBJECT, is_wanted).map_err(step("open"))?;
+        let mut open = SET.open(is_wanted)?;
         if watching.record_calls {
             make_room_for_order(&mut open)?;
         }
-        let object = load::load(open).map_err(step("load"))?;
-        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
-        let namespace = pid_namespace::own().map_err(TreeError::Namespace)?;
+        let object = SET.load(open)?;
+        let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        shared.namespace.device.store(namespace.device, Relaxed);
-        shared.namespace.inode.store(namespace.inode, Relaxed);
+        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
         Ok(Self {
@@ -127,12 +116,12 @@ impl Tree {
     /// the machine takes a little longer.
     ///
     /// # Errors
-    /// What the kernel refused; [`TreeError::Abi`] if [`Watching::waits`] was not set.
-    pub fn follow_waits(&mut self, follow: bool) -> Result<(), TreeError> {
+    /// What the kernel refused; [`SetError::Abi`] if [`Watching::waits`] was not set.
+    pub fn follow_waits(&mut self, follow: bool) -> Result<(), SetError> {
         self.at_switches.clear();
         if follow {
             let holders = map(&self.object, HOLDERS)?;
-            holders.keys().try_for_each(|key| holders.delete(&key)).map_err(step("clear"))?;
+            holders.keys().try_for_each(|key| holders.delete(&key)).map_err(SET.step("clear"))?;
             self.seen().waited_ns.store(0, Relaxed);
             self.at_switches = link(&self.object, &[SWITCH])?;
         }
@@ -143,11 +132,11 @@ impl Tree {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn waits(&self) -> Result<CpuWaits, TreeError> {
+    pub fn waits(&self) -> Result<CpuWaits, SetError> {
         let waited_ns = self.seen().waited_ns.load(Relaxed);
         holders::read(&map(&self.object, HOLDERS)?, waited_ns)
-            .map_err(step("ask"))?
-            .ok_or(TreeError::Abi("who has a processor"))
+            .map_err(SET.step("ask"))?
+            .ok_or(SetError::Abi(HOLDERS))
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.
@@ -161,31 +150,17 @@ impl Tree {
     }
 
     /// What it did since the last time this was asked, in order of time.
-    pub fn events(&self) -> Result<Vec<TreeEvent>, TreeError> {
-        let mut events: Vec<TreeEvent> = Vec::new();
-        let mut strange = false;
-        let map = map(&self.object, "ring")?;
-        let mut builder = RingBufferBuilder::new();
-        let take = |bytes: &[u8]| {
-            match event::read(bytes) {
-                Some(event) => events.push(event),
-                None => strange = true,
-            }
-            0
-        };
-        builder.add(&map, take).map_err(step("read from"))?;
-        let ring = builder.build().map_err(step("read from"))?;
-        ring.consume().map_err(step("read from"))?;
-        drop(ring);
+    pub fn events(&self) -> Result<Vec<TreeEvent>, SetError> {
+        let mut events = SET.take(&self.object, "ring", event::read)?;
         // A path that was read late comes after what happened since.
         events.sort_by_key(|event| event.at_ns);
-        if strange { Err(TreeError::Abi("events")) } else { Ok(events) }
+        Ok(events)
     }
 
     /// Waits until what those of its threads spent that have ended is summed, at most for so long. It takes
     /// some 10 ms after the last of them was reaped. Of threads without an event until then,
     /// because they were not reaped, what they had spent when they began to end is taken ([`Spent::early`]).
-    pub fn settle(&self, limit: Duration) -> Result<(), TreeError> {
+    pub fn settle(&self, limit: Duration) -> Result<(), SetError> {
         let until = Instant::now() + limit;
         // Acquire: who sees that the last one is settled sees what it spent (add_published of include/order.h).
         let settled = || self.seen().settled.load(Acquire) == self.seen().exited.load(Relaxed);
@@ -201,13 +176,13 @@ impl Tree {
     }
 
     /// Takes those members out that are to go.
-    fn take_out(&self, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, TreeError> {
+    fn take_out(&self, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, SetError> {
         let members = map(&self.object, "members")?;
         let mut taken = Vec::new();
         for key in members.keys().collect::<Vec<_>>() {
             // One that is gone by now was to go.
-            let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
-            let member: Member = from_bytes(&value).ok_or(TreeError::Abi("their members"))?;
+            let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))? else { continue };
+            let member: Member = from_bytes(&value).ok_or(SetError::Abi("members"))?;
             // Whoever takes it out is the one to sum it.
             if goes(&member) && members.delete(&key).is_ok() {
                 taken.push(member);
@@ -222,7 +197,7 @@ impl Tree {
     }
 
     /// All its system calls, if [`Watching::record_calls`] was set.
-    pub fn recorded(&self) -> Result<Recorded, TreeError> {
+    pub fn recorded(&self) -> Result<Recorded, SetError> {
         let calls = call_records::sums(&map(&self.object, "call_sums")?)?;
         let count = self.seen().recorded.load(Relaxed);
         Ok(Recorded { calls, first: call_records::first(&map(&self.object, "order")?, count)? })
@@ -234,7 +209,7 @@ impl Tree {
 
     /// Forgets whom it had, all that was found out about it, its events and what was lost, for another trial.
     /// Who still runs is no longer followed.
-    pub fn reset(&self) -> Result<(), TreeError> {
+    pub fn reset(&self) -> Result<(), SetError> {
         self.take_out(|_| true)?;
         if self.at_calls.contains(&watching::RECORD) {
             call_records::clear(&map(&self.object, "call_sums")?)?;
@@ -248,20 +223,13 @@ impl Tree {
     }
 }
 
-fn make_room_for_order(open: &mut OpenObject) -> Result<(), TreeError> {
+fn make_room_for_order(open: &mut OpenObject) -> Result<(), SetError> {
     let order = open.maps_mut().find(|map| map.name() == "order");
-    let mut order = order.ok_or(TreeError::Abi("the order of calls"))?;
-    order.set_max_entries(ORDER as u32).map_err(step("enlarge the memory of"))
+    let mut order = order.ok_or(SetError::Abi("order"))?;
+    order.set_max_entries(ORDER as u32).map_err(SET.step("enlarge the memory of"))
 }
 
-fn link(object: &Object, names: &[&str]) -> Result<Vec<Link>, TreeError> {
-    let attach = |name: &&str| {
-        let program = object.progs_mut().find(|program| program.name() == *name);
-        program.ok_or(TreeError::Abi("their names"))?.attach().map_err(step("attach"))
-    };
+fn link(object: &Object, names: &[&'static str]) -> Result<Vec<Link>, SetError> {
+    let attach = |&name: &_| program(object, name)?.attach().map_err(SET.step("attach"));
     names.iter().map(attach).collect()
-}
-
-fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, TreeError> {
-    object.maps().find(|map| map.name() == name).ok_or(TreeError::Abi("their maps"))
 }

@@ -11,8 +11,9 @@ use super::abi::shared::Shared;
 #[cfg(target_arch = "x86_64")]
 use super::shared::OPENS_ARGUMENT_0;
 use super::shared::{COUNTED, MOST_MARKS, NUMBERS, OPENS_ARGUMENT_1};
-use super::{TreeError, step};
+use super::{SET, TreeError};
 use crate::mapping::as_bytes;
+use crate::set::SetError;
 
 const ENTER: &str = "mark_enter";
 const RETURN: &str = "mark_return";
@@ -73,9 +74,10 @@ impl Watching {
         chosen.into_iter().filter(|&(_, wanted)| wanted).map(|(name, _)| name).collect()
     }
 
-    pub(super) fn fill(&self, shared: &Shared, names: &Map<'_>, calls: &Map<'_>) -> Result<(), TreeError> {
+    pub(super) fn fill(&self, shared: &Shared, names: &Map<'_>, calls: &Map<'_>) -> Result<(), SetError> {
         let add = |map: &Map<'_>, key: &[u8], which: u32| {
-            map.update(key, &which.to_ne_bytes(), MapFlags::NO_EXIST).map_err(step("tell a mark twice to"))
+            map.update(key, &which.to_ne_bytes(), MapFlags::NO_EXIST)
+                .map_err(SET.step("tell a mark twice to"))
         };
         for (name, which) in self.opens.iter().zip(0..) {
             add(names, &fnv(name.as_bytes()).to_ne_bytes(), which)?;

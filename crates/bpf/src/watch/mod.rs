@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_model::path::Direction;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
@@ -30,13 +30,15 @@ use self::abi::SERVER;
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
-use crate::load::{self, Refusal};
 use crate::mapping::{Mapping, as_bytes, text};
-use crate::pid_namespace::{self, OWN};
 use crate::run_time::{self, RunTime};
+use crate::set::{self, Set, SetError, configure, map, tell_namespace};
 use crate::tracepoint;
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o"));
+const SET: Set = Set {
+    name: "the programs that watch sockets",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o")),
+};
 
 /// Of what comes in, the only hook that kernels lack, and what comes of it is beside the total. What is sent needs it.
 const SENDING: &str = "tcp_sendmsg_locked";
@@ -58,24 +60,19 @@ fn is_lasting(program: &str) -> bool {
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    #[error("cannot {step} the programs that watch sockets: {source}{}", denied(.source))]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
-    Namespace(io::Error),
+    #[error("{}{}", .0, denied(.0))]
+    Set(#[from] SetError),
     #[error("cannot have the kernel stamp packets: {0}; is the loopback device up? (ip link set lo up)")]
     Stamps(io::Error),
-    #[error("cannot map the memory of the programs that watch sockets: {0}")]
-    Map(#[from] io::Error),
-    #[error("the programs that watch sockets and this build disagree about {0}")]
-    Abi(&'static str),
 }
 
-fn denied(source: &Refusal) -> &'static str {
-    if source.is_denied() { "; run as root, or give the program CAP_BPF and CAP_PERFMON" } else { "" }
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> WatchError {
-    move |source| WatchError::Step { step, source: source.into() }
+fn denied(error: &SetError) -> &'static str {
+    match error {
+        SetError::Step { source, .. } if source.is_denied() => {
+            "; run as root, or give the program CAP_BPF and CAP_PERFMON"
+        }
+        _ => "",
+    }
 }
 
 /// The programs of both directions; of one, the constants leave out the other.
@@ -163,14 +160,16 @@ impl Watch {
                 || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
                 || selection == Selection::Marked && name.starts_with(PREFIX_PROCESSES)
         };
-        let mut open = load::open(OBJECT, wanted).map_err(step("open"))?;
-        configure(&mut open, selection, directions, detail)?;
-        let object = load::load(open).map_err(step("load"))?;
-        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
-        let namespace = pid_namespace::own().map_err(WatchError::Namespace)?;
+        let mut open = SET.open(wanted)?;
+        configure(&mut open, as_bytes(&config(selection, directions, detail)))?;
+        if !detail.slow {
+            let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or(SetError::Abi("slow"))?;
+            ring.set_max_entries(page_bytes() as u32).map_err(SET.step("shrink the ring of"))?;
+        }
+        let object = SET.load(open)?;
+        let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        shared.namespace.device.store(namespace.device, Relaxed);
-        shared.namespace.inode.store(namespace.inode, Relaxed);
+        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         let mut watch = Self {
             object,
             mapping,
@@ -190,7 +189,7 @@ impl Watch {
     }
 
     /// Those that are wanted now, and are not attached.
-    fn attach_programs(&mut self) -> Result<(), WatchError> {
+    fn attach_programs(&mut self) -> Result<(), SetError> {
         let is_wanted = |name: &str| {
             (self.has_datagrams || !name.starts_with(PREFIX_DATAGRAMS))
                 && (self.follows_messages() || is_lasting(name))
@@ -201,7 +200,7 @@ impl Watch {
         for program in self.object.progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
             if missing.contains(&name) {
-                let link = program.attach().map_err(step("attach"))?;
+                let link = program.attach().map_err(SET.step("attach"))?;
                 self.links.insert(name, link);
             }
         }
@@ -216,7 +215,7 @@ impl Watch {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn begin_sample(&mut self) -> Result<(), WatchError> {
+    pub fn begin_sample(&mut self) -> Result<(), SetError> {
         self.mapping.get().takes_new.store(1, Relaxed);
         self.attach_programs()?;
         self.mapping.get().sample.store(monotonic_ns(), Relaxed);
@@ -240,7 +239,7 @@ impl Watch {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn follow_datagrams(&mut self) -> Result<bool, WatchError> {
+    pub fn follow_datagrams(&mut self) -> Result<bool, SetError> {
         if !std::mem::replace(&mut self.has_datagrams, true) {
             self.follows_datagrams = programs(&self.object).any(|name| name.starts_with(PREFIX_DATAGRAMS));
             self.attach_programs()?;
@@ -263,7 +262,7 @@ impl Watch {
     ///
     /// # Errors
     /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
-    pub fn mark(&self, socket: &impl AsFd, serves: bool) -> Result<(), WatchError> {
+    pub fn mark(&self, socket: &impl AsFd, serves: bool) -> Result<(), SetError> {
         let role = if serves { SERVER } else { 0 };
         let of = |way| if way == Direction::Rx { role } else { 0 };
         self.directions.iter().try_for_each(|&way| self.mark_in(sockets(way), socket, of(way)))
@@ -273,31 +272,32 @@ impl Watch {
     ///
     /// # Errors
     /// What the kernel refused, such as too many of them.
-    pub fn watch_process(&self, pid: u32) -> Result<(), WatchError> {
-        let map = self.map("processes")?;
-        map.update(&pid.to_ne_bytes(), &0u32.to_ne_bytes(), MapFlags::ANY).map_err(step("name a process to"))
+    pub fn watch_process(&self, pid: u32) -> Result<(), SetError> {
+        let map = map(&self.object, "processes")?;
+        map.update(&pid.to_ne_bytes(), &0u32.to_ne_bytes(), MapFlags::ANY)
+            .map_err(SET.step("name a process to"))
     }
 
     /// Its number may be another's from now on.
     pub fn forget_process(&self, pid: u32) {
-        let _ = self.map("processes").map(|map| map.delete(&pid.to_ne_bytes()));
+        let _ = map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
     }
 
     /// The same of a socket of UDP, if what comes is watched.
     ///
     /// # Errors
     /// As [`Self::mark`], and what the kernel refused.
-    pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), WatchError> {
+    pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), SetError> {
         if self.follow_datagrams()? { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
     }
 
-    fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), WatchError> {
+    fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), SetError> {
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
-        let map = self.map(map)?;
-        if map.lookup(&key, MapFlags::ANY).map_err(step("ask"))?.is_none() {
+        let map = set::map(&self.object, map)?;
+        if map.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?.is_none() {
             let mut value = vec![0; map.value_size() as usize];
             value[..size_of::<u32>()].copy_from_slice(&first.to_ne_bytes());
-            map.update(&key, &value, MapFlags::NO_EXIST).map_err(step("mark a socket for"))?;
+            map.update(&key, &value, MapFlags::NO_EXIST).map_err(SET.step("mark a socket for"))?;
         }
         Ok(())
     }
@@ -330,10 +330,6 @@ impl Watch {
         let name = shared.name.each_ref().map(|byte| byte.load(Relaxed));
         (pid != 0).then(|| WatchedProcess { pid, name: text(&name) })
     }
-
-    fn map(&self, name: &'static str) -> Result<Map<'_>, WatchError> {
-        self.object.maps().find(|map| map.name() == name).ok_or(WatchError::Abi(name))
-    }
 }
 
 /// The names of those that are loaded.
@@ -342,13 +338,8 @@ fn programs(object: &Object) -> impl Iterator<Item = String> + '_ {
     loaded.map(|program| program.name().to_string_lossy().into_owned())
 }
 
-/// Writes what does not change to the programs' constants.
-fn configure(
-    open: &mut OpenObject,
-    selection: Selection,
-    directions: &[Direction],
-    detail: Detail,
-) -> Result<(), WatchError> {
+/// What does not change.
+fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Config {
     let watches = |way| u32::from(directions.contains(&way));
     let (port, flow) = match selection {
         Selection::Marked => (0, None),
@@ -356,7 +347,7 @@ fn configure(
         Selection::Flow(local, peer) => (local.port(), Some((local, peer))),
     };
     let family = |peer: SocketAddr| if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
-    let config = Config {
+    Config {
         port: port.into(),
         peer_port: flow.map_or(0, |(_, peer)| peer.port().to_be().into()),
         family: flow.map_or(0, |(_, peer)| family(peer).cast_unsigned()),
@@ -374,17 +365,7 @@ fn configure(
             Selection::Flow(local, _) => listening_ports("self").contains(&local.port()),
         }
         .into(),
-    };
-    if !detail.slow {
-        let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or(WatchError::Abi("slow"))?;
-        ring.set_max_entries(page_bytes() as u32).map_err(step("shrink the ring of"))?;
     }
-    let config = as_bytes(&config);
-    let mut constants = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
-    let value = constants.as_mut().and_then(|m| m.initial_value_mut());
-    let value = value.filter(|v| v.len() == config.len()).ok_or(WatchError::Abi("its constants"))?;
-    value.copy_from_slice(config);
-    Ok(())
 }
 
 /// As on the wire; of IPv4 the first.

@@ -1,13 +1,12 @@
 //! What the programs counted and summed.
 
-use libbpf_rs::{MapCore, MapFlags};
 use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchStage};
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
-use super::{Watch, WatchError, abi, step};
+use super::{SET, Watch, abi};
 use crate::holders;
-use crate::mapping::{Plain, from_bytes};
+use crate::set::{SetError, map};
 use crate::sums::{GRAIN, add_buckets};
 
 /// One of those that the programs count.
@@ -39,7 +38,7 @@ pub(super) fn span(stage: WatchStage) -> usize {
 
 impl Watch {
     /// What became of what came in.
-    pub fn account(&self) -> Result<WatchAccount, WatchError> {
+    pub fn account(&self) -> Result<WatchAccount, SetError> {
         let n = self.counts()?;
         Ok(WatchAccount {
             seen: n(|c| c.seen),
@@ -60,7 +59,7 @@ impl Watch {
     }
 
     /// What became of what was sent.
-    pub fn send_account(&self) -> Result<WatchSendAccount, WatchError> {
+    pub fn send_account(&self) -> Result<WatchSendAccount, SetError> {
         let n = self.counts()?;
         Ok(WatchSendAccount {
             seen: n(|c| c.tx_seen),
@@ -74,62 +73,58 @@ impl Watch {
     }
 
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
-    pub fn waits(&self) -> Result<CpuWaits, WatchError> {
+    pub fn waits(&self) -> Result<CpuWaits, SetError> {
         const HOLDERS: &str = "holders";
         let waited_ns = self.counts()?(|c| c.waited_ns);
-        holders::read(&self.map(HOLDERS)?, waited_ns).map_err(step("ask"))?.ok_or(WatchError::Abi(HOLDERS))
+        holders::read(&map(&self.object, HOLDERS)?, waited_ns)
+            .map_err(SET.step("ask"))?
+            .ok_or(SetError::Abi(HOLDERS))
     }
 
     /// A count of all CPUs.
-    fn counts(&self) -> Result<impl Fn(Count) -> u64 + use<>, WatchError> {
-        let cpus = self.per_cpu::<Counts>("counts", 0)?;
+    fn counts(&self) -> Result<impl Fn(Count) -> u64 + use<>, SetError> {
+        let cpus = SET.per_cpu::<Counts>(&self.object, "counts", 0)?;
         Ok(move |count: Count| cpus.iter().map(count).sum())
     }
 
     /// The times of the messages that passed a stage.
-    pub fn stage(&self, stage: WatchStage) -> Result<Distribution, WatchError> {
+    pub fn stage(&self, stage: WatchStage) -> Result<Distribution, SetError> {
         self.times(span(stage) as u32)
     }
 
-    pub fn total(&self) -> Result<Distribution, WatchError> {
+    pub fn total(&self) -> Result<Distribution, SetError> {
         self.times(abi::SPAN_TOTAL)
     }
 
     /// From the last byte that an application read to the first one that it sent; `None` where the kernel does not show
     /// that.
-    pub fn application(&self) -> Result<Option<Distribution>, WatchError> {
+    pub fn application(&self) -> Result<Option<Distribution>, SetError> {
         self.sees_sending.then(|| self.times(abi::SPAN_APPLICATION)).transpose()
     }
 
     /// Of clients, from the first byte that they send to the end of the copy of what comes next; `None` where the kernel
     /// does not show that.
-    pub fn answer(&self) -> Result<Option<Distribution>, WatchError> {
+    pub fn answer(&self) -> Result<Option<Distribution>, SetError> {
         self.sees_sending.then(|| self.times(abi::SPAN_ANSWER)).transpose()
     }
 
     /// From the call that sends a message to the device.
-    pub fn send_total(&self) -> Result<Distribution, WatchError> {
+    pub fn send_total(&self) -> Result<Distribution, SetError> {
         self.times(abi::SPAN_TX_TOTAL)
     }
 
     /// From the device to the acknowledgement.
-    pub fn acknowledged(&self) -> Result<Distribution, WatchError> {
+    pub fn acknowledged(&self) -> Result<Distribution, SetError> {
         self.times(abi::SPAN_TX_ACKED)
     }
 
-    fn times(&self, span: u32) -> Result<Distribution, WatchError> {
+    fn times(&self, span: u32) -> Result<Distribution, SetError> {
         let (mut moments, mut histogram) = (Moments::default(), Histogram::new(GRAIN));
-        for cpu in self.per_cpu::<Sums>("sums", span)? {
+        for cpu in SET.per_cpu::<Sums>(&self.object, "sums", span)? {
             moments.merge(&Moments::from(&cpu.moments));
             add_buckets(&mut histogram, cpu.negative, &cpu.buckets);
         }
         Ok(Distribution { moments, histogram })
-    }
-
-    fn per_cpu<T: Plain>(&self, name: &'static str, place: u32) -> Result<Vec<T>, WatchError> {
-        let cpus = self.map(name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY).map_err(step("ask"))?;
-        let cpus = cpus.ok_or(WatchError::Abi(name))?;
-        cpus.iter().map(|bytes| from_bytes(bytes).ok_or(WatchError::Abi(name))).collect()
     }
 }
 

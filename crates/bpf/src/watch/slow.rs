@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::RingBufferBuilder;
 use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuStay, SlowMessage, WatchStage, WatchedSum};
 
 use super::abi::copied;
 use super::read::span;
-use super::{Watch, WatchError, step};
+use super::{SET, Watch};
 use crate::holders::named;
 use crate::mapping::from_bytes;
+use crate::set::SetError;
 
 /// No message takes so long; as a signed number it is that, too.
 pub(super) const NEVER: u64 = i64::MAX as u64;
@@ -30,23 +30,8 @@ impl Watch {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn slow(&self) -> Result<Vec<SlowMessage>, WatchError> {
-        const RING: &str = "slow";
-        let (mut messages, mut is_strange) = (Vec::new(), false);
-        let map = self.map(RING)?;
-        let mut builder = RingBufferBuilder::new();
-        let take = |bytes: &[u8]| {
-            match from_bytes(bytes) {
-                Some(slow) => messages.push(message(&slow)),
-                None => is_strange = true,
-            }
-            0
-        };
-        builder.add(&map, take).map_err(step("read from"))?;
-        let ring = builder.build().map_err(step("read from"))?;
-        ring.consume().map_err(step("read from"))?;
-        drop(ring);
-        if is_strange { Err(WatchError::Abi(RING)) } else { Ok(messages) }
+    pub fn slow(&self) -> Result<Vec<SlowMessage>, SetError> {
+        SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow)))
     }
 
     /// How many found no room until they were taken.

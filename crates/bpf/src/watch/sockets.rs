@@ -11,8 +11,9 @@ use netfathom_stats::Histogram;
 
 use super::abi::copied::{self, SocketName, SocketSums};
 use super::read::span;
-use super::{Watch, WatchError, step};
+use super::{SET, Watch};
 use crate::mapping::{from_bytes, text};
+use crate::set::{SetError, map};
 
 /// `log2` of the buckets an octave.
 pub const SOCKET_GRAIN: u32 = 3;
@@ -55,14 +56,14 @@ impl Watch {
     ///
     /// # Errors
     /// What the kernel refused.
-    pub fn sockets(&mut self) -> Result<Sockets, WatchError> {
+    pub fn sockets(&mut self) -> Result<Sockets, SetError> {
         let mut places = std::mem::take(&mut self.places);
         let read = self.read_places(&mut places);
         self.places = places;
         read
     }
 
-    fn read_places(&self, places: &mut Places) -> Result<Sockets, WatchError> {
+    fn read_places(&self, places: &mut Places) -> Result<Sockets, SetError> {
         let shared = self.mapping.get();
         let mut each = Vec::new();
         let is_full = shared.full.load(Relaxed) != 0;
@@ -97,18 +98,18 @@ impl Watch {
         Ok(Sockets { each, others })
     }
 
-    fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, WatchError> {
+    fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, SetError> {
         let key = (place as u32).to_ne_bytes();
-        let bytes = self.map("sockets")?.lookup(&key, MapFlags::ANY).map_err(step("ask"))?;
+        let bytes = map(&self.object, "sockets")?.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?;
         let sums: Option<SocketSums> = bytes.and_then(|bytes| from_bytes(&bytes));
-        Ok(socket(&sums.ok_or(WatchError::Abi("sockets"))?, ticket, &self.directions))
+        Ok(socket(&sums.ok_or(SetError::Abi("sockets"))?, ticket, &self.directions))
     }
 
     /// The programs no longer add to it: user space removed its owner at the last reading.
-    fn clear(&self, place: usize) -> Result<(), WatchError> {
-        let map = self.map("sockets")?;
+    fn clear(&self, place: usize) -> Result<(), SetError> {
+        let map = map(&self.object, "sockets")?;
         let nothing = vec![0; map.value_size() as usize];
-        map.update(&(place as u32).to_ne_bytes(), &nothing, MapFlags::ANY).map_err(step("clear"))
+        map.update(&(place as u32).to_ne_bytes(), &nothing, MapFlags::ANY).map_err(SET.step("clear"))
     }
 }
 

@@ -158,6 +158,19 @@ pub fn out() -> TempDir {
     dir
 }
 
+/// A record of a real run, by its measurement.
+pub fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
+}
+
+/// The names of what is in a directory, in order.
+pub fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 pub fn runs(out: &Path) -> Vec<PathBuf> {
     let mut runs: Vec<_> = std::fs::read_dir(out).unwrap().map(|e| e.unwrap().path()).collect();
     runs.sort();

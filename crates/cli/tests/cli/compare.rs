@@ -11,17 +11,13 @@ use netfathom_model::record::{Measurement, Record};
 use netfathom_results::store;
 use serde_json::Value;
 
-use crate::child::{Ended, end, netfathom, out, run, signal, start};
+use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start};
 use crate::refusals::refused;
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes. Several such runs start within one second, and
 /// all have the same seed.
 const SHORT: &str = "message pingpong --loopback --over unix --sizes 64 --layers write --cpu-pairs same --trials 2 \
                      --messages 100 --min-time 1ms --max-time 200ms --seed 7";
-
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
-}
 
 /// A copy of a record with some thing changed.
 fn changed(to: &Path, from: &str, change: impl FnOnce(&mut Record)) -> PathBuf {

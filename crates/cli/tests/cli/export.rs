@@ -5,19 +5,15 @@ mod terminal;
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use netfathom_model::sample::Sample;
 use netfathom_results::{quantity, store};
 use netfathom_sys::directory::Directory;
 use tempfile::TempDir;
 
-use crate::child::{netfathom, on_terminal, out, run, shell, unprivileged};
+use crate::child::{fixture, names, netfathom, on_terminal, out, run, shell, unprivileged};
 use crate::refusals::refused;
-
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{name}.json"))
-}
 
 fn sampled() -> (TempDir, PathBuf) {
     let dir = out();
@@ -32,13 +28,6 @@ fn sampled() -> (TempDir, PathBuf) {
     };
     store::samples::write(&Directory::open(&at).unwrap(), &[sample(1), sample(2)]).unwrap();
     (dir, at)
-}
-
-fn files(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -60,8 +49,8 @@ fn a_binary_format_goes_into_a_pipe_and_into_a_file() {
     assert_eq!((ended.status, ended.out.as_str(), ended.err.as_str()), (0, "", ""));
     let script = format!("\"$0\" export {} --to perfetto | cmp - {}", at.display(), file.display());
     assert_eq!(run(&mut shell(&script)).status, 0);
-    assert_eq!(files(dir.path()), ["a-run", "messages.pftrace"]);
-    assert_eq!(files(&at), ["record.json", "samples.parquet"]);
+    assert_eq!(names(dir.path()), ["a-run", "messages.pftrace"]);
+    assert_eq!(names(&at), ["record.json", "samples.parquet"]);
 }
 
 #[test]
@@ -123,7 +112,7 @@ fn what_stood_there_stays_until_the_new_one_is_whole() {
     let ended = run(netfathom("export --to csv").arg(fixture("cost")).arg("-o").arg(dir.path().join("link")));
     assert_eq!(ended.status, 0, "{}", ended.err);
     assert!(fs::read_to_string(&file).unwrap().starts_with("measurement,"));
-    assert_eq!(files(dir.path()), ["link", "x.csv"]);
+    assert_eq!(names(dir.path()), ["link", "x.csv"]);
 }
 
 #[test]
@@ -158,7 +147,7 @@ fn a_directory_that_may_not_be_written_to() {
     command.arg(dir.path().join("x.csv")).stdin(File::open(fixture("stack")).unwrap());
     let message = refused(&mut command, 1);
     assert!(message.contains("Permission denied") && message.contains("choose another place"), "{message}");
-    assert_eq!(files(dir.path()), [""; 0]);
+    assert_eq!(names(dir.path()), [""; 0]);
 }
 
 #[test]

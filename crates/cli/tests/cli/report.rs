@@ -4,18 +4,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::child::{netfathom, on_terminal, out, run, shell};
+use crate::child::{fixture, netfathom, on_terminal, out, run, shell};
 use crate::refusals::refused;
-
-fn fixture() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../results/tests/fixtures/stack.json")
-}
 
 #[test]
 fn what_is_no_record() {
     let dir = out();
     let at = |name: &str| dir.path().join(name);
-    let whole = fs::read_to_string(fixture()).unwrap();
+    let whole = fs::read_to_string(fixture("stack")).unwrap();
     let files = [
         ("foreign.json", r#"{"a":1}"#.to_owned()),
         ("list.json", "[1]".into()),
@@ -48,7 +44,7 @@ fn with(whole: &str, number: &str) -> String {
 
 #[test]
 fn standard_input_is_a_record_too() {
-    let ended = run(netfathom("report - --format txt").stdin(File::open(fixture()).unwrap()));
+    let ended = run(netfathom("report - --format txt").stdin(File::open(fixture("stack")).unwrap()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{}", ended.out);
     let message = refused(&mut netfathom("report -"), 1);
@@ -58,7 +54,7 @@ fn standard_input_is_a_record_too() {
 #[test]
 fn the_report_stands_beside_its_record() {
     let dir = out();
-    fs::copy(fixture(), dir.path().join("record.json")).unwrap();
+    fs::copy(fixture("stack"), dir.path().join("record.json")).unwrap();
     let ended = run(netfathom("report").arg(dir.path()));
     let report = dir.path().join("report.html");
     assert_eq!((ended.status, ended.out), (0, format!("report: {}\n", report.display())));
@@ -69,23 +65,23 @@ fn the_report_stands_beside_its_record() {
 fn a_report_never_replaces_its_record() {
     let dir = out();
     let record = dir.path().join("record.json");
-    fs::copy(fixture(), &record).unwrap();
+    fs::copy(fixture("stack"), &record).unwrap();
     let message = refused(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1);
     assert!(message.contains("choose another file"), "{message}");
-    assert!(fs::read(&record).unwrap() == fs::read(fixture()).unwrap());
+    assert!(fs::read(&record).unwrap() == fs::read(fixture("stack")).unwrap());
 }
 
 #[test]
 fn a_report_that_cannot_be_written() {
     let command = |to: &str| {
         let mut command = netfathom("report");
-        command.arg(fixture()).args(["-o", to]);
+        command.arg(fixture("stack")).args(["-o", to]);
         command
     };
     let message = refused(&mut command("/nonexistent/x.html"), 1) + &refused(&mut command("/dev/full"), 1);
     insta::assert_snapshot!(message);
     let script =
-        format!("{{ \"$0\" report {} -o -; echo $? >&2; }} | head -1 >/dev/null", fixture().display());
+        format!("{{ \"$0\" report {} -o -; echo $? >&2; }} | head -1 >/dev/null", fixture("stack").display());
     assert_eq!(run(&mut shell(&script)).err, "0\n");
 }
 
@@ -93,19 +89,19 @@ fn a_report_that_cannot_be_written() {
 fn a_run(dir: &Path) -> PathBuf {
     let run = dir.join("a-run");
     fs::create_dir(&run).unwrap();
-    fs::copy(fixture(), run.join("record.json")).unwrap();
+    fs::copy(fixture("stack"), run.join("record.json")).unwrap();
     run
 }
 
 #[test]
 fn markdown_goes_to_standard_output_or_a_file() {
     let dir = out();
-    let ended = run(netfathom("report --format md").arg(fixture()));
+    let ended = run(netfathom("report --format md").arg(fixture("stack")));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(ended.out.starts_with("# netfathom stack\n\n**DEGRADED** A 64-byte"), "{}", ended.out);
     assert!(ended.out.contains("\n| stage | n | mean |"), "{}", ended.out);
     let file = dir.path().join("x.md");
-    assert_eq!(run(netfathom("report --format md").arg(fixture()).arg("-o").arg(&file)).status, 0);
+    assert_eq!(run(netfathom("report --format md").arg(fixture("stack")).arg("-o").arg(&file)).status, 0);
     assert_eq!(fs::read_to_string(file).unwrap(), ended.out);
 }
 
@@ -113,7 +109,7 @@ fn markdown_goes_to_standard_output_or_a_file() {
 fn a_terminal_is_given_no_html_and_a_file_no_colours() {
     let test = "report::a_terminal_is_given_no_html_and_a_file_no_colours";
     let dir = out();
-    let args = |rest: &str| format!("report {} {rest}", fixture().display());
+    let args = |rest: &str| format!("report {} {rest}", fixture("stack").display());
     let Some(refused) = on_terminal(test, &args("-o -")) else { return };
     assert_eq!(refused.status, 2);
     let words = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -129,7 +125,7 @@ fn a_report_of_standard_input_replaces_nothing() {
     let dir = out();
     let report = || {
         let mut command = netfathom("report -");
-        command.current_dir(dir.path()).stdin(File::open(fixture()).unwrap());
+        command.current_dir(dir.path()).stdin(File::open(fixture("stack")).unwrap());
         command
     };
     let ended = run(&mut report());
@@ -235,7 +231,7 @@ fn without_a_browser_it_says_where_the_report_is() {
 #[test]
 fn only_a_file_can_be_opened() {
     for args in ["report --open --format md", "report --open -o -"] {
-        let message = refused(netfathom(args).arg(fixture()), 2);
+        let message = refused(netfathom(args).arg(fixture("stack")), 2);
         assert!(message.contains("--open shows a file"), "{message}");
     }
 }

@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Level;
-use netfathom_results::store::RunDir;
+use netfathom_results::store::{self, RunDir};
 use netfathom_testkit::skipped;
 use serde_json::Value;
 
-use crate::child::{Ended, netfathom, out, run, runs, shell};
+use crate::child::{Ended, fixture, netfathom, out, run, runs, shell};
 use crate::refusals::refused;
 
 /// Puts a run there that began on that day of a month, and returns its directory.
 pub fn put(out: &Path, day: u32, measurement: &str, change: impl FnOnce(&mut Record)) -> PathBuf {
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../results/tests/fixtures/{measurement}.json"));
-    let mut record: Record = serde_json::from_str(&fs::read_to_string(fixture).unwrap()).unwrap();
+    let mut record = store::read(&fixture(measurement)).unwrap();
     record.id = format!("202610{day:02}T120000Z-{measurement}-0000{day:04x}");
     record.started_utc = format!("2026-10-{day:02}T12:00:00Z");
     record.environment.host = Some("host-a".into());

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use netfathom_model::record::State;
 use netfathom_results::store;
 use netfathom_testkit::needs_root;
 
-use crate::child::{end, first_trial, netfathom, only_run, out, run, start};
+use crate::child::{end, first_trial, names, netfathom, only_run, out, run, start};
 use crate::refusals::refused;
 
 const TRIALS: &str = "--trials 3 --baselines 0 --cross-checks 0 --profile constant:1k/200ms";
@@ -19,34 +18,11 @@ const RUNS: [(&str, &[&str]); 3] = [
         "stack --lab --tap bpf --samples 100 --export pcapng",
         &["record.json", "report.html", "samples.parquet", "samples.pcapng"],
     ),
-    (
-        "stack --lab --tap pcap --keep-captures",
-        &[
-            "record.json",
-            "report.html",
-            "trial-03-1-out.pcap",
-            "trial-03-2-in.pcap",
-            "trial-03-messages.nflog",
-        ],
-    ),
-    (
-        "stack --lab --tap pcap --tcpdump --keep-captures",
-        &[
-            "record.json",
-            "report.html",
-            "trial-03-1-out.pcap",
-            "trial-03-2-in.pcap",
-            "trial-03-messages.nflog",
-        ],
-    ),
+    ("stack --lab --tap pcap --keep-captures", CAPTURED),
+    ("stack --lab --tap pcap --tcpdump --keep-captures", CAPTURED),
 ];
-
-fn names(directory: &Path) -> Vec<String> {
-    let entries = fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
+const CAPTURED: &[&str] =
+    &["record.json", "report.html", "trial-03-1-out.pcap", "trial-03-2-in.pcap", "trial-03-messages.nflog"];
 
 #[test]
 fn a_run_goes_on_in_its_own_directory() {

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 
 use netfathom_model::record::{Measurement, Record, TransferResult};
 
-use crate::child::{netfathom, shell, start, until};
+use crate::child::{Ended, end, netfathom, run, shell, start, until};
 
 /// The command with arguments that hold no blanks.
 fn ttcp(args: &str) -> Command {
@@ -34,6 +34,21 @@ fn receiver(command: &mut Command, port: u16) -> Child {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     listens(&child, port);
     child
+}
+
+/// The same of the command with arguments that hold no blanks, and its port.
+fn receiving(args: &str) -> (Child, u16) {
+    let port = free_port();
+    (receiver(&mut ttcp(&format!("{args} -p {port}")), port), port)
+}
+
+/// Both ends of a whole transfer, the transmitter's first.
+fn both(transmit: &str, receive: &str) -> [Ended; 2] {
+    let (to, port) = receiving(receive);
+    let from = run(&mut ttcp(&format!("{transmit} -p {port} 127.0.0.1")));
+    let to = end(to);
+    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    [from, to]
 }
 
 /// Waits until a program has bound the port, TCP or UDP, in its own network namespace.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use netfathom_bpf::stack::LoadError;
+use netfathom_bpf::SetError;
 use netfathom_capture::error::CaptureError;
 use netfathom_sys::cpu::CpuError;
 
@@ -35,7 +35,7 @@ pub enum TapError {
     NoCaptureDevice,
     /// The tap failed in the middle of a run.
     #[error("the bpf tap failed: {0}")]
-    Bpf(#[from] LoadError),
+    Bpf(#[from] SetError),
 }
 
 impl Failure for TapError {

@@ -1,8 +1,9 @@
 //! Whether a tap works here, found out by trying.
 
 use netfathom_bpf::Cause;
+use netfathom_bpf::SetError;
 use netfathom_bpf::probe::{Tracing, tracing};
-use netfathom_bpf::stack::{Hooks, LoadError, Replaced, StackTap, Stream, Target};
+use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_model::record::LeftOut;
@@ -69,11 +70,11 @@ fn may_load() -> Result<(), &'static str> {
     Ok(())
 }
 
-fn remedy(error: &LoadError, transport: Transport) -> String {
+fn remedy(error: &SetError, transport: Transport) -> String {
     if let Err(remedy) = may_load() {
         return remedy.into();
     }
-    let cause = if let LoadError::Step { source, .. } = error { Some(source.cause()) } else { None };
+    let cause = if let SetError::Step { source, .. } = error { Some(source.cause()) } else { None };
     match cause {
         Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) if transport == Transport::Tcp => {
             "use Linux 6.3 or later, or --transport udp"

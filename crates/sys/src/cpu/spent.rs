@@ -1,6 +1,7 @@
 //! What a thread took of the processors.
 
-use std::mem;
+use crate::call::rusage;
+use crate::clock;
 
 /// Processor time, in nanoseconds; the kernel splits what it knows exactly by sampling, so that
 /// the sum is exact and the two parts of a short time are not.
@@ -32,23 +33,12 @@ pub fn spent_by_process() -> Spent {
 }
 
 /// Processor time of all threads of this process so far, in nanoseconds, exact.
-///
-/// # Panics
-/// Never: Linux has had this clock since 2.6.12.
 pub fn process_time_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for the one timespec that is written.
-    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    assert_eq!(result, 0, "CLOCK_PROCESS_CPUTIME_ID");
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    clock::read_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 fn spent_by(who: i32) -> Spent {
-    // SAFETY: rusage is made of integers alone, for which zero is a value.
-    let mut usage: libc::rusage = unsafe { mem::zeroed() };
-    // SAFETY: the pointer is valid for the one rusage that is written.
-    let result = unsafe { libc::getrusage(who, &raw mut usage) };
-    assert_eq!(result, 0, "the call cannot fail with these arguments");
+    let usage = rusage(who);
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
     Spent { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 
 use super::{CpuError, scheduling};
+use crate::clock;
 
 /// What a thread took since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,12 +47,7 @@ fn cpu_ns(thread: u32) -> io::Result<u64> {
     const PER_THREAD: i32 = 4;
     const SCHED: i32 = 2;
     let clock = (!(thread as i32) << 3) | PER_THREAD | SCHED;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for the one timespec that is written.
-    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    clock::of_others_ns(clock)
 }
 
 /// The threads of this process with this name prefix, without those that end during the call.

@@ -44,13 +44,12 @@ fn asked(socket: BorrowedFd<'_>, request: libc::Ioctl) -> io::Result<u32> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::net::{TcpListener, UdpSocket};
     use std::os::fd::AsFd;
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::endpoint::tests::streams;
-    use crate::socket::set_option;
+    use crate::endpoint::tests::{deafen, streams};
 
     #[test]
     fn every_byte_that_was_sent_is_in_one_of_the_queues() {
@@ -71,13 +70,6 @@ mod tests {
             }
             assert!(Instant::now() < deadline, "{sent} sent, {held} held, {unsent} unsent, {read} to read");
         }
-    }
-
-    /// From now on the socket sees nothing that comes for it.
-    fn deafen(socket: &TcpStream) {
-        let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
-        let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
-        set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program).unwrap();
     }
 
     #[test]

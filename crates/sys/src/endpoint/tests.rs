@@ -2,11 +2,19 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
 use super::*;
+use crate::socket::{get_option, set_option};
 
-pub(super) fn streams() -> (TcpStream, TcpStream) {
+pub(crate) fn streams() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (sender, listener.accept().unwrap().0)
+}
+
+/// From now on the socket sees nothing that comes for it.
+pub(crate) fn deafen(socket: &TcpStream) {
+    let mut nothing = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut nothing };
+    set_option(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program).unwrap();
 }
 
 fn pair() -> (OwnedFd, TcpStream) {

@@ -1,9 +1,11 @@
 //! The filter: a program of classic BPF that lets all calls pass but those that notify.
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use libc::sock_filter;
+
+use crate::call::owned;
 
 /// AUDIT_ARCH_* of linux/audit.h: the architecture of the system call numbers in the filter.
 #[cfg(target_arch = "x86_64")]
@@ -79,14 +81,9 @@ impl Filter {
             filter: self.program.as_ptr().cast_mut(),
         };
         // SAFETY: the program is as long as it says, and the kernel copies it.
-        let result = unsafe {
+        owned(unsafe {
             libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
-        };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just made this descriptor for us alone.
-        Ok(unsafe { OwnedFd::from_raw_fd(result as i32) })
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use crate::call::done;
 use crate::clock;
 
 /// SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (since Linux 6.6): whoever waits runs next, on our processor.
@@ -71,10 +72,9 @@ impl Call<'_> {
     fn is_valid(&self) -> io::Result<()> {
         let id = self.notification.id;
         // SAFETY: the kernel reads the identity.
-        let result = unsafe {
+        done(unsafe {
             libc::ioctl(self.listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id)
-        };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        })
     }
 }
 

@@ -9,7 +9,8 @@ use libc::{
     BPF_W, sock_filter,
 };
 
-use super::{CaptureDirection, Options, Protocol, set_option};
+use super::{CaptureDirection, Options, Protocol};
+use crate::socket::set_option;
 
 /// Where a jump goes that refuses the packet, until the length of the program is known.
 const REFUSE: u8 = u8::MAX;

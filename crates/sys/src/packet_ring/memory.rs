@@ -2,9 +2,11 @@
 
 use std::io;
 use std::mem::offset_of;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::call::Mapped;
 
 /// A block is a whole number of pages; the largest that Linux has are of 64 KiB.
 const LEAST_BLOCK_BYTES: usize = 64 << 10;
@@ -51,7 +53,7 @@ impl Shape {
 }
 
 pub(super) struct Memory {
-    start: NonNull<u8>,
+    mapped: Mapped,
     shape: Shape,
 }
 
@@ -64,14 +66,8 @@ impl Memory {
     pub(super) fn map(fd: &OwnedFd, shape: Shape) -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: a new mapping, wherever the kernel likes, of the ring that it has just made.
-        let start =
-            unsafe { libc::mmap(ptr::null_mut(), shape.bytes(), protection, flags, fd.as_raw_fd(), 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, shape })
+        let mapped = Mapped::new(shape.bytes(), protection, flags, Some((fd.as_fd(), 0)))?;
+        Ok(Self { mapped, shape })
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -85,7 +81,7 @@ impl Memory {
     pub(super) fn block(&self, number: usize) -> NonNull<u8> {
         assert!(number < self.shape.blocks, "a block outside the ring");
         // SAFETY: within the mapping, by the assertion.
-        unsafe { self.start.add(number * self.shape.block_bytes) }
+        unsafe { self.mapped.start.add(number * self.shape.block_bytes) }
     }
 
     fn status(&self, number: usize) -> &AtomicU32 {
@@ -105,13 +101,6 @@ impl Memory {
     pub(super) fn give_back(&self, number: usize) {
         // Release: the kernel writes into the block only after we have read it.
         self.status(number).store(libc::TP_STATUS_KERNEL, Ordering::Release);
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping; no reference to it is left.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.shape.bytes()) };
     }
 }
 

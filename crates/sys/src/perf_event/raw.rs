@@ -3,8 +3,6 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::Count;
-
 /// PERF_FLAG_FD_CLOEXEC.
 pub const CLOSE_ON_EXEC: u64 = 1 << 3;
 
@@ -81,15 +79,9 @@ impl Reading {
         }
     }
 
-    pub fn count(&self) -> Result<Count, String> {
-        match (self.enabled_ns, self.running_ns) {
-            (0, _) => Err("the program has not run".into()),
-            (_, 0) => Err("others had all counters of the CPU (perf, a watchdog)".into()),
-            (enabled, running) => {
-                let counted_share = running as f64 / enabled as f64;
-                let count = u128::from(self.value) * u128::from(enabled) / u128::from(running);
-                Ok(Count { count: u64::try_from(count).unwrap_or(u64::MAX), counted_share })
-            }
-        }
+    /// `None` if the program has not run, or others had all counters of the CPU (perf, a watchdog).
+    pub fn count(&self) -> Option<u64> {
+        let all = u128::from(self.value) * u128::from(self.enabled_ns);
+        all.checked_div(self.running_ns.into()).map(|count| u64::try_from(count).unwrap_or(u64::MAX))
     }
 }

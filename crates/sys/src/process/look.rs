@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::{Process, RunTimes, run_times};
+use super::{Process, run_times};
+use crate::cpu::Scheduling;
 
 /// Whether a process is there and has not ended; one that only waits to be reaped has.
 pub fn lives(pid: u32) -> bool {
@@ -143,13 +144,14 @@ pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
 ///
 /// # Errors
 /// If there is no such process, or the kernel does not keep them (CONFIG_SCHED_INFO).
-pub fn run_times_of_threads(pid: u32) -> io::Result<RunTimes> {
-    let mut sum = RunTimes { ran_ns: 0, waited_ns: 0 };
+pub fn run_times_of_threads(pid: u32) -> io::Result<Scheduling> {
+    let mut sum = Scheduling::default();
     for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
         let Some(thread) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         // The times of a thread that ended in between cannot be read any more.
         if let Ok(times) = run_times(thread) {
-            sum = RunTimes { ran_ns: sum.ran_ns + times.ran_ns, waited_ns: sum.waited_ns + times.waited_ns };
+            sum.on_cpu_ns += times.on_cpu_ns;
+            sum.run_delay_ns += times.run_delay_ns;
         }
     }
     Ok(sum)
@@ -195,6 +197,6 @@ mod tests {
         assert!(descendants(ancestors[1]).unwrap().contains(&own));
         assert!(peak_rss_bytes(own).unwrap() > 100_000);
         let first = run_times(own).unwrap();
-        assert!(run_times_of_threads(own).unwrap().ran_ns >= first.ran_ns);
+        assert!(run_times_of_threads(own).unwrap().on_cpu_ns >= first.on_cpu_ns);
     }
 }

@@ -1,7 +1,8 @@
 //! What processes of others spent so far, their own time to a nanosecond.
 
-use std::io;
-use std::{fs, mem};
+use std::{fs, io};
+
+use crate::clock;
 
 /// The kernel's clock of what all threads of a process ran, those that have ended too (CPUCLOCK_SCHED).
 const OF_PROCESS: libc::clockid_t = 2;
@@ -25,13 +26,7 @@ pub fn forgets_children(pid: u32) -> bool {
 fn own_ns(pid: u32) -> io::Result<u64> {
     // As clock_getcpuclockid(3) makes it.
     let clock = (!pid.cast_signed() << 3) | OF_PROCESS;
-    // SAFETY: a struct of numbers, for which zeros are values.
-    let mut time: libc::timespec = unsafe { mem::zeroed() };
-    // SAFETY: the pointer is of a local that the call writes.
-    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+    clock::of_others_ns(clock)
 }
 
 fn of_children_ns(pid: u32) -> io::Result<u64> {

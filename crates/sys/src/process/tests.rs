@@ -45,7 +45,7 @@ fn the_exit_status_comes_with_resource_usage() {
     assert!(ended.usage.minor_faults > 0 && ended.usage.voluntary_switches > 0, "{ended:?}");
     // The shell's own thread is one of those that ran.
     let ran = ended.usage.user_ns + ended.usage.system_ns;
-    assert!(times.ran_ns > 0 && times.ran_ns < ran, "{times:?} {ended:?}");
+    assert!(times.on_cpu_ns > 0 && times.on_cpu_ns < ran, "{times:?} {ended:?}");
     assert!(reap_orphan(id).is_err());
 }
 

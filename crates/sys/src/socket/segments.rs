@@ -108,17 +108,8 @@ fn segment_bytes(message: &libc::msghdr) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use super::super::tests::pair;
     use super::*;
-
-    fn pair() -> (UdpSocket, UdpSocket) {
-        let reader = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-        sender.connect(reader.local_addr().unwrap()).unwrap();
-        reader.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-        (sender, reader)
-    }
 
     #[test]
     fn one_buffer_becomes_many_messages() {

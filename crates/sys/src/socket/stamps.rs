@@ -211,13 +211,12 @@ fn tx_stamp(message: &libc::msghdr) -> Option<TxStamp> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::pair_at;
     use super::*;
     use crate::clock::{monotonic_ns, realtime_ahead_ns};
 
     fn stamps_of(bind: &str) {
-        let reader = UdpSocket::bind(bind).unwrap();
-        let sender = UdpSocket::bind(bind).unwrap();
-        sender.connect(reader.local_addr().unwrap()).unwrap();
+        let (sender, reader) = pair_at(bind).unwrap();
         enable_tx_stamps(&sender, true).unwrap();
         enable_rx_stamps(&reader).unwrap();
         // Receive stamps begin a little later, from a kernel worker.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::ring::{Consumer, Producer};
 use super::{RingKind, Socket, XskError};
+use crate::call::poll;
 
 /// Receives the frames that an XDP program redirects to this socket: one that was put into
 /// the program's XSKMAP, by its descriptor, under the number of the queue.
@@ -77,17 +78,9 @@ impl XskReceiver {
     }
 
     fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let mut poll = libc::pollfd { fd: self.socket.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let time = libc::timespec {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_nsec: timeout.subsec_nanos().into(),
-        };
-        // SAFETY: one pollfd and one timespec, which live during the call; no signal mask.
-        let result = unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if poll.revents & libc::POLLERR != 0 {
+        let mut one = [libc::pollfd { fd: self.socket.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        poll(&mut one, Some(timeout))?;
+        if one[0].revents & libc::POLLERR != 0 {
             return Err(io::Error::from_raw_os_error(libc::ENETDOWN));
         }
         Ok(())

@@ -2,9 +2,11 @@
 //! consumes them, and a counter of each that runs on for ever and wraps.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr::{self, NonNull};
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::call::Mapped;
 
 /// Where the parts of a ring lie in its mapping, in bytes (struct xdp_ring_offset, since
 /// Linux 5.4).
@@ -29,8 +31,7 @@ pub(super) struct Offsets {
 
 /// A ring in memory shared with the kernel. Entries are plain integers: any bytes are one.
 pub(super) struct Map<T> {
-    start: NonNull<u8>,
-    bytes: usize,
+    mapped: Mapped,
     place: RingOffsets,
     mask: u32,
     entries: NonNull<T>,
@@ -45,26 +46,21 @@ impl<T> Map<T> {
         let bytes = place.entries as usize + count as usize * size_of::<T>();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        // SAFETY: a new mapping, wherever the kernel likes, of a ring that it has just made.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, fd.as_raw_fd(), page) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let mapped = Mapped::new(bytes, protection, flags, Some((fd.as_fd(), page)))?;
         // SAFETY: by the kernel's account the entries begin there, within `bytes`.
-        let entries = unsafe { start.add(place.entries as usize) }.cast();
-        Ok(Self { start, bytes, place, mask: count - 1, entries })
+        let entries = unsafe { mapped.start.add(place.entries as usize) }.cast();
+        Ok(Self { mapped, place, mask: count - 1, entries })
     }
 
     fn producer(&self) -> &AtomicU32 {
         // SAFETY: by the kernel's account an aligned u32 is there, within the mapping, which
         // lives as long as `self`; both sides use it atomically.
-        unsafe { self.start.add(self.place.producer as usize).cast().as_ref() }
+        unsafe { self.mapped.start.add(self.place.producer as usize).cast().as_ref() }
     }
 
     fn consumer(&self) -> &AtomicU32 {
         // SAFETY: as in `producer`.
-        unsafe { self.start.add(self.place.consumer as usize).cast().as_ref() }
+        unsafe { self.mapped.start.add(self.place.consumer as usize).cast().as_ref() }
     }
 
     /// The entry with this running number. It may be the kernel's at this time: only the
@@ -72,13 +68,6 @@ impl<T> Map<T> {
     fn entry(&self, number: u32) -> NonNull<T> {
         // SAFETY: the mask keeps the index below the count of entries.
         unsafe { self.entries.add((number & self.mask) as usize) }
-    }
-}
-
-impl<T> Drop for Map<T> {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping; no reference to it is left.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 

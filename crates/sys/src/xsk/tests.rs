@@ -169,8 +169,7 @@ mod program {
             _ if fd < 0 => Err(io::Error::last_os_error()),
             // It returns 0, which is no descriptor of its own.
             MAP_UPDATE_ELEM => Ok(std::fs::File::open("/dev/null")?.into()),
-            // SAFETY: the kernel has just returned this descriptor to us alone.
-            _ => Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) }),
+            _ => call::owned(fd),
         }
     }
 

@@ -1,13 +1,14 @@
 //! The memory that frames are in, shared with the kernel.
 
 use std::io;
-use std::ptr::{self, NonNull};
 
 use super::FRAME_BYTES;
+use crate::call::Mapped;
 
-/// Frames of [`FRAME_BYTES`] each, all zero at first. Page-aligned, as the kernel wants it.
+/// Frames of [`FRAME_BYTES`] each, all zero at first. Page-aligned, as the kernel wants it, which holds the pages by itself
+/// as long as the socket is open.
 pub(super) struct Umem {
-    start: NonNull<u8>,
+    mapped: Mapped,
     frames: u32,
 }
 
@@ -19,22 +20,16 @@ impl Umem {
         let bytes = frames as usize * FRAME_BYTES;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // Filled in at once: no page fault falls into a measurement.
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-        // SAFETY: a new mapping, wherever the kernel likes.
-        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, frames })
+        let mapped = Mapped::new(bytes, protection, libc::MAP_PRIVATE | libc::MAP_POPULATE, None)?;
+        Ok(Self { mapped, frames })
     }
 
     pub(super) fn address(&self) -> u64 {
-        self.start.as_ptr() as u64
+        self.mapped.start.as_ptr() as u64
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.frames as usize * FRAME_BYTES
+        self.mapped.bytes
     }
 
     /// Where every frame begins, as the kernel counts: in bytes from the start of the memory.
@@ -69,14 +64,6 @@ impl Umem {
         let end = (offset as usize).checked_add(bytes);
         assert!(end.is_some_and(|end| end <= self.bytes()), "a frame outside the shared memory");
         // SAFETY: within the mapping, by the assertion.
-        unsafe { self.start.as_ptr().add(offset as usize) }
-    }
-}
-
-impl Drop for Umem {
-    fn drop(&mut self) {
-        // SAFETY: the whole mapping; no reference to it is left. The kernel holds
-        // its pages by itself as long as the socket is open.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes()) };
+        unsafe { self.mapped.start.as_ptr().add(offset as usize) }
     }
 }

@@ -2,12 +2,27 @@
 
 use super::*;
 
-fn round_trip(client: &UdpSocket, message: &[u8]) {
+pub(super) fn round_trip(client: &UdpSocket, message: &[u8]) {
     client.send(message).unwrap();
     let mut back = vec![0; 65_536];
     let length = client.recv(&mut back).unwrap();
     assert_eq!(length, message.len());
     assert!(back[..length] == *message);
+}
+
+pub(super) fn echoed_20(report: &EndReport, length: u64) {
+    assert_eq!((report.calls, report.messages, report.bytes), (20, 20, 20 * length));
+    assert_eq!(report.returned_bytes, report.bytes);
+    adds_up(report);
+}
+
+/// Two echoes; the near one kept the last message.
+pub(super) fn bounced_2000([near, far]: [&EndReport; 2], length: u64) {
+    assert_eq!((near.messages, near.bytes, far.bytes), (2000, 2000 * length, near.bytes));
+    for report in [near, far] {
+        assert_eq!((report.calls, report.intervals.count()), (2000, 1999));
+        adds_up(report);
+    }
 }
 
 #[test]
@@ -19,9 +34,7 @@ fn an_echo_sends_every_datagram_back_whole() {
         (0..20).for_each(|n| round_trip(&client, &pattern(length, n)));
         let report = end.detach().unwrap();
         println!("{length}: {report:?}");
-        assert_eq!((report.calls, report.messages, report.bytes), (20, 20, 20 * length as u64));
-        assert_eq!(report.returned_bytes, report.bytes);
-        adds_up(&report);
+        echoed_20(&report, length as u64);
     }
 }
 
@@ -59,10 +72,6 @@ fn a_datagram_bounces_by_itself() {
         assert!(await_that(|| near.messages() == 2000), "{:?} {:?}", near.report(), far.report());
         let (near, far) = (near.report(), far.report());
         println!("{length}: mean {:?}", near.mean_interval_ns());
-        assert_eq!((near.messages, near.bytes, far.bytes), (2000, 2000 * length as u64, near.bytes));
-        for report in [&near, &far] {
-            assert_eq!((report.calls, report.intervals.count()), (2000, 1999));
-            adds_up(report);
-        }
+        bounced_2000([&near, &far], length as u64);
     }
 }

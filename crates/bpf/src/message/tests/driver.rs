@@ -4,6 +4,7 @@ use std::net::SocketAddrV4;
 
 use netfathom_sys::netns::Namespace;
 
+use super::datagram::{bounced_2000, echoed_20, round_trip};
 use super::*;
 use crate::lab::{FAR, NEAR, Pair};
 use crate::sink::XdpPass;
@@ -60,17 +61,8 @@ fn an_echo_in_the_driver_sends_every_datagram_back_whole() {
     let _polls = talk.near_polls();
     for length in [0_usize, 1, 2, 64, 1400, 1472] {
         let end = talk.far_end(ECHO);
-        for n in 0..20 {
-            let sent = pattern(length, n);
-            talk.near.send(&sent).unwrap();
-            let mut back = [0; 2048];
-            let came = talk.near.recv(&mut back).unwrap();
-            assert!(back[..came] == *sent, "{came} of {length}");
-        }
-        let report = end.detach().unwrap();
-        assert_eq!((report.calls, report.messages, report.bytes), (20, 20, 20 * length as u64));
-        assert_eq!(report.returned_bytes, report.bytes);
-        adds_up(&report);
+        (0..20).for_each(|n| round_trip(&talk.near, &pattern(length, n)));
+        echoed_20(&end.detach().unwrap(), length as u64);
     }
 }
 
@@ -125,11 +117,7 @@ fn a_datagram_bounces_between_drivers_until_its_last_message() {
         assert!(await_that(|| near.messages() == 2000), "{:?} {:?}", near.report(), far.report());
         thread::sleep(Duration::from_millis(20));
         let (near, far) = (near.detach().unwrap(), far.detach().unwrap());
-        assert_eq!((near.messages, near.bytes, far.bytes), (2000, 2000 * length as u64, near.bytes));
-        for report in [&near, &far] {
-            assert_eq!((report.calls, report.intervals.count()), (2000, 1999));
-            adds_up(report);
-        }
+        bounced_2000([&near, &far], length as u64);
     }
 }
 
@@ -139,13 +127,7 @@ fn a_bounce_between_drivers_is_stopped() {
     let talk = Conversation::new();
     let (near, far) = (talk.near_end(ECHO), talk.far_end(ECHO));
     talk.near.send(&[7; 8]).unwrap();
-    assert!(await_that(|| near.messages() > 100));
-    near.stop();
-    assert!(await_that(|| near.report().bytes == near.report().returned_bytes + 8));
-    let at_rest = (near.messages(), far.messages());
-    assert_eq!(at_rest.0, at_rest.1);
-    thread::sleep(Duration::from_millis(20));
-    assert_eq!((near.messages(), far.messages()), at_rest);
+    comes_to_rest(&near, &far, 8);
 }
 
 #[test]

@@ -136,14 +136,7 @@ fn a_bounce_is_stopped() {
     let [mut client, server] = tcp_pair();
     let (near, far) = (attach(&client, ECHO, 8), attach(&server, ECHO, 8));
     client.write_all(&[7; 8]).unwrap();
-    assert!(await_that(|| near.messages() > 100));
-    near.stop();
-    // The one that came last did not go back.
-    assert!(await_that(|| near.report().bytes == near.report().returned_bytes + 8));
-    let at_rest = (near.messages(), far.messages());
-    assert_eq!(at_rest.0, at_rest.1);
-    thread::sleep(Duration::from_millis(20));
-    assert_eq!((near.messages(), far.messages()), at_rest);
+    comes_to_rest(&near, &far, 8);
 }
 
 /// What the two ends of a conversation do, and the length of the messages of each.

@@ -1,5 +1,7 @@
 //! Posts: a small request, and a reply of many bytes.
 
+use netfathom_sys::endpoint::set_wake_threshold;
+
 use super::*;
 
 fn reply(n: u32) -> Work {
@@ -137,32 +139,16 @@ fn pieces_that_waited_together_are_all_worked_on() {
     needs_root!();
     for length in [40_000, 390_000] {
         let [client, mut server] = tcp_pair();
-        await_bytes(&client, 2 * length);
+        set_wake_threshold(client.as_fd(), 2 * length).unwrap();
         let end = attach(&client, ask(8, Some(20)), length);
         let answer = pattern(length as usize, 3);
         // A segment that nearly fills the window is not waited with.
         answer.chunks(10_000).for_each(|chunk| server.write_all(chunk).unwrap());
-        await_bytes(&client, 1);
+        set_wake_threshold(client.as_fd(), 1).unwrap();
         let mut question = [0; 8];
         server.read_exact(&mut question).unwrap();
         assert!(answer.ends_with(&question));
         assert_eq!(end.messages(), 1);
         adds_up(&end.report());
     }
-}
-
-/// The socket becomes readable only when it holds this many bytes, and at once if it does.
-fn await_bytes(socket: &TcpStream, bytes: u32) {
-    let bytes = bytes as libc::c_int;
-    // SAFETY: the pointer is valid for the length that is given.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RCVLOWAT,
-            (&raw const bytes).cast(),
-            size_of_val(&bytes) as libc::socklen_t,
-        )
-    };
-    assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }

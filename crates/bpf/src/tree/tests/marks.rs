@@ -169,7 +169,7 @@ fn wrong_marks_are_refused() {
         assert!(matches!(Tree::attach(&watching), Err(TreeError::Mark(_))), "{watching:?}");
     }
     if privileged("a mark twice") {
-        assert!(matches!(Tree::attach(&opens(&["a", "a"])), Err(TreeError::Step { .. })));
+        assert!(matches!(Tree::attach(&opens(&["a", "a"])), Err(TreeError::Set(SetError::Step { .. }))));
     }
 }
 

@@ -3,6 +3,8 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Instant;
 
+use socket2::{SockFilter, SockRef};
+
 use super::planted::{EACH, MS, SIZES_MS, beside, median, others, sum};
 use super::send::set;
 use super::*;
@@ -24,21 +26,14 @@ fn watched() -> (Watch, TcpStream, TcpStream) {
 
 /// Has the kernel drop what comes to this socket, if it is long.
 fn drop_long(socket: &TcpStream) {
-    let code = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
-    let mut program = [
+    let code = |code: u32, jt, jf, k| SockFilter::new(code as u16, jt, jf, k);
+    let program = [
         code(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, 0, 0),
         code(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, 1000),
         code(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
         code(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
     ];
-    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    let size = size_of_val(&filter) as u32;
-    // SAFETY: the filter and its program live during the call, and the sizes are theirs.
-    let done = unsafe {
-        let filter = (&raw const filter).cast();
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, filter, size)
-    };
-    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+    SockRef::from(socket).attach_filter(&program).unwrap();
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Which sockets are watched.
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
+
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::*;
 
@@ -94,28 +96,15 @@ fn a_client_has_the_time_to_its_answers() {
 
 /// Of MPTCP, which std knows nothing of, with a connected one or a listener.
 fn mptcp(at: Option<SocketAddr>) -> io::Result<TcpListener> {
-    const IPPROTO_MPTCP: i32 = 262;
-    // SAFETY: no pointers.
-    let number = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM, IPPROTO_MPTCP) };
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made it for us alone.
-    let socket = unsafe { TcpListener::from_raw_fd(number) };
-    // SAFETY: a struct of numbers.
-    let mut address: libc::sockaddr_in = unsafe { std::mem::zeroed() };
-    address.sin_family = libc::AF_INET as u16;
-    address.sin_addr.s_addr = u32::from(Ipv4Addr::LOCALHOST).to_be();
-    address.sin_port = at.map_or(0, |at| at.port().to_be());
-    let size = size_of::<libc::sockaddr_in>() as u32;
-    // SAFETY: the address lives during the calls, and the size is its.
-    let done = unsafe {
-        match at {
-            Some(_) => libc::connect(number, (&raw const address).cast(), size),
-            None => libc::bind(number, (&raw const address).cast(), size) | libc::listen(number, 1),
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP))?;
+    match at {
+        Some(at) => socket.connect(&at.into())?,
+        None => {
+            socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+            socket.listen(1)?;
         }
-    };
-    if done == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+    }
+    Ok(socket.into())
 }
 
 #[test]

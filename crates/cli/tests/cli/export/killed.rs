@@ -11,8 +11,7 @@ use netfathom_testkit::skipped;
 use rustix::fs::{Mode, OFlags, open};
 use tempfile::TempDir;
 
-use super::{files, fixture};
-use crate::child::{end, is_root, netfathom, out, run, shell, start, until};
+use crate::child::{end, fixture, is_root, names, netfathom, out, run, shell, start, until};
 
 /// Enough that an export of them is far from its end when it is killed.
 const SAMPLES: u64 = 200_000;
@@ -73,7 +72,7 @@ fn an_export_that_is_killed_leaves_nothing() {
             export
         };
         let (_, name) = killed(export, &to);
-        assert_eq!(files(&to), ["x"], "{format}: {name}");
+        assert_eq!(names(&to), ["x"], "{format}: {name}");
         assert_eq!(fs::read_to_string(to.join("x")).unwrap(), "before");
     }
 }
@@ -98,7 +97,7 @@ fn where_a_file_must_have_a_name_it_is_that_of_its_process() {
     };
     let (pid, name) = killed(export, &to);
     assert_eq!(name, format!("x.{pid}.tmp"));
-    assert_eq!(files(&to), ["x".to_owned(), format!("x.{pid}.tmp")]);
+    assert_eq!(names(&to), ["x".to_owned(), format!("x.{pid}.tmp")]);
     assert_eq!(fs::read_to_string(to.join("x")).unwrap(), "before");
     fs::remove_file(to.join(format!("x.{pid}.tmp"))).unwrap();
 
@@ -106,5 +105,5 @@ fn where_a_file_must_have_a_name_it_is_that_of_its_process() {
     let ended = run(&mut without_proc(&short));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(fs::read_to_string(to.join("x")).unwrap().starts_with("measurement,"));
-    assert_eq!(files(&to), ["x"]);
+    assert_eq!(names(&to), ["x"]);
 }

@@ -4,8 +4,7 @@ use std::fs::{self, File};
 
 use netfathom_results::store;
 
-use super::fixture;
-use crate::child::{netfathom, on_terminal, out, run};
+use crate::child::{fixture, netfathom, on_terminal, out, run};
 
 /// A title, a colour, a delete, a turn of direction.
 const HOSTILE: &str = "\u{1b}]0;pwned\u{7}\u{9b}31m\u{7f}\u{202e}µ";

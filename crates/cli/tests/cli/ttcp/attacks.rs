@@ -2,18 +2,8 @@
 
 use std::time::Duration;
 
-use super::{free_port, receiver, service_on_a_terminal, ttcp};
+use super::{both, receiving, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, run};
-
-/// Both ends of a whole transfer over loopback, the transmitter's first.
-fn both(transmit: &str, receive: &str) -> [Ended; 2] {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("{receive} -p {port}")), port);
-    let from = run(&mut ttcp(&format!("{transmit} -p {port} 127.0.0.1")));
-    let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
-    [from, to]
-}
 
 /// The lines of intervals: the only ones that tell a time from and to.
 fn intervals(ended: &Ended) -> Vec<&str> {
@@ -24,8 +14,7 @@ fn intervals(ended: &Ended) -> Vec<&str> {
 /// first interval does not have the bytes of two.
 #[test]
 fn intervals_of_a_udp_receiver_begin_with_the_data() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rus -i 50ms -p {port}")), port);
+    let (to, port) = receiving("-rus -i 50ms");
     std::thread::sleep(Duration::from_millis(300));
     let from = run(&mut ttcp(&format!("-tus -l 1000 --pace 8m --time 300ms -i 50ms -p {port} 127.0.0.1")));
     let to = end(to);

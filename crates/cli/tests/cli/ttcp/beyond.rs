@@ -6,17 +6,12 @@ use std::process::Stdio;
 use netfathom_model::record::{TransferResult, ZeroCopied};
 use netfathom_testkit::{TwoHosts, needs_root, skipped};
 
-use super::{free_port, receiver, result, ttcp};
+use super::{free_port, receiver, receiving, result, ttcp};
 use crate::child::{Ended, end, is_root, run, shell, unprivileged};
 
-/// Both ends of a whole transfer, the transmitter's first.
+/// Both ends of a whole transfer of generated data, the transmitter's first.
 fn both(transmit: &str, receive: &str) -> [Ended; 2] {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs {receive} -p {port}")), port);
-    let from = run(&mut ttcp(&format!("-ts {transmit} -p {port} 127.0.0.1")));
-    let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
-    [from, to]
+    super::both(&format!("-ts {transmit}"), &format!("-rs {receive}"))
 }
 
 fn lines<'a>(ended: &'a Ended, with: &str) -> Vec<&'a str> {
@@ -51,8 +46,7 @@ fn a_single_stream_has_the_classics_lines_alone() {
 
 #[test]
 fn a_receiver_of_fewer_streams_is_named_as_the_cause() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (to, port) = receiving("-rs");
     let from = run(&mut ttcp(&format!("-ts -P 4 --time 20s -p {port} 127.0.0.1")));
     assert_eq!(from.status, 1);
     assert!(from.err.contains("--parallel 4 too, or --serve"), "{}", from.err);
@@ -148,8 +142,7 @@ fn the_cost_is_that_of_the_process_and_of_softirqs() {
 
 #[test]
 fn the_cost_without_privilege_says_what_is_missing() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (to, port) = receiving("-rs");
     let mut command = unprivileged("ttcp -ts --cost 127.0.0.1");
     let from = run(command.stdin(Stdio::null()).args(["-p", &port.to_string()]));
     assert_eq!((from.status, end(to).status), (0, 0), "{}", from.err);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use super::{free_port, receiver, result, ttcp};
+use super::{receiving, result, ttcp};
 use crate::child::{end, run, signal, start};
 
 /// One line: which stream, from, to, rate.
@@ -21,8 +21,7 @@ fn interval(line: &str) -> Option<(String, f64, f64, f64)> {
 }
 
 fn shown(options: &str) -> Vec<(String, f64, f64, f64)> {
-    let port = free_port();
-    let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
+    let (receiving, port) = receiving("-rs --serve --quiet");
     let ended = run(&mut ttcp(&format!("-ts {options} -p {port} 127.0.0.1")));
     signal("INT", &receiving);
     assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
@@ -41,8 +40,7 @@ fn intervals_follow_each_other_without_a_gap() {
 #[test]
 fn of_several_streams_each_is_shown_and_their_sum() {
     // Until both have begun: on a busy machine the second may do so after some intervals.
-    let port = free_port();
-    let receiving = receiver(&mut ttcp(&format!("-rs --serve --quiet -p {port}")), port);
+    let (receiving, port) = receiving("-rs --serve --quiet");
     let mut sending = start(&mut ttcp(&format!("-ts -P 2 --time 60s --interval 200ms -p {port} 127.0.0.1")));
     let mut lines = BufReader::new(sending.stderr.take().unwrap()).lines();
     let mut shown = Vec::new();
@@ -67,8 +65,7 @@ fn of_several_streams_each_is_shown_and_their_sum() {
 
 #[test]
 fn a_record_has_the_looks_and_nothing_is_printed() {
-    let port = free_port();
-    let receiving = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (receiving, port) = receiving("-rs");
     let ended = run(&mut ttcp(&format!("-ts --json --time 300ms --interval 100ms -p {port} 127.0.0.1")));
     assert_eq!((ended.status, end(receiving).status, ended.err.as_str()), (0, 0, ""));
     let result = result(&ended.out);
@@ -79,8 +76,7 @@ fn a_record_has_the_looks_and_nothing_is_printed() {
 
 #[test]
 fn an_explanation_is_the_first_line() {
-    let port = free_port();
-    let receiving = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (receiving, port) = receiving("-rs");
     let ended = run(&mut ttcp(&format!("-ts --explain -n 1 -p {port} 127.0.0.1")));
     assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
     let first = ended.err.lines().next().unwrap_or_default();

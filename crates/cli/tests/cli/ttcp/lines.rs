@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::{free_port, receiver, ttcp};
+use super::{receiving, ttcp};
 use crate::child::{end, run};
 
 /// The text with each number, decimal or hexadecimal, as `#`, and the port as it is named.
@@ -29,8 +29,7 @@ fn masked(text: &str, port: u16) -> String {
 
 /// Both ends' lines of a transfer, the transmitter's first.
 fn both(transmit: &str, receive: &str) -> [String; 2] {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("{receive} -p {port}")), port);
+    let (to, port) = receiving(receive);
     let from = run(&mut ttcp(&format!("{transmit} -p {port} localhost")));
     let to = end(to);
     assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
@@ -87,8 +86,7 @@ fn numbers(line: &str) -> Vec<f64> {
 /// of a call are 1024 to the second.
 #[test]
 fn the_figures_follow_from_each_other_as_the_books_do() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (to, port) = receiving("-rs");
     let from = run(&mut ttcp(&format!("-ts -n 200 -p {port} 127.0.0.1")));
     assert_eq!(end(to).status, 0);
     let line = |what: &str| numbers(from.err.lines().find(|l| l.contains(what)).unwrap());
@@ -106,8 +104,7 @@ fn the_figures_follow_from_each_other_as_the_books_do() {
 
 #[test]
 fn called_by_the_name_it_is_that_program() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (to, port) = receiving("-rs");
     let mut command = Command::new(env!("CARGO_BIN_EXE_netfathom"));
     command.arg0("/usr/bin/ttcp").args(["-tsb", "1448", &format!("-p{port}"), "127.0.0.1"]);
     let from = run(&mut command);

@@ -11,7 +11,7 @@ use netfathom_model::record::{TransferResult, Way};
 use netfathom_sys::child::descriptor;
 use netfathom_sys::endpoint::{self, SocketBuffer};
 
-use super::{free_port, receiver, result, ttcp};
+use super::{free_port, receiver, receiving, result, ttcp};
 use crate::child::{end, is_root, run, start, until};
 
 /// The socket that a child has open, as the kernel has it.
@@ -93,8 +93,7 @@ fn congestion_control_and_pace_are_those_that_the_kernel_has() {
 
 #[test]
 fn a_receiver_has_its_congestion_control_before_it_listens() {
-    let port = free_port();
-    let mut child = receiver(&mut ttcp(&format!("-rs -C reno -p {port}")), port);
+    let (mut child, port) = receiving("-rs -C reno");
     let socket = socket_of(&mut child);
     assert_eq!(endpoint::congestion(socket.as_fd()).unwrap(), "reno");
     drop(socket);
@@ -104,8 +103,7 @@ fn a_receiver_has_its_congestion_control_before_it_listens() {
 
 #[test]
 fn a_receiver_has_its_buffer_before_it_listens() {
-    let port = free_port();
-    let mut child = receiver(&mut ttcp(&format!("-rs -b 30k -p {port}")), port);
+    let (mut child, port) = receiving("-rs -b 30k");
     let socket = socket_of(&mut child);
     assert_eq!(endpoint::buffer_bytes(socket.as_fd(), SocketBuffer::Receive).unwrap(), 2 * 30 * 1024);
     drop(socket);
@@ -115,8 +113,7 @@ fn a_receiver_has_its_buffer_before_it_listens() {
 
 /// A whole transfer with these options, as either end has it.
 fn transferred(transmit: &str, receive: &str) -> [TransferResult; 2] {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-r -s --json {receive} -p {port}")), port);
+    let (to, port) = receiving(&format!("-r -s --json {receive}"));
     let from = run(&mut ttcp(&format!("-t -s --json {transmit} -p {port} localhost")));
     let to = end(to);
     assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
@@ -199,8 +196,7 @@ fn both_versions_of_ip_are_spoken_and_either_is_taken() {
     let has_v6 = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
     for host in ["127.0.0.1", "::1"].into_iter().filter(|host| *host != "::1" || has_v6) {
         for protocol in ["", "-u"] {
-            let port = free_port();
-            let to = receiver(&mut ttcp(&format!("-rs {protocol} --json -b 1m -p {port}")), port);
+            let (to, port) = receiving(&format!("-rs {protocol} --json -b 1m"));
             let from = run(&mut ttcp(&format!("-ts {protocol} --json -n 10 -l 100 -p {port} {host}")));
             let to = result(&end(to).out);
             assert_eq!((from.status, to.bytes()), (0, 1000), "{host} {protocol}: {}", from.err);
@@ -220,8 +216,7 @@ fn the_rate_is_in_the_unit_that_was_asked_for() {
         ("-f g", "Gbit/sec"),
         ("-f G", "GB/sec"),
     ] {
-        let port = free_port();
-        let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+        let (to, port) = receiving("-rs");
         let from = run(&mut ttcp(&format!("-ts -n 100 {options} -p {port} 127.0.0.1")));
         assert_eq!(end(to).status, 0);
         assert!(from.err.contains(&format!(" {unit} (")), "{options}: {}", from.err);

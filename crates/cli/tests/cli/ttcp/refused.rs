@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use netfathom_testkit::{TwoHosts, needs_root};
 
-use super::{free_port, receiver, ttcp};
+use super::{free_port, receiving, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
 
 /// Arguments, exit status, and the message.
@@ -115,8 +115,7 @@ fn a_port_in_use_is_reported() {
 #[test]
 fn a_buffer_beyond_the_limit_is_granted_in_part_and_reported() {
     let limit: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (to, port) = receiving("-rs");
     let from = run(&mut ttcp(&format!("-ts -b 1g -p {port} 127.0.0.1")));
     assert_eq!((from.status, end(to).status), (0, 0));
     if limit < 1 << 30 {
@@ -185,8 +184,7 @@ fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
 #[test]
 fn a_sender_that_is_ended_by_any_signal_fails_both_ends() {
     for name in ["INT", "TERM", "KILL"] {
-        let port = free_port();
-        let to = receiver(&mut ttcp(&format!("-r -p {port}")), port);
+        let (to, port) = receiving("-r");
         let mut from = ttcp(&format!("-t -p {port} 127.0.0.1"));
         let mut from = start(from.stdin(Stdio::piped()));
         std::io::Write::write_all(from.stdin.as_mut().unwrap(), b"half of it").unwrap();

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
 
-use super::{free_port, receiver, result, service_on_a_terminal, ttcp};
+use super::{free_port, receiving, result, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, run, shell, signal, start, until};
 
 fn serving(options: &str) -> (Child, u16) {
-    let port = free_port();
-    (receiver(&mut ttcp(&format!("-rs --serve {options} -p {port}")), port), port)
+    receiving(&format!("-rs --serve {options}"))
 }
 
 fn stopped(child: Child) -> Ended {

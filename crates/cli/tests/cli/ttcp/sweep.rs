@@ -3,7 +3,7 @@
 use netfathom_model::record::{Measurement, Record, State, SweepResult};
 use netfathom_testkit::needs_root;
 
-use super::{free_port, receiver, ttcp};
+use super::{receiving, ttcp};
 use crate::child::{end, out, record, run, runs, signal, start, until};
 
 const TINY: &str = "sweep --here loopback --sndbuf 4096,auto --time 50ms --trials 2";
@@ -79,8 +79,7 @@ fn over_a_path_there_is_its_delay() {
 /// A receiver that takes one sender and goes is none for a sweep.
 #[test]
 fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
-    let port = free_port();
-    let single = receiver(&mut ttcp(&format!("-rs -p {port}")), port);
+    let (single, port) = receiving("-rs");
     let dir = out();
     let mut command = ttcp(&format!("sweep -p {port} --sndbuf auto --time 50ms --trials 2 127.0.0.1"));
     let ended = run(command.arg("--out").arg(dir.path()));

@@ -82,28 +82,14 @@ impl Ground {
         self.lab.as_ref().map_or_else(Vec::new, of)
     }
 
-    /// Runs `work` where the client stands.
-    pub fn at_client<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        match &self.lab {
-            Some(lab) => Ok(lab.sender.run(work)?),
-            None => Ok(work()),
-        }
-    }
-
-    /// Runs `work` where the server stands.
-    pub fn at_server<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        match &self.lab {
-            Some(lab) => Ok(lab.reader.run(work)?),
-            None => Ok(work()),
-        }
-    }
-
     /// Runs `work` where that end stands.
     pub fn at<T: Send>(&self, side: Side, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        match side {
-            Side::Client => self.at_client(work),
-            Side::Server => self.at_server(work),
-        }
+        let Some(lab) = &self.lab else { return Ok(work()) };
+        let host = match side {
+            Side::Client => &lab.sender,
+            Side::Server => &lab.reader,
+        };
+        Ok(host.run(work)?)
     }
 
     /// The device of that end; `None` over loopback.
@@ -141,9 +127,11 @@ impl Ground {
     fn tcp(&self) -> Result<(Socket, Socket), MessageError> {
         let failed = |action| move |source| MessageError::Connect { action, source };
         let at = self.any_port();
-        let listener = self.at_server(|| TcpListener::bind(at))?.map_err(failed("listen at the server"))?;
+        let listener =
+            self.at(Side::Server, || TcpListener::bind(at))?.map_err(failed("listen at the server"))?;
         let at = listener.local_addr().map_err(failed("read the server's address"))?;
-        let client = self.at_client(|| TcpStream::connect(at))?.map_err(failed("connect to the server"))?;
+        let client =
+            self.at(Side::Client, || TcpStream::connect(at))?.map_err(failed("connect to the server"))?;
         let (server, _) = listener.accept().map_err(failed("take the client's connection"))?;
         Ok((Socket::Tcp(client), Socket::Tcp(server)))
     }
@@ -151,11 +139,11 @@ impl Ground {
     fn udp(&self) -> Result<(Socket, Socket), MessageError> {
         let failed = |action| move |source| MessageError::Connect { action, source };
         let at = self.any_port();
-        let server = self.at_server(|| UdpSocket::bind(at))?.map_err(failed("bind the server"))?;
+        let server = self.at(Side::Server, || UdpSocket::bind(at))?.map_err(failed("bind the server"))?;
         let at = server.local_addr().map_err(failed("read the server's address"))?;
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let connect = || UdpSocket::bind(any).and_then(|s| s.connect(at).map(|()| s));
-        let client = self.at_client(connect)?.map_err(failed("connect to the server"))?;
+        let client = self.at(Side::Client, connect)?.map_err(failed("connect to the server"))?;
         let back = client.local_addr().map_err(failed("read the client's address"))?;
         server.connect(back).map_err(failed("connect to the client"))?;
         for socket in [&client, &server] {
@@ -166,11 +154,11 @@ impl Ground {
 
     /// What the kernel counts of TCP in both hosts; `None` where it does not tell.
     pub fn tcp_counts(&self) -> Option<TcpCounters> {
-        let client = self.at_client(TcpCounters::read).ok()?.ok()?;
+        let client = self.at(Side::Client, TcpCounters::read).ok()?.ok()?;
         if self.lab.is_none() {
             return Some(client);
         }
-        Some(client.plus(&self.at_server(TcpCounters::read).ok()?.ok()?))
+        Some(client.plus(&self.at(Side::Server, TcpCounters::read).ok()?.ok()?))
     }
 }
 

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use netfathom_bpf::stack::{LoadError, StackTap, TxResult};
+use netfathom_bpf::SetError;
+use netfathom_bpf::stack::{StackTap, TxResult};
 use netfathom_stats::Moments;
 use netfathom_sys::clock::monotonic_ns;
 
@@ -56,7 +57,7 @@ impl Alternation {
     pub fn end(mut self) -> Result<(TxResult, Vec<Block>), TapError> {
         self.stop();
         let turns = self.thread.take().and_then(|thread| thread.join().ok());
-        let (tap, blocks) = turns.ok_or(LoadError::Abi("their turns"))?;
+        let (tap, blocks) = turns.ok_or(SetError::Abi("their turns"))?;
         Ok((tap.tx_sums()?, blocks))
     }
 

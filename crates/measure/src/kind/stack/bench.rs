@@ -1,6 +1,5 @@
 //! What all trials of a run share, and how each of them is set up where it is to run.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -96,35 +95,22 @@ impl Bench<'_> {
             alternates: turn.kind == TrialKind::Alternating,
             ..self.task(turn.tap, turn.wants_stages(), self.sampling(turn), files, &live)
         };
-        let flown = match (self.plan.place, self.listening) {
-            (Place::To(to), _) => self.outward(&task, to, load, turn, observer, &live)?,
-            (_, Some(listening)) => self.inward(&task, listening, load, turn, observer, &live)?,
-            _ => {
+        let flown = match self.listening {
+            Some(listening) => self.inward(&task, listening, load, turn, observer, &live)?,
+            None => {
                 observer.begins(turn.step(), &live);
                 let started_after_ns = self.elapsed_ns();
-                let here = Here::open(&task)?;
-                Some((started_after_ns, task.run(here, load)?))
+                let outcome = match self.plan.place {
+                    Place::To(to) => task.run(Outward::greet(&task, to, load)?, load)?,
+                    _ => task.run(Here::open(&task)?, load)?,
+                };
+                Some((started_after_ns, outcome))
             }
         };
         if self.stop.load(Relaxed) {
             return Ok(None);
         }
         Ok(flown.map(|(started_after_ns, outcome)| self.record(turn, started_after_ns, outcome)))
-    }
-
-    fn outward(
-        &self,
-        task: &StackTask<'_>,
-        to: SocketAddr,
-        load: Load<'_>,
-        turn: &Turn,
-        observer: &mut impl Observer<StackResult>,
-        live: &Arc<Live>,
-    ) -> Result<Option<(u64, StackOutcome)>, TapError> {
-        observer.begins(turn.step(), live);
-        let started_after_ns = self.elapsed_ns();
-        let outward = Outward::greet(task, to, load)?;
-        Ok(Some((started_after_ns, task.run(outward, load)?)))
     }
 
     /// Waits for a sender, and for another one if the trial is lost with the first.

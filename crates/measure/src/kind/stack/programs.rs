@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netfathom_bpf::stack::{Hooks, LoadError, StackTap, Target};
+use netfathom_bpf::SetError;
+use netfathom_bpf::stack::{Hooks, StackTap, Target};
 use netfathom_model::path::Direction;
 
 use crate::load::contention::Contention;
@@ -17,7 +18,7 @@ pub struct Programs {
 
 impl Programs {
     /// Attached, and with nothing of earlier trials.
-    pub fn tap(&self, at: Hooks, directions: &[Direction], target: Target) -> Result<StackTap, LoadError> {
+    pub fn tap(&self, at: Hooks, directions: &[Direction], target: Target) -> Result<StackTap, SetError> {
         let kept = locked(&self.taps).extract_if(.., |(hooks, _)| *hooks == at).next();
         // Before Linux 5.13 a program is attached to a function once: what stands in for a hook there is loaded anew.
         let again = kept.and_then(|(_, mut tap)| tap.again(target).is_ok().then_some(tap));

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use netfathom_bpf::SetError;
 use netfathom_bpf::run_time::Counting;
 use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
@@ -59,6 +60,12 @@ pub enum WatchRunError {
         "cannot keep to a budget: the kernel does not count what programs take: {0}; run as root, or give the program CAP_SYS_ADMIN"
     )]
     Budget(io::Error),
+}
+
+impl From<SetError> for WatchRunError {
+    fn from(error: SetError) -> Self {
+        WatchError::from(error).into()
+    }
 }
 
 fn remedy(error: &io::Error) -> &'static str {

@@ -7,7 +7,8 @@ use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use netfathom_bpf::watch::{Watch, WatchError};
+use netfathom_bpf::SetError;
+use netfathom_bpf::watch::Watch;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
@@ -104,7 +105,7 @@ impl Watched {
 
 /// A server's connection has the port of one that listens, which may be another process's: those that fork for each
 /// connection close theirs.
-fn mark_stream(watch: &Watch, socket: TcpStream, serving: &BTreeSet<u16>) -> Result<(), WatchError> {
+fn mark_stream(watch: &Watch, socket: TcpStream, serving: &BTreeSet<u16>) -> Result<(), SetError> {
     let serves = socket.local_addr().is_ok_and(|at| serving.contains(&at.port()));
     watch.mark(&socket, serves)
 }

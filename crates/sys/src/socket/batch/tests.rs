@@ -1,18 +1,11 @@
 use std::time::Duration;
 
+use super::super::tests::pair_at;
 use super::*;
-
-fn pair(bind: &str) -> Option<(UdpSocket, UdpSocket)> {
-    let reader = UdpSocket::bind(bind).ok()?;
-    let sender = UdpSocket::bind(bind).unwrap();
-    sender.connect(reader.local_addr().unwrap()).unwrap();
-    reader.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-    Some((sender, reader))
-}
 
 /// Numbered messages, some of a batch, arrive with their content, in order, with their sender.
 fn numbered_messages_arrive(bind: &str) {
-    let Some((sender, reader)) = pair(bind) else { return };
+    let Some((sender, reader)) = pair_at(bind) else { return };
     let mut out = SendBatch::new(8, 16);
     for message in 0..out.count() {
         out.payload(message).fill(message as u8);
@@ -44,7 +37,7 @@ fn numbered_messages_arrive_over_ipv6() {
 
 #[test]
 fn what_is_too_long_says_so_and_only_that() {
-    let (sender, reader) = pair("127.0.0.1:0").unwrap();
+    let (sender, reader) = pair_at("127.0.0.1:0").unwrap();
     sender.send(&[1; 40]).unwrap();
     sender.send(&[2; 3]).unwrap();
     let mut into = ReceiveBatch::new(4, 16);
@@ -55,7 +48,7 @@ fn what_is_too_long_says_so_and_only_that() {
 
 #[test]
 fn an_empty_queue_is_an_error_and_clears_old_datagrams() {
-    let (sender, reader) = pair("127.0.0.1:0").unwrap();
+    let (sender, reader) = pair_at("127.0.0.1:0").unwrap();
     let mut into = ReceiveBatch::new(4, 16);
     sender.send(&[1; 4]).unwrap();
     assert_eq!(into.receive(&reader, Wait::ForOne).unwrap(), 1);

@@ -9,13 +9,13 @@
 //!   can be a mark until a thread of ours has looked at it, and may not gain rights by set-user-ID bits.
 //! - nothing but start and end.
 
-use std::fmt;
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::tree::{CallTimes, TreeError};
+use netfathom_model::plan::MarkMeans;
 use netfathom_model::record::CpuWaits;
 use netfathom_sys::child::ExecTime;
 use netfathom_sys::clock;
@@ -38,26 +38,12 @@ use self::tracepoints::Traced;
 /// How often the kernel's memory is emptied while a benchmark runs.
 const DRAIN: Duration = Duration::from_millis(200);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
-    Tracepoints,
-    Notification,
-    Ends,
-}
-
-impl Means {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tracepoints => "tracepoints",
-            Self::Notification => "seccomp notification",
-            Self::Ends => "start and end only",
-        }
-    }
-}
-
-impl fmt::Display for Means {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+/// As records and errors call it.
+pub fn described(means: MarkMeans) -> &'static str {
+    match means {
+        MarkMeans::Tracepoints => "tracepoints",
+        MarkMeans::Notification => "seccomp notification",
+        MarkMeans::Ends => "start and end only",
     }
 }
 
@@ -66,8 +52,8 @@ impl fmt::Display for Means {
 pub enum WatchError {
     #[error("{0}")]
     Points(String),
-    #[error("cannot observe by {means}: {why}; omit --marks-by to use one that works")]
-    Means { means: Means, why: String },
+    #[error("cannot observe by {}: {why}; omit --marks-by to use one that works", described(*.means))]
+    Means { means: MarkMeans, why: String },
     #[error("cannot time system calls by tracepoints: {0}")]
     Records(String),
 }
@@ -125,7 +111,7 @@ impl BenchmarkWatch {
     /// tracepoints can; it costs more than marks do.
     pub fn choose(
         points: &Points,
-        asked: Option<Means>,
+        asked: Option<MarkMeans>,
         records: bool,
     ) -> Result<(Self, Option<String>), WatchError> {
         points.check()?;
@@ -133,7 +119,7 @@ impl BenchmarkWatch {
         if let Some(means) = asked {
             return attempt(means, points, records).map(|with| (watch(with), None));
         }
-        let traced = match attempt(Means::Tracepoints, points, records) {
+        let traced = match attempt(MarkMeans::Tracepoints, points, records) {
             Err(WatchError::Means { why, .. }) => why,
             tried => return tried.map(|with| (watch(with), None)),
         };
@@ -145,17 +131,17 @@ impl BenchmarkWatch {
         if *points == Points::Ends {
             return Ok((watch(With::Ends), Some(traced)));
         }
-        match attempt(Means::Notification, points, records) {
+        match attempt(MarkMeans::Notification, points, records) {
             Ok(with) => Ok((watch(with), Some(traced))),
             Err(e) => Ok((watch(With::Ends), Some(format!("no observation points: {e}; {traced}")))),
         }
     }
 
-    pub fn means(&self) -> Means {
+    pub fn means(&self) -> MarkMeans {
         match self.with {
-            With::Tracepoints(_) => Means::Tracepoints,
-            With::Notification => Means::Notification,
-            With::Ends => Means::Ends,
+            With::Tracepoints(_) => MarkMeans::Tracepoints,
+            With::Notification => MarkMeans::Notification,
+            With::Ends => MarkMeans::Ends,
         }
     }
 
@@ -267,19 +253,19 @@ impl BenchmarkWatch {
     }
 }
 
-fn attempt(means: Means, points: &Points, records: bool) -> Result<With, WatchError> {
+fn attempt(means: MarkMeans, points: &Points, records: bool) -> Result<With, WatchError> {
     let refused = |why: String| WatchError::Means { means, why };
     match means {
-        Means::Tracepoints => match Traced::attach(points, records) {
+        MarkMeans::Tracepoints => match Traced::attach(points, records) {
             Ok(traced) => Ok(With::Tracepoints(Box::new(traced))),
             Err(TreeError::Mark(why)) => Err(WatchError::Points(why)),
             Err(e) => Err(refused(e.to_string())),
         },
-        Means::Notification => {
+        MarkMeans::Notification => {
             notification::numbers(points)?;
             notify::probe().map_err(|e| refused(e.to_string()))?;
             Ok(With::Notification)
         }
-        Means::Ends => Ok(With::Ends),
+        MarkMeans::Ends => Ok(With::Ends),
     }
 }

@@ -1,7 +1,8 @@
 //! What a benchmark spent, from whoever knows it.
 
 use netfathom_bpf::tree;
-use netfathom_sys::process::{RunTimes, Usage};
+use netfathom_sys::cpu::Scheduling;
+use netfathom_sys::process::Usage;
 
 /// What a tree of processes spent; `None` if unknown.
 ///
@@ -65,13 +66,13 @@ impl Spent {
     /// From the usage that the kernel reports to a parent. `first` are the times of the process's first
     /// thread; `parent_peak_bytes` is the memory that its parent had, which the kernel counts as the
     /// child's.
-    pub(super) fn from_usage(usage: &Usage, first: Option<RunTimes>, parent_peak_bytes: u64) -> Self {
+    pub(super) fn from_usage(usage: &Usage, first: Option<Scheduling>, parent_peak_bytes: u64) -> Self {
         let ran_ns = usage.user_ns + usage.system_ns;
         // Both are cut to microseconds. If the first thread is all that ran, its wait is all there was.
-        let is_all = |first: &RunTimes| first.ran_ns.abs_diff(ran_ns) <= 2_000;
+        let is_all = |first: &Scheduling| first.on_cpu_ns.abs_diff(ran_ns) <= 2_000;
         Self {
             ran_ns: Some(ran_ns),
-            waited_ns: first.filter(is_all).map(|first| first.waited_ns),
+            waited_ns: first.filter(is_all).map(|first| first.run_delay_ns),
             user_ns: Some(usage.user_ns),
             system_ns: Some(usage.system_ns),
             minor_faults: Some(usage.minor_faults),

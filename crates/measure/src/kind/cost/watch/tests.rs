@@ -23,7 +23,7 @@ fn shell(script: &str, folder: &Path) -> Command {
 /// By all means that work here.
 fn each(test: &str, points: &Points) -> Vec<BenchmarkWatch> {
     let mut watches = Vec::new();
-    for means in [Means::Tracepoints, Means::Notification] {
+    for means in [MarkMeans::Tracepoints, MarkMeans::Notification] {
         match BenchmarkWatch::choose(points, Some(means), false) {
             Ok((watch, None)) => watches.push(watch),
             Ok((_, Some(left_out))) => panic!("{left_out}"),
@@ -40,7 +40,7 @@ fn observe(watch: &mut BenchmarkWatch, command: &mut Command, armed: bool) -> Ob
     let times = [observed.started_ns].into_iter().chain(observed.marks.iter().map(|mark| mark.at_ns));
     assert!(times.chain([observed.ended_ns]).is_sorted(), "{observed:?}");
     assert!(observed.exec_ns.is_none_or(|at_ns| at_ns > observed.started_ns && at_ns < observed.ended_ns));
-    assert_eq!(observed.exec_ns.is_some(), watch.means() == Means::Tracepoints);
+    assert_eq!(observed.exec_ns.is_some(), watch.means() == MarkMeans::Tracepoints);
     observed
 }
 
@@ -80,7 +80,7 @@ fn all_means_find_the_same_six_of_twelve_thousand_opens() {
         let tar = || shell("tar -cf - -T list | cat > all", folder.path());
         let observed = observe(&mut watch, &mut tar(), true);
         assert!(observed.status.success());
-        assert_eq!((places(&observed), observed.lost), (vec![1, 2, 3, 4, 5, 0], 0), "{}", watch.means());
+        assert_eq!((places(&observed), observed.lost), (vec![1, 2, 3, 4, 5, 0], 0), "{:?}", watch.means());
         let control = observe(&mut watch, &mut tar(), false);
         assert_eq!((places(&control), control.lost), (vec![], 0));
         // Each again, and each time.
@@ -99,7 +99,7 @@ fn the_kth_call_of_the_whole_benchmark_is_the_same_by_all_means() {
     for mut watch in each("calls by all means", &Points::Calls(points)) {
         let dd = "dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none";
         let observed = observe(&mut watch, &mut shell(&format!("{dd}; {dd}"), folder.path()), true);
-        assert_eq!((places(&observed), observed.lost), (vec![4, 1, 2, 0], 0), "{}", watch.means());
+        assert_eq!((places(&observed), observed.lost), (vec![4, 1, 2, 0], 0), "{:?}", watch.means());
     }
 }
 
@@ -113,16 +113,16 @@ fn without_privilege_there_are_marks_and_the_rest_is_reported_missing() {
     // Capabilities are a thread's; the others keep theirs.
     let unprivileged = || {
         capability::drop_all().unwrap();
-        let Err(WatchError::Means { means: Means::Tracepoints, .. }) =
-            BenchmarkWatch::choose(&points, Some(Means::Tracepoints), false)
+        let Err(WatchError::Means { means: MarkMeans::Tracepoints, .. }) =
+            BenchmarkWatch::choose(&points, Some(MarkMeans::Tracepoints), false)
         else {
             panic!("tracepoints without privilege");
         };
         let (ends, why) = BenchmarkWatch::choose(&Points::Ends, None, false).unwrap();
-        assert!(ends.means() == Means::Ends && why.unwrap().contains("no tracepoints"));
+        assert!(ends.means() == MarkMeans::Ends && why.unwrap().contains("no tracepoints"));
         let (mut watch, why) = BenchmarkWatch::choose(&points, None, false).unwrap();
         assert!(why.unwrap().contains("no tracepoints"));
-        assert_eq!(watch.means(), Means::Notification);
+        assert_eq!(watch.means(), MarkMeans::Notification);
         let observed = observe(&mut watch, &mut shell("cat known", folder.path()), true);
         assert_eq!((places(&observed), observed.lost), (vec![0], 0));
     };
@@ -148,7 +148,7 @@ fn what_a_benchmark_leaves_behind_goes_on() {
 fn a_benchmark_that_does_not_end_is_the_callers() {
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
-    let ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let ends = BenchmarkWatch::choose(&Points::Ends, Some(MarkMeans::Ends), false).unwrap().0;
     for mut watch in each("what does not end", &points).into_iter().chain([ends]) {
         let missing = watch.start(&mut Command::new("/nowhere/at/all"), true).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
@@ -165,14 +165,14 @@ fn a_benchmark_that_does_not_end_is_the_callers() {
         fs::remove_file(folder.path().join("ready")).unwrap();
         assert_eq!(observed.status.signal(), Some(9));
         assert!(Duration::from_nanos(observed.ended_ns - observed.started_ns) >= limit);
-        assert_eq!(places(&observed).len(), usize::from(watch.means() != Means::Ends));
+        assert_eq!(places(&observed).len(), usize::from(watch.means() != MarkMeans::Ends));
     }
 }
 
 #[test]
 fn usage_of_a_parent_has_no_more_than_the_kernel_reports() {
     let folder = files([]);
-    let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap();
+    let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, Some(MarkMeans::Ends), false).unwrap();
     assert_eq!(left_out, None);
     let alone = observe(&mut watch, &mut shell(BURN, folder.path()), true).spent;
     assert!(alone.ran_ns.unwrap() > 0 && alone.waited_ns.is_some() && alone.threads.is_none(), "{alone:?}");
@@ -187,7 +187,7 @@ fn usage_of_a_parent_has_no_more_than_the_kernel_reports() {
     assert_eq!(alone.peak_rss_bytes, None);
     needs_root!();
     let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, None, false).unwrap();
-    assert_eq!((watch.means(), left_out), (Means::Tracepoints, None));
+    assert_eq!((watch.means(), left_out), (MarkMeans::Tracepoints, None));
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
     assert_eq!((two.threads, two.missing_threads), (Some(2), Some(0)));
     assert!(two.waited_ns.is_some() && two.ran_ns > alone.ran_ns, "{two:?} {alone:?}");
@@ -203,7 +203,7 @@ fn points_that_cannot_be_are_refused() {
     }
     let execve = call(notify::EXECS[0], 1);
     assert!(matches!(
-        BenchmarkWatch::choose(&execve, Some(Means::Notification), false),
+        BenchmarkWatch::choose(&execve, Some(MarkMeans::Notification), false),
         Err(WatchError::Points(_))
     ));
 }
@@ -230,9 +230,9 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
     }
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
-    let traced = || BenchmarkWatch::choose(&points, Some(Means::Tracepoints), false).unwrap().0;
+    let traced = || BenchmarkWatch::choose(&points, Some(MarkMeans::Tracepoints), false).unwrap().0;
     let (mut one, mut other) = (traced(), traced());
-    let mut ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let mut ends = BenchmarkWatch::choose(&Points::Ends, Some(MarkMeans::Ends), false).unwrap().0;
     let during = |watch: &mut BenchmarkWatch, armed: bool| {
         let child = watch.start(&mut shell("cat known", folder.path()), armed).unwrap();
         let during = links_at_calls();
@@ -252,7 +252,7 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
 #[test]
 fn an_end_is_when_the_watch_learns_of_it_by_all_means() {
     let folder = files(["known".into()]);
-    let ends = BenchmarkWatch::choose(&Points::Ends, Some(Means::Ends), false).unwrap().0;
+    let ends = BenchmarkWatch::choose(&Points::Ends, Some(MarkMeans::Ends), false).unwrap().0;
     let points = Points::Opens(vec!["known".into()]);
     for mut watch in each("when it ended", &points).into_iter().chain([ends]) {
         for armed in [true, false] {
@@ -261,7 +261,7 @@ fn an_end_is_when_the_watch_learns_of_it_by_all_means() {
             // It has ended long ago, but the watch has not looked yet.
             let asked_ns = clock::monotonic_ns();
             let observed = watch.finish(child).unwrap();
-            assert!(observed.ended_ns >= asked_ns, "{} {armed}", watch.means());
+            assert!(observed.ended_ns >= asked_ns, "{:?} {armed}", watch.means());
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
         (Resource::Instructions, PerfEvent::Instructions),
         (Resource::CacheMisses, PerfEvent::CacheMisses),
     ];
-    let of = |(resource, event)| Some(Amount { resource, value: counts.count(event).ok()?.count as f64 });
+    let of = |(resource, event)| Some(Amount { resource, value: counts.count(event)? as f64 });
     all.into_iter().filter_map(of).collect()
 }
 

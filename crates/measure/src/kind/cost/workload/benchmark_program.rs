@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_bpf::tree::CallTimes;
-use netfathom_model::plan::Interception;
+use netfathom_model::plan::{Interception, MarkMeans};
 use netfathom_model::record::{Amount, Condition, CpuWaits};
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
@@ -22,7 +22,7 @@ use super::{BenchmarkRun, Workload};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
-use crate::kind::cost::watch::{BenchmarkWatch, Observed};
+use crate::kind::cost::watch::{BenchmarkWatch, Observed, described};
 
 /// A measurement of seconds may have benchmarks that take longer than it should.
 const LEAST_FIRST: Duration = Duration::from_secs(10);
@@ -220,7 +220,7 @@ impl Started {
         let SpanSource::Points(names) = &self.source else { return Ok(()) };
         for name in names {
             let times = marks.iter().filter(|mark| mark.name == *name).count();
-            if times == 0 && self.watches[0].1.means() != crate::kind::cost::watch::Means::Ends {
+            if times == 0 && self.watches[0].1.means() != MarkMeans::Ends {
                 return Err(CostError::Benchmark(format!(
                     "the mark {name} is never reached by {}: it opens no file of that name; look with strace -f \
                      -e trace=%file",
@@ -247,7 +247,7 @@ impl Workload for Started {
     fn means(&self) -> String {
         match &self.source {
             SpanSource::Emitted(_) => "the benchmark's own marks".into(),
-            SpanSource::Points(_) => self.watches[0].1.means().name().into(),
+            SpanSource::Points(_) => described(self.watches[0].1.means()).into(),
         }
     }
 

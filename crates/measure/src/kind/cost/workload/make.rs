@@ -22,7 +22,7 @@ use crate::kind::cost::benchmark::tree::{Shape, Tree};
 use crate::kind::cost::error::CostError;
 use crate::kind::cost::light::{self, Phase};
 use crate::kind::cost::program::Context;
-use crate::kind::cost::watch::{BenchmarkWatch, Means, Points};
+use crate::kind::cost::watch::{BenchmarkWatch, Points};
 
 /// Makes the benchmarks of a plan ready, and says what it is at.
 pub fn make(
@@ -176,16 +176,16 @@ impl Maker<'_> {
         let choose =
             |points: &Points, means| BenchmarkWatch::choose(points, means, self.plan.own).map_err(failed);
         let Subject::Interception { ways } = &self.plan.subject else {
-            let (watch, left_out) = choose(points, self.plan.means.map(means))?;
+            let (watch, left_out) = choose(points, self.plan.means)?;
             return Ok((vec![(None, watch)], left_out.into_iter().collect()));
         };
         // The benchmark is unobserved, unless observation is what is measured.
-        let mut all = vec![(None, choose(&Points::Ends, Some(Means::Ends))?.0)];
+        let mut all = vec![(None, choose(&Points::Ends, Some(MarkMeans::Ends))?.0)];
         for &way in ways {
             let watch = match way {
-                Interception::Tracepoints => choose(points, Some(Means::Tracepoints))?,
-                Interception::Notification => choose(points, Some(Means::Notification))?,
-                _ => choose(&Points::Ends, Some(Means::Ends))?,
+                Interception::Tracepoints => choose(points, Some(MarkMeans::Tracepoints))?,
+                Interception::Notification => choose(points, Some(MarkMeans::Notification))?,
+                _ => choose(&Points::Ends, Some(MarkMeans::Ends))?,
             };
             if !intercept::is_installed(way) {
                 return Err(CostError::Benchmark(format!(
@@ -196,14 +196,6 @@ impl Maker<'_> {
             all.push((Some(way), watch.0));
         }
         Ok((all, Vec::new()))
-    }
-}
-
-fn means(means: MarkMeans) -> Means {
-    match means {
-        MarkMeans::Tracepoints => Means::Tracepoints,
-        MarkMeans::Notification => Means::Notification,
-        MarkMeans::Ends => Means::Ends,
     }
 }
 

@@ -1,0 +1,108 @@
+//! What all sets of programs do alike: loading one, reading its maps, and saying why it does not run.
+
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use libbpf_rs::{Map, MapCore, MapFlags, Object, OpenObject, ProgramMut, RingBufferBuilder};
+
+use crate::load::{self, Refusal};
+use crate::mapping::{Atomics, Mapping, Plain, from_bytes};
+use crate::pid_namespace::{self, OWN};
+
+pub(crate) struct Set {
+    /// As errors call it, such as `the program that delays messages`.
+    pub name: &'static str,
+    pub object: &'static [u8],
+}
+
+/// Why a set of programs does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    #[error("cannot {step} {programs}: {source}")]
+    Step { programs: &'static str, step: &'static str, source: Refusal },
+    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
+    Namespace(io::Error),
+    /// The object is not the one this build was made with.
+    #[error("the kernel programs and this build disagree about {0}")]
+    Abi(&'static str),
+}
+
+impl Set {
+    pub fn step<E: Into<Refusal>>(&self, step: &'static str) -> impl Fn(E) -> SetError + use<E> {
+        let programs = self.name;
+        move |source| SetError::Step { programs, step, source: source.into() }
+    }
+
+    /// Opens it to load those of its programs that are wanted.
+    pub fn open(&self, is_wanted: impl Fn(&str) -> bool) -> Result<OpenObject, SetError> {
+        load::open(self.object, is_wanted).map_err(self.step("open"))
+    }
+
+    pub fn load(&self, open: OpenObject) -> Result<Object, SetError> {
+        load::load(open).map_err(self.step("load"))
+    }
+
+    /// Maps its global variables.
+    pub fn memory<T: Atomics>(&self, object: &Object) -> Result<Mapping<T>, SetError> {
+        let mapping = Mapping::of_globals(object).map_err(libbpf_rs::Error::from);
+        mapping.map_err(self.step("map the memory of"))
+    }
+
+    /// What each CPU has at a place of a map.
+    pub fn per_cpu<T: Plain>(
+        &self,
+        object: &Object,
+        name: &'static str,
+        place: u32,
+    ) -> Result<Vec<T>, SetError> {
+        let values = map(object, name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY);
+        let values = values.map_err(self.step("read"))?.ok_or(SetError::Abi(name))?;
+        values.iter().map(|bytes| from_bytes(bytes).ok_or(SetError::Abi(name))).collect()
+    }
+
+    /// What is in a ring, in the order in which it came.
+    pub fn take<T>(
+        &self,
+        object: &Object,
+        name: &'static str,
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Vec<T>, SetError> {
+        let mut taken = Vec::new();
+        let map = map(object, name)?;
+        let mut builder = RingBufferBuilder::new();
+        let take = |bytes: &[u8]| {
+            taken.push(read(bytes));
+            0
+        };
+        builder.add(&map, take).map_err(self.step("read from"))?;
+        let ring = builder.build().map_err(self.step("read from"))?;
+        ring.consume().map_err(self.step("read from"))?;
+        drop(ring);
+        taken.into_iter().collect::<Option<_>>().ok_or(SetError::Abi(name))
+    }
+}
+
+/// Writes what does not change to the programs' constants.
+pub(crate) fn configure(open: &mut OpenObject, constants: &[u8]) -> Result<(), SetError> {
+    let mut map = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
+    let value = map.as_mut().and_then(|m| m.initial_value_mut());
+    let value = value.filter(|v| v.len() == constants.len()).ok_or(SetError::Abi("constants"))?;
+    value.copy_from_slice(constants);
+    Ok(())
+}
+
+pub(crate) fn map<'a>(object: &'a Object, name: &'static str) -> Result<Map<'a>, SetError> {
+    object.maps().find(|map| map.name() == name).ok_or(SetError::Abi(name))
+}
+
+pub(crate) fn program<'a>(object: &'a Object, name: &'static str) -> Result<ProgramMut<'a>, SetError> {
+    object.progs_mut().find(|program| program.name() == name).ok_or(SetError::Abi(name))
+}
+
+/// Tells the programs which PID namespace numbers this process.
+pub(crate) fn tell_namespace(device: &AtomicU64, inode: &AtomicU64) -> Result<(), SetError> {
+    let namespace = pid_namespace::own().map_err(SetError::Namespace)?;
+    device.store(namespace.device, Relaxed);
+    inode.store(namespace.inode, Relaxed);
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! What several modules ask of the kernel in the same way.
+
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::time::Duration;
+
+/// The result of a call that returns nothing else.
+pub fn done(result: i32) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The descriptor that a call has just made.
+pub fn owned(result: impl Into<i64>) -> io::Result<OwnedFd> {
+    match i32::try_from(result.into()) {
+        // SAFETY: the kernel has just made this descriptor for us alone.
+        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A new socket; no program that is started inherits it.
+pub fn socket(family: i32, kind: i32) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    owned(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })
+}
+
+/// Waits until one of them is ready, `most` at most; `None` waits without end. Whether one is.
+///
+/// # Errors
+/// EINTR, among others of poll(2).
+pub fn poll(files: &mut [libc::pollfd], most: Option<Duration>) -> io::Result<bool> {
+    let most = most.map(|most| libc::timespec {
+        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: most.subsec_nanos().into(),
+    });
+    let most = most.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the pointer and the count are those of `files`; the time outlives the call, and there is no signal mask.
+    match unsafe { libc::ppoll(files.as_mut_ptr(), files.len() as libc::nfds_t, most, ptr::null()) } {
+        ready @ 0.. => Ok(ready > 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What this process or thread took (RUSAGE_SELF, RUSAGE_THREAD).
+pub fn rusage(who: i32) -> libc::rusage {
+    // SAFETY: rusage is made of integers alone, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { zeroed() };
+    // SAFETY: the pointer is valid for the one rusage that is written; it cannot fail of ourselves.
+    unsafe { libc::getrusage(who, &raw mut usage) };
+    usage
+}
+
+/// Memory that is mapped until this is dropped; no reference to it may outlive that.
+#[derive(Debug)]
+pub struct Mapped {
+    pub start: NonNull<u8>,
+    pub bytes: usize,
+}
+
+impl Mapped {
+    /// Maps zeros, or what `file` has from an offset on, wherever the kernel likes.
+    pub fn new(
+        bytes: usize,
+        protection: i32,
+        flags: i32,
+        file: Option<(BorrowedFd<'_>, libc::off_t)>,
+    ) -> io::Result<Self> {
+        let (flags, fd, offset) = match file {
+            Some((fd, offset)) => (flags, fd.as_raw_fd(), offset),
+            None => (flags | libc::MAP_ANONYMOUS, -1, 0),
+        };
+        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, fd, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, bytes })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: the whole mapping, which was made in `new`; nothing refers to it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
