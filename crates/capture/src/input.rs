@@ -15,8 +15,6 @@ const PEEKED_BYTES: usize = 8;
 /// zstd's own limit without `--long=28` and more. A file can make us allocate this much memory:
 /// 2^27 bytes; only the used part becomes resident.
 const WINDOW_LOG: u32 = 27;
-/// The first bytes of netfathom's own binary log.
-const LOG_MAGIC: &[u8] = b"nfmsglog";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -106,7 +104,7 @@ impl Input {
 
     /// What it holds, by its first bytes.
     pub fn content(&self) -> Content {
-        if self.first.starts_with(LOG_MAGIC) {
+        if self.first.starts_with(&crate::log::MAGIC) {
             Content::Log
         } else if crate::reader::is_capture(&self.first) {
             Content::Capture

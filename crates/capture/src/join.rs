@@ -129,28 +129,15 @@ pub struct Joined {
 
 /// Packets by what they were to the join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds([u64; 9]);
+pub struct Kinds([u64; PacketKind::ALL.len()]);
 
 impl Kinds {
-    /// All kinds, in the order of [`Kinds::counts`].
-    pub const ALL: [PacketKind; 9] = [
-        PacketKind::Joined,
-        PacketKind::Duplicate,
-        PacketKind::NotInLog,
-        PacketKind::Foreign,
-        PacketKind::NotUdp,
-        PacketKind::Fragment,
-        PacketKind::CutOff,
-        PacketKind::Malformed,
-        PacketKind::UnknownLink,
-    ];
-
     pub fn of(&self, kind: PacketKind) -> u64 {
         self.0[kind as usize]
     }
 
     pub fn counts(&self) -> impl Iterator<Item = (PacketKind, u64)> + '_ {
-        Self::ALL.into_iter().zip(self.0)
+        PacketKind::ALL.into_iter().zip(self.0)
     }
 
     pub fn sum(&self) -> u64 {
@@ -172,27 +159,26 @@ pub fn join(
     each: impl FnMut(&Sighting),
 ) -> Joined {
     let mut joiner = Joiner::new(log, options, each);
-    let mut seen = CaptureTotals::default();
+    let mut previous_ns = i64::MIN;
     let damage = loop {
         match packets.next_packet() {
             Ok(Some(packet)) => {
                 let (link, bytes) = (packet.link, packet.data.len());
                 let (middle_ns, resolution) = (packet.middle_ns(), packet.resolution);
                 let found = message(&packet, options);
-                let is_timed = packets.without_time() == seen.untimed;
+                let is_timed = packets.without_time() == joiner.joined.untimed;
                 let stamp = is_timed.then_some(Stamp { middle_ns, resolution });
-                seen.add(stamp, link, bytes);
+                joiner.joined.add(stamp, link, bytes, &mut previous_ns);
                 match found {
                     Ok((number, way)) => joiner.packet(number, stamp, way),
-                    Err(kind) => joiner.kinds.add(kind),
+                    Err(kind) => joiner.joined.kinds.add(kind),
                 }
             }
             Ok(None) => break None,
             Err(error) => break Some(error),
         }
     };
-    let joined = Joined { capture_damage: damage, ..joiner.finish() };
-    seen.summary(joined)
+    Joined { capture_damage: damage, ..joiner.finish() }
 }
 
 /// The number of the message in a packet, and its way; or what kind of packet it is otherwise.
@@ -228,27 +214,18 @@ struct Stamp {
     resolution: Resolution,
 }
 
-#[derive(Debug, Default)]
-struct CaptureTotals {
-    packets: u64,
-    bytes: u64,
-    first_ns: i64,
-    latest_ns: i64,
-    previous_ns: i64,
-    backwards: u64,
-    untimed: u64,
-    resolutions: Vec<Resolution>,
-    links: Vec<LinkType>,
-}
-
 /// Link types beyond these are not listed: a file may name any number of them.
 const MOST_LINKS: usize = 8;
 
-impl CaptureTotals {
+impl Joined {
+    /// Adds a packet of the capture, the one before it captured at `previous_ns`.
     #[inline]
-    fn add(&mut self, stamp: Option<Stamp>, link: LinkType, bytes: usize) {
+    fn add(&mut self, stamp: Option<Stamp>, link: LinkType, bytes: usize, previous_ns: &mut i64) {
         match stamp {
-            Some(stamp) => self.time(stamp),
+            Some(stamp) => {
+                self.time(stamp, *previous_ns);
+                *previous_ns = stamp.middle_ns;
+            }
             None => self.untimed += 1,
         }
         self.packets += 1;
@@ -259,31 +236,16 @@ impl CaptureTotals {
     }
 
     #[inline]
-    fn time(&mut self, Stamp { middle_ns: time_ns, resolution }: Stamp) {
+    fn time(&mut self, Stamp { middle_ns: time_ns, resolution }: Stamp, previous_ns: i64) {
         // There are no more than 256 of them.
         if self.resolutions.last() != Some(&resolution) && !self.resolutions.contains(&resolution) {
             self.resolutions.push(resolution);
         }
         if self.packets == self.untimed {
-            (self.first_ns, self.latest_ns, self.previous_ns) = (time_ns, time_ns, time_ns);
+            (self.first_ns, self.last_ns) = (time_ns, time_ns);
         }
-        self.backwards += u64::from(time_ns < self.previous_ns);
-        self.previous_ns = time_ns;
+        self.backwards += u64::from(time_ns < previous_ns);
         self.first_ns = self.first_ns.min(time_ns);
-        self.latest_ns = self.latest_ns.max(time_ns);
-    }
-
-    fn summary(self, joined: Joined) -> Joined {
-        Joined {
-            packets: self.packets,
-            bytes: self.bytes,
-            first_ns: self.first_ns,
-            last_ns: self.latest_ns,
-            backwards: self.backwards,
-            untimed: self.untimed,
-            resolutions: self.resolutions,
-            links: self.links,
-            ..joined
-        }
+        self.last_ns = self.last_ns.max(time_ns);
     }
 }

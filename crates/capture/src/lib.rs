@@ -12,6 +12,7 @@
 //! `join` reads both side by side. What one has and the other has not yet waits in a table of fixed size; a packet pulls
 //! the log on, as far as its message should be there. A sighting is one message with all its times on the log's clock.
 
+mod buffer;
 pub mod decode;
 pub mod error;
 pub mod input;

@@ -34,12 +34,12 @@
 
 use std::io::Read;
 
+use crate::buffer::Buffer;
 use crate::error::CaptureError;
 use crate::packet::{MOST_NS, Resolution};
 
 mod binary;
 mod csv;
-mod source;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -48,7 +48,6 @@ pub use write::{LogFormat, LogWriter};
 
 use binary::BinaryReader;
 use csv::CsvReader;
-use source::ReadAhead;
 
 pub const MAGIC: [u8; 8] = *b"nfmsglog";
 /// The version of the binary format that this build writes and reads.
@@ -176,8 +175,8 @@ enum Form<R: Read> {
 impl<R: Read> LogReader<R> {
     /// Begins to read: finds out which form it has, and reads the header.
     pub fn new(read: R) -> Result<Self, CaptureError> {
-        let mut source = ReadAhead::new(read);
-        let begin = source.peek(MAGIC.len())?;
+        let mut source = Buffer::new(read);
+        let begin = source.have(MAGIC.len())?;
         if begin.is_empty() {
             return Err(CaptureError::NotThis("no message log: it is empty".into()));
         }

@@ -18,6 +18,14 @@ pub enum Direction {
 named! { Direction: Tx = "tx", Rx = "rx" }
 
 impl Direction {
+    /// What is done with a message that goes this way.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Tx => "send",
+            Self::Rx => "receive",
+        }
+    }
+
     /// The stages of this direction, in the order in which a message passes them.
     pub fn stages(self) -> &'static [Stage] {
         match self {

@@ -191,10 +191,10 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 
-/// Checks that a payload holds a message and fits into one packet.
 /// More than a segment holds, so that one that is cut is measured too.
 const LARGEST_OVER_TCP: usize = 16_384;
 
+/// Checks that a payload holds a message and fits into one packet.
 fn size(size: usize, place: Place, family: Family, transport: Transport) -> Result<(), PlanError> {
     if transport == Transport::Tcp && size > HEADER_BYTES {
         return range("size", size as u64, HEADER_BYTES as u64, LARGEST_OVER_TCP as u64);

@@ -89,9 +89,7 @@ impl Scale {
             Self::Ratio => RATIO,
         }
     }
-}
 
-impl Scale {
     /// The first unit in which the value stays below the next one, rounded to three digits.
     fn unit(self, value: f64) -> Unit {
         let units = self.units();
@@ -140,9 +138,7 @@ impl Scale {
         };
         format!("{}{}{} ± {beside}", grouped(value / unit.size, decimals), unit.multiple, unit.name)
     }
-}
 
-impl Scale {
     /// The value with an interval that is not symmetric: `12.2 % (-1.1 to 28.2 %)`, in the digits of [`Self::interval`]. An
     /// end that is not zero does not read as zero.
     pub fn within(self, value: f64, (low, high): (f64, f64)) -> String {
@@ -229,6 +225,21 @@ pub fn count(n: u64) -> String {
 pub fn counted(n: impl TryInto<u64>, what: &str) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
     format!("{} {}", count(n), plural(n, what))
+}
+
+/// `4, 8, 16`.
+pub fn listed(all: impl IntoIterator<Item: ToString>) -> String {
+    all.into_iter().map(|one| one.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The first ones, and how many the others are: `4, 8 and 3 more`.
+pub fn listed_first(most: usize, all: impl IntoIterator<Item: ToString>) -> String {
+    let mut all = all.into_iter();
+    let first = listed(all.by_ref().take(most));
+    match all.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 /// Of a word as it follows a number.

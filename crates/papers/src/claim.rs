@@ -1,6 +1,6 @@
 //! Whether a claim holds: decided by an interval between trials, never by two bare numbers.
 
-use netfathom_model::record::Holds;
+use netfathom_model::record::{Comparison, Holds};
 use netfathom_stats::Estimate;
 
 /// Whether something is above a bound: `Yes` and `No` only if the whole interval is on one side.
@@ -23,11 +23,33 @@ pub const ALIKE: f64 = 1.25;
 
 /// Whether something is between two bounds: `Yes` where the whole interval is, `No` where all of it is outside.
 pub fn within(estimate: Option<Estimate>, least: f64, most: f64) -> Holds {
-    match (above(estimate, least), below(estimate, most)) {
+    both(above(estimate, least), below(estimate, most))
+}
+
+/// What holds where both do.
+pub fn both(one: Holds, other: Holds) -> Holds {
+    match (one, other) {
         (Holds::Yes, Holds::Yes) => Holds::Yes,
         (Holds::No, _) | (_, Holds::No) => Holds::No,
         _ => Holds::CannotTell,
     }
+}
+
+/// A ratio that a cost was found as. Of a single block there is no interval.
+pub fn ratio(found: Option<&Comparison>) -> Option<Estimate> {
+    found.filter(|c| c.blocks >= 2).map(|c| c.ratio.into())
+}
+
+/// A share in percent.
+pub fn percent(share: impl Into<Estimate>) -> Estimate {
+    let Estimate { value, half_width } = share.into();
+    Estimate { value: 100.0 * value, half_width: 100.0 * half_width }
+}
+
+/// By how many percent a ratio is more than 1.
+pub fn percent_more(ratio: impl Into<Estimate>) -> Estimate {
+    let ratio = ratio.into();
+    percent(Estimate { value: ratio.value - 1.0, ..ratio })
 }
 
 /// An estimate as it is written in a sentence; of a single trial the number alone.

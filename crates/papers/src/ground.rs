@@ -105,6 +105,11 @@ impl<'a> Ground<'a> {
     }
 }
 
+/// One processor for what is to share it.
+pub fn last_processor() -> usize {
+    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
+}
+
 /// A number that people can read and type again.
 fn two_digits(value: f64) -> f64 {
     let unit = 10f64.powf(value.log10().floor() - 1.0);

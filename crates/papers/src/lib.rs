@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{PlanError, ReproducePlan, TapChoice};
+use netfathom_model::print::listed;
 use netfathom_model::record::{Measurement, ReproduceResult, ReproducedRun};
 use netfathom_model::verdict::{Level, Verdict};
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::{Observer, Progressed};
 
+mod beside;
 mod borodin;
 mod claim;
 mod ground;
@@ -29,11 +31,6 @@ mod zccl;
 use ground::{Ground, Size};
 use part::{Part, PartObserver};
 use whole::Whole;
-
-/// The heads of a table's columns, parted by `|`.
-fn columns(heads: &str) -> Vec<String> {
-    heads.split('|').map(Into::into).collect()
-}
 
 /// The experiment that proves the ruler of `netfathom cost`.
 pub const PROOF: &str = "cost-proof";
@@ -115,12 +112,11 @@ impl Experiment {
         if self.taps.contains(&tap) {
             return Ok(());
         }
-        let taps: Vec<&str> = self.taps.iter().map(|t| t.name()).collect();
         Err(PlanError::Conflict(format!(
             "--tap {}: {} is not measured with it; choose from auto, {}",
             tap.name(),
             self.name,
-            taps.join(", ")
+            listed(self.taps.iter().map(|t| t.name()))
         )))
     }
 }

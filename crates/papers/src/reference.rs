@@ -2,6 +2,8 @@
 
 use netfathom_model::record::Cell;
 
+use super::beside::plain;
+
 /// The rows of a table, without its line of names.
 pub fn rows(csv: &'static str) -> Vec<Vec<&'static str>> {
     csv.lines().skip(1).map(|line| line.split(',').collect()).collect()
@@ -14,7 +16,7 @@ pub fn cell(text: &str) -> Cell {
         Ok(value) => (value, None),
         Err(_) => (text.trim_start_matches(['<', '~']).parse().unwrap_or(0.0), Some(text.to_owned())),
     };
-    Cell { value, half_width: None, printed }
+    Cell { printed, ..plain(value) }
 }
 
 #[cfg(test)]
@@ -23,8 +25,8 @@ mod tests {
 
     #[test]
     fn a_bound_is_shown_as_it_was_printed() {
-        assert_eq!(cell("2"), Cell { value: 2.0, half_width: None, printed: None });
-        assert_eq!(cell("<0"), Cell { value: 0.0, half_width: None, printed: Some("<0".into()) });
+        assert_eq!(cell("2"), plain(2.0));
+        assert_eq!(cell("<0"), Cell { printed: Some("<0".into()), ..plain(0.0) });
     }
 
     #[test]

@@ -26,6 +26,12 @@ impl Estimate {
         let relative = (own * own + others * others).sqrt();
         Self { value, half_width: (value * relative).abs() }
     }
+
+    /// What this is the logarithm of, with the wider half of the interval.
+    pub fn exp(self) -> Self {
+        let value = self.value.exp();
+        Self { value, half_width: value * (self.half_width.exp() - 1.0) }
+    }
 }
 
 impl From<Contrast> for Estimate {
@@ -61,9 +67,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> Option<Estimate> {
 /// half of the interval. `None` below two trials in either, or where a value is not positive.
 pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let logs = |v: &[f64]| v.iter().map(|&x| (x > 0.0).then(|| x.ln())).collect::<Option<Vec<_>>>();
-    let d = difference(&logs(a)?, &logs(b)?)?;
-    let value = d.value.exp();
-    Some(Estimate { value, half_width: value * (d.half_width.exp() - 1.0) })
+    difference(&logs(a)?, &logs(b)?).map(Estimate::exp)
 }
 
 /// Ratio of pairs that were taken together: the mean of the logarithms of their ratios, put
@@ -71,9 +75,7 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
 /// two pairs, or where a value is not positive.
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (a / b).ln());
-    let mean = between_trials(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?)?;
-    let value = mean.value.exp();
-    Some(Estimate { value, half_width: value * (mean.half_width.exp() - 1.0) })
+    between_trials(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?).map(Estimate::exp)
 }
 
 /// What differences of pairs say, taken together.

@@ -6,8 +6,7 @@ use netfathom_model::record::PacketKind;
 use super::flows::Flows;
 use super::number::Number;
 use super::table::{Marks, Slot, State, Table};
-use super::{Joined, Kinds, Options, Sighting, Stamp};
-use crate::error::CaptureError;
+use super::{Joined, Options, Sighting, Stamp};
 use crate::log::{Message, Messages};
 use crate::packet::{PacketDirection, Resolution};
 
@@ -24,8 +23,7 @@ pub struct Joiner<'a, M, F> {
     each: F,
     table: Table,
     flows: Flows,
-    pub kinds: Kinds,
-    joined: Joined,
+    pub joined: Joined,
     /// Whether the log says when messages were sent, by the clock that they are stamped with.
     log_has_sent: bool,
     /// Whether a stamp can stand in for a sending time that such a log has not. Its times may have
@@ -34,7 +32,6 @@ pub struct Joiner<'a, M, F> {
     /// The latest time in the log so far.
     newest_ns: u64,
     log_ended: bool,
-    log_damage: Option<CaptureError>,
     /// Messages of other flows that were read in search of one and wait for their packets, since
     /// one was found like this. They are bounded, for the one may have ended, or never begin.
     astray: u32,
@@ -51,13 +48,11 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             each,
             table: Table::new(options.window),
             flows: Flows::default(),
-            kinds: Kinds::default(),
             joined: Joined::default(),
             log_has_sent,
             stamps_stand_in: log_has_sent,
             newest_ns: 0,
             log_ended: false,
-            log_damage: None,
             astray: 0,
             run: (0, 0),
         }
@@ -193,7 +188,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
                 return None;
             }
             Err(error) => {
-                (self.log_ended, self.log_damage) = (true, Some(error));
+                (self.log_ended, self.joined.log_damage) = (true, Some(error));
                 return None;
             }
         };
@@ -237,24 +232,14 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
     /// A message with both halves: its packet and its log entry.
     #[inline]
     fn meet(&mut self, sighted: &Slot, both: &Slot) {
-        self.kinds.add(PacketKind::Joined);
+        self.joined.kinds.add(PacketKind::Joined);
         if both.sent_ns != 0 {
             let apart_ns = both.sent_ns.abs_diff(sighted.sent_ns);
             self.stamps_stand_in = self.log_has_sent && apart_ns < ONE_BEGINNING_NS;
         }
         self.joined.reordered += u64::from(sighted.marks.has(Marks::REORDERED));
-        let first = Sighting {
-            flow: both.flow,
-            sequence: both.sequence,
-            sent_ns: known_time(both.sent_ns),
-            stamped_ns: known_time(sighted.sent_ns),
-            received_ns: known_time(both.second),
-            captured_ns: self.captured_ns(sighted, both.third),
-            uncertainty_ns: both.uncertainty_ns(),
-            way: sighted.marks.way(),
-            first: true,
-            in_log: true,
-        };
+        let captured_ns = self.captured_ns(sighted, both.third);
+        let first = both.sighting(sighted.sent_ns, captured_ns, sighted.marks.way());
         (self.each)(&first);
         if sighted.marks.has(Marks::AGAIN) {
             let captured_ns = Some(self.on_log(sighted.third, both.third));
@@ -265,7 +250,7 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
     /// A packet of a message that was captured before. In the other direction it is reported, once.
     #[cold]
     fn again(&mut self, number: Number, stamp: Option<Stamp>, way_now: Option<PacketDirection>) {
-        self.kinds.add(PacketKind::Duplicate);
+        self.joined.kinds.add(PacketKind::Duplicate);
         let Some(Stamp { middle_ns: captured_ns, resolution }) = stamp else { return };
         let Some(slot) = self.table.find(number.flow, number.sequence) else { return };
         let is_other = slot.marks.way().zip(way_now).is_some_and(|(before, now)| before != now);
@@ -280,19 +265,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             return;
         }
         let slot = *slot;
-        let sighting = Sighting {
-            flow: slot.flow,
-            sequence: slot.sequence,
-            sent_ns: known_time(slot.sent_ns),
-            stamped_ns: known_time(number.sent_ns),
-            received_ns: known_time(slot.second),
-            captured_ns: Some(self.on_log(captured_ns, slot.third)),
-            uncertainty_ns: slot.uncertainty_ns(),
-            way: way_now,
-            first: false,
-            in_log: true,
-        };
-        (self.each)(&sighting);
+        let captured_ns = Some(self.on_log(captured_ns, slot.third));
+        (self.each)(&Sighting { first: false, ..slot.sighting(number.sent_ns, captured_ns, way_now) });
     }
 
     /// A message that leaves the table, with one half or both.
@@ -308,25 +282,16 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
     /// A message that the log has not.
     #[cold]
     fn unlisted(&mut self, sighted: &Slot) {
-        self.kinds.add(PacketKind::NotInLog);
+        self.joined.kinds.add(PacketKind::NotInLog);
         if self.flows.of(sighted.flow).listed.is_none() {
             return;
         }
         self.joined.unlogged += 1;
         let ahead_ns = self.log.clock().ahead_ns;
-        let first = Sighting {
-            flow: sighted.flow,
-            sequence: sighted.sequence,
-            sent_ns: known_time(sighted.sent_ns).filter(|_| self.stamps_stand_in),
-            stamped_ns: known_time(sighted.sent_ns),
-            received_ns: None,
-            captured_ns: self.captured_ns(sighted, ahead_ns),
-            uncertainty_ns: sighted.uncertainty_ns(),
-            way: sighted.marks.way(),
-            first: true,
-            in_log: false,
-        };
-        (self.each)(&first);
+        let captured_ns = self.captured_ns(sighted, ahead_ns);
+        let stamped = sighted.sighting(sighted.sent_ns, captured_ns, sighted.marks.way());
+        let sent_ns = stamped.sent_ns.filter(|_| self.stamps_stand_in);
+        (self.each)(&Sighting { sent_ns, received_ns: None, in_log: false, ..stamped });
     }
 
     /// When a packet was captured, on the clock of the log.
@@ -352,12 +317,8 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
         }
         let mut table = std::mem::replace(&mut self.table, Table::new(1));
         table.drain().for_each(|slot| self.leaves(&slot));
-        Joined { kinds: self.kinds, clock: self.log.clock(), log_damage: self.log_damage, ..self.joined }
+        Joined { clock: self.log.clock(), ..self.joined }
     }
-}
-
-fn known_time(time_ns: u64) -> Option<u64> {
-    (time_ns != 0).then_some(time_ns)
 }
 
 fn other(way: PacketDirection) -> PacketDirection {

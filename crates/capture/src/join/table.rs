@@ -1,5 +1,6 @@
 //! Where messages wait for their other half.
 
+use super::Sighting;
 use crate::packet::{PacketDirection, Resolution};
 
 /// What is known of the message in a slot.
@@ -84,9 +85,27 @@ impl Slot {
         Self { state: State::Joined, marks: self.marks, captured: self.captured, sent_ns, ..*listed }
     }
 
+    /// The first sight of the message of a slot with its entry in the log.
     #[inline]
-    pub fn uncertainty_ns(&self) -> u32 {
-        self.captured.half_step_ns() + self.listed.half_step_ns()
+    pub fn sighting(
+        &self,
+        stamped_ns: u64,
+        captured_ns: Option<i64>,
+        way: Option<PacketDirection>,
+    ) -> Sighting {
+        let known = |time_ns: u64| (time_ns != 0).then_some(time_ns);
+        Sighting {
+            flow: self.flow,
+            sequence: self.sequence,
+            sent_ns: known(self.sent_ns),
+            stamped_ns: known(stamped_ns),
+            received_ns: known(self.second),
+            captured_ns,
+            uncertainty_ns: self.captured.half_step_ns() + self.listed.half_step_ns(),
+            way,
+            first: true,
+            in_log: true,
+        }
     }
 
     #[inline]

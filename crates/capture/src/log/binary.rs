@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use super::source::ReadAhead;
 use super::{Clock, Columns, LogEntry, MESSAGES, MOST_OF_A_BLOCK, Message, STATEMENT, VERSION};
+use crate::buffer::Buffer;
 use crate::error::CaptureError;
 
 #[derive(Debug)]
 pub struct BinaryReader<R: Read> {
-    source: ReadAhead<R>,
+    source: Buffer<R>,
     columns: Columns,
     /// Bytes of a message.
     stride: usize,
@@ -20,11 +20,13 @@ pub struct BinaryReader<R: Read> {
 }
 
 impl<R: Read> BinaryReader<R> {
-    pub fn new(mut source: ReadAhead<R>) -> Result<Self, CaptureError> {
-        let Some(header) = source.take::<16>()? else {
+    pub fn new(mut source: Buffer<R>) -> Result<Self, CaptureError> {
+        let there = source.have(16)?;
+        let Some(header) = there.first_chunk::<16>().copied() else {
             let why = "the log ends within its header of 16 bytes".into();
-            return Err(CaptureError::Damaged { offset: source.peek(16)?.len() as u64, why });
+            return Err(CaptureError::Damaged { offset: there.len() as u64, why });
         };
+        source.consume(16);
         let (version, bits) = (u32_at(&header, 8), u32_at(&header, 12));
         if version != VERSION {
             return Err(CaptureError::NotThis(format!(
@@ -60,10 +62,10 @@ impl<R: Read> BinaryReader<R> {
             }
         }
         let (stride, columns) = (self.stride, self.columns);
-        let record = match self.source.ready().get(..stride) {
+        let record = match self.source.bytes().get(..stride) {
             Some(record) => record,
             None => match self.more() {
-                Ok(()) => &self.source.ready()[..stride],
+                Ok(()) => &self.source.bytes()[..stride],
                 Err(error) => {
                     (self.ended, self.left) = (true, 0);
                     return Err(error);
@@ -86,7 +88,7 @@ impl<R: Read> BinaryReader<R> {
     /// Sees to it that a whole message is there.
     #[cold]
     fn more(&mut self) -> Result<(), CaptureError> {
-        if self.source.peek(self.stride)?.len() < self.stride {
+        if self.source.have(self.stride)?.len() < self.stride {
             return self.damaged(format!("the log ends with {} messages of a block to come", self.left));
         }
         Ok(())
@@ -95,7 +97,7 @@ impl<R: Read> BinaryReader<R> {
     /// Reads the head of a block; `false` at the end of the file.
     #[cold]
     fn block(&mut self) -> Result<bool, CaptureError> {
-        let head = self.source.peek(24)?;
+        let head = self.source.have(24)?;
         if head.is_empty() {
             return Ok(false);
         }

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use super::source::ReadAhead;
 use super::{Clock, Columns, LogEntry, Message};
+use crate::buffer::Buffer;
 use crate::error::CaptureError;
 use crate::packet::Resolution;
 
@@ -25,7 +25,7 @@ enum CsvColumn {
 
 #[derive(Debug)]
 pub struct CsvReader<R: Read> {
-    source: ReadAhead<R>,
+    source: Buffer<R>,
     separator: u8,
     layout: Vec<CsvColumn>,
     columns: Columns,
@@ -42,7 +42,7 @@ type Times = [Option<(u64, u8)>; 3];
 
 impl<R: Read> CsvReader<R> {
     /// Reads as far as the line that names the columns.
-    pub fn new(source: ReadAhead<R>) -> Result<Self, CaptureError> {
+    pub fn new(source: Buffer<R>) -> Result<Self, CaptureError> {
         let mut reader = Self {
             source,
             separator: b',',
@@ -53,7 +53,7 @@ impl<R: Read> CsvReader<R> {
             line: 0,
             ended: false,
         };
-        let begin = reader.source.peek(3)?;
+        let begin = reader.source.have(3)?;
         if begin.starts_with(b"\xef\xbb\xbf") {
             reader.source.consume(3);
         }
@@ -76,7 +76,7 @@ impl<R: Read> CsvReader<R> {
         let Some((start, end)) = self.next_line()? else {
             return none("no message log: it has no line that names columns".into());
         };
-        let line = self.source.ready()[start..end].to_vec();
+        let line = self.source.bytes()[start..end].to_vec();
         self.separator = [b',', b';', b'\t'].into_iter().find(|s| line.contains(s)).unwrap_or(b',');
         let names: Vec<&[u8]> = line.split(|&b| b == self.separator).map(bare).collect();
         self.layout = names.iter().map(|name| column(name)).collect();
@@ -114,7 +114,7 @@ impl<R: Read> CsvReader<R> {
 
     /// Looks at the digits of the lines that are there already.
     fn look_ahead(&mut self) {
-        let lines = self.source.ready().split(|&b| b == b'\n').take(LOOKED_AHEAD);
+        let lines = self.source.bytes().split(|&b| b == b'\n').take(LOOKED_AHEAD);
         let times: Vec<Times> = lines.filter_map(|line| Some(self.parse(trimmed(line)).ok()?.1)).collect();
         times.iter().for_each(|times| self.note_digits(times));
     }
@@ -155,7 +155,7 @@ impl<R: Read> CsvReader<R> {
 
     fn read_message(&mut self) -> Result<Option<Message>, CaptureError> {
         let Some((start, end)) = self.next_line()? else { return Ok(None) };
-        let parsed = self.parse(&self.source.ready()[start..end]);
+        let parsed = self.parse(&self.source.bytes()[start..end]);
         match parsed.and_then(|(message, times)| self.with_times(message, &times)) {
             Ok(message) => {
                 self.source.consume(end);
@@ -201,7 +201,7 @@ impl<R: Read> CsvReader<R> {
         loop {
             let Some(end) = self.line_end()? else { return Ok(None) };
             self.line += 1;
-            let line = trimmed(&self.source.ready()[..end]);
+            let line = trimmed(&self.source.bytes()[..end]);
             match line.first() {
                 None => {}
                 Some(b'#') => {
@@ -219,14 +219,14 @@ impl<R: Read> CsvReader<R> {
     /// Where the line that comes next ends, its line feed included; `None` at the file's end.
     fn line_end(&mut self) -> Result<Option<usize>, CaptureError> {
         let feed = |bytes: &[u8]| bytes.iter().take(LONGEST_LINE).position(|&b| b == b'\n');
-        if let Some(at) = feed(self.source.ready()) {
+        if let Some(at) = feed(self.source.bytes()) {
             return Ok(Some(at + 1));
         }
-        let ready = self.source.peek(LONGEST_LINE + 1)?;
-        if let Some(at) = feed(ready) {
+        let there = self.source.have(LONGEST_LINE + 1)?;
+        if let Some(at) = feed(there) {
             return Ok(Some(at + 1));
         }
-        let length = ready.len();
+        let length = there.len();
         if length > LONGEST_LINE {
             self.line += 1;
             return self.damaged(&format!("longer than {LONGEST_LINE} bytes"));

@@ -14,15 +14,14 @@
 //!
 //! Neither is a packet of no bytes, nor one that is older than the one before it.
 
-mod buffer;
-mod pcap;
-mod pcapng;
+pub(crate) mod pcap;
+pub(crate) mod pcapng;
 
 use std::io::Read;
 
+use crate::buffer::Buffer;
 use crate::error::CaptureError;
 use crate::packet::{LinkType, Packet, PacketDirection, Packets, Resolution};
-use buffer::Buffer;
 
 /// The most that can have been captured of one packet.
 pub const MOST_CAPTURED_BYTES: u32 = 256 << 10;
@@ -43,7 +42,7 @@ enum Format {
 
 /// A packet that was consumed: its bytes begin `back` bytes before what comes next.
 #[derive(Clone, Copy, Debug)]
-struct ConsumedPacket {
+pub(crate) struct ConsumedPacket {
     time_ns: i64,
     resolution: Resolution,
     link: LinkType,

@@ -2,14 +2,14 @@
 
 use std::io::Read;
 
-use super::buffer::Buffer;
 use super::{ConsumedPacket, Order, check_lengths, damaged};
+use crate::buffer::Buffer;
 use crate::error::CaptureError;
 use crate::packet::{LinkType, PacketDirection, Resolution};
 
 const FILE_HEADER_BYTES: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
-const NANOSECONDS: u32 = 0xa1b2_3c4d;
+pub(crate) const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// Written by Kuznetzov's patched libpcap: packets say on which interface and which way.
 const MODIFIED: u32 = 0xa1b2_cd34;
 /// Above it in the field of the link type stands how long Ethernet's check sum is.

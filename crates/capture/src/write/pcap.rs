@@ -3,9 +3,7 @@
 use std::io::{self, Write};
 
 use crate::packet::LinkType;
-
-/// The magic of pcap files with times in nanoseconds, in our byte order.
-const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
+use crate::reader::pcap::NANOSECONDS;
 
 #[derive(Debug)]
 pub struct PcapWriter<W: Write> {
@@ -17,7 +15,7 @@ impl<W: Write> PcapWriter<W> {
     /// The writer should be a buffered one.
     pub fn new(mut out: W, link: LinkType, snaplen: u32) -> io::Result<Self> {
         let mut header = Vec::with_capacity(24);
-        header.extend(MAGIC_NANOSECONDS.to_le_bytes());
+        header.extend(NANOSECONDS.to_le_bytes());
         header.extend(2u16.to_le_bytes());
         header.extend(4u16.to_le_bytes());
         header.extend([0; 8]);

@@ -4,11 +4,7 @@
 use std::io::{self, Write};
 
 use crate::packet::{LinkType, Packet, PacketDirection};
-
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+use crate::reader::pcapng::{BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE_DESCRIPTION, SECTION_HEADER};
 
 const OPT_END: u16 = 0;
 const OPT_COMMENT: u16 = 1;

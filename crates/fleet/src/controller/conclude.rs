@@ -164,6 +164,8 @@ mod tests {
     use netfathom_model::record::FleetFigure;
     use netfathom_model::verdict::Part;
 
+    use super::super::absent;
+    use super::super::resume::tests::nothing;
     use super::*;
     use proptest::prelude::*;
 
@@ -189,10 +191,10 @@ mod tests {
         let host = |name: &str, level| {
             let mut own = Verdict::default();
             own.lower(level, "the generator was late");
-            FleetHost { verdict: Some(own), ..super::super::absent(name, "") }
+            FleetHost { verdict: Some(own), ..absent(name, "") }
         };
         let of = |levels: &[Level], figures| {
-            let mut result = super::super::nothing(&super::super::resume::tests::plan(FleetTest::Stack));
+            let mut result = nothing(FleetTest::Stack);
             result.hosts =
                 levels.iter().zip(["a", "b", "c"]).map(|(&level, name)| host(name, level)).collect();
             result.hosts.iter_mut().for_each(|host| host.missing = None);
@@ -212,9 +214,9 @@ mod tests {
         let texts: Vec<&str> = some.reasons.iter().map(|reason| reason.text.as_str()).collect();
         let mut partly = Verdict::default();
         partly.lower_only(&[Part::Load], Level::Void, "slots were missed");
-        let mut result = super::super::nothing(&super::super::resume::tests::plan(FleetTest::Stack));
+        let mut result = nothing(FleetTest::Stack);
         let own = Some(partly.answered_by(&[Part::Tx]));
-        result.hosts = vec![FleetHost { verdict: own, missing: None, ..super::super::absent("a", "") }];
+        result.hosts = vec![FleetHost { verdict: own, missing: None, ..absent("a", "") }];
         result.figures = figure();
         let partly = verdict(&result);
         let text = "a: load VOID: slots were missed; the figures concerned are left out";

@@ -60,20 +60,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
 }
 
 fn step(rate_per_s: f64, time_ns: u64, ended: &[Ended]) -> FleetStep {
-    let mut step = FleetStep {
-        rate_per_s,
-        senders: 0,
-        planned: 0,
-        sent: 0,
-        delivered: 0,
-        sent_per_s: 0.0,
-        delivered_per_s: 0.0,
-        lag_p99_ns: 0,
-        sustained: false,
-        failed: Vec::new(),
-        received: None,
-        unseen: None,
-    };
+    let mut step = FleetStep { rate_per_s, ..FleetStep::default() };
     for (place, one) in ended.iter().enumerate() {
         match &one.received {
             // Its first sender's messages were to be seen.

@@ -60,7 +60,7 @@ pub fn run(
     runtime.block_on(async {
         let (kept, expected) = match known {
             Some(known) => (resume::kept(known), known.hosts.iter().map(|host| host.name.clone()).collect()),
-            None => (nothing(plan), plan.hosts.clone()),
+            None => (FleetResult { plan: plan.clone(), ..FleetResult::default() }, plan.hosts.clone()),
         };
         let mut crew = Crew::call(access, &expected).await?;
         if crew.left_out > 0 {
@@ -94,22 +94,6 @@ pub fn run(
         run.keep(&crew)?;
         Ok(run.p)
     })
-}
-
-fn nothing(plan: &FleetPlan) -> FleetResult {
-    FleetResult {
-        plan: plan.clone(),
-        hosts: Vec::new(),
-        planned_pairs: 0,
-        pairs: Vec::new(),
-        effects: Vec::new(),
-        steps: Vec::new(),
-        figures: Vec::new(),
-        merged: None,
-        start: None,
-        cut: None,
-        resumed_from: None,
-    }
 }
 
 struct Run<'a, O> {
@@ -226,18 +210,7 @@ impl Crew {
 }
 
 fn absent(name: &str, why: &str) -> FleetHost {
-    FleetHost {
-        name: name.into(),
-        labels: BTreeMap::new(),
-        address: None,
-        version: None,
-        kernel: None,
-        cpus: None,
-        lacks: Vec::new(),
-        clock: None,
-        verdict: None,
-        missing: Some(why.into()),
-    }
+    FleetHost { name: name.into(), missing: Some(why.into()), ..FleetHost::default() }
 }
 
 fn present(member: &Member) -> FleetHost {
@@ -250,8 +223,6 @@ fn present(member: &Member) -> FleetHost {
         kernel: Some(facts.kernel.clone()),
         cpus: Some(facts.cpus),
         lacks: facts.lacks.clone(),
-        clock: None,
-        verdict: None,
-        missing: None,
+        ..FleetHost::default()
     }
 }

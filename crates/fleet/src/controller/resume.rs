@@ -48,6 +48,7 @@ pub fn of(test: FleetTest, pair: &FleetPair) -> (String, String) {
 
 #[cfg(test)]
 pub mod tests {
+    use netfathom_model::plan::FleetPlan;
     use netfathom_model::record::FleetFigure;
     use netfathom_model::verdict::Verdict;
 
@@ -61,7 +62,7 @@ pub mod tests {
     fn a_pair_is_kept_once_and_with_a_value() {
         let pairs = [("a", "b", Some(1)), ("a", "b", Some(2)), ("b", "a", Some(3)), ("a", "c", None)];
         for (test, left) in [(FleetTest::Throughput, 2), (FleetTest::Loss, 1)] {
-            let mut known = super::super::nothing(&plan(test));
+            let mut known = nothing(test);
             known.pairs = pairs
                 .iter()
                 .map(|&(from, to, lost)| FleetPair {
@@ -80,18 +81,10 @@ pub mod tests {
         let step = |senders, failed: &[&str]| FleetStep {
             rate_per_s: 1e3,
             senders,
-            planned: 10,
-            sent: 10,
-            delivered: 10,
-            sent_per_s: 1e3,
-            delivered_per_s: 1e3,
-            lag_p99_ns: 0,
-            sustained: failed.is_empty(),
             failed: failed.iter().map(|host| ((*host).to_owned(), "gone".to_owned())).collect(),
-            received: None,
-            unseen: None,
+            ..FleetStep::default()
         };
-        let mut known = super::super::nothing(&plan(FleetTest::Load));
+        let mut known = nothing(FleetTest::Load);
         known.hosts = ["a", "b", "c"].map(host).into();
         known.steps = vec![step(2, &[]), step(1, &["c"]), step(2, &[])];
         known.pairs = vec![pair("a", "b", 0), pair("a", "b", 1), pair("a", "b", 2)];
@@ -105,7 +98,7 @@ pub mod tests {
 
     #[test]
     fn figures_of_a_host_that_is_measured_again_are_not_kept() {
-        let mut known = super::super::nothing(&plan(FleetTest::Stack));
+        let mut known = nothing(FleetTest::Stack);
         known.hosts = ["a", "b"].map(host).into();
         known.hosts[0].verdict = Some(Verdict::default());
         let (name, title, unit) = (String::new(), String::new(), String::new());
@@ -120,20 +113,8 @@ pub mod tests {
         super::super::absent(name, "not yet")
     }
 
-    pub fn plan(test: FleetTest) -> netfathom_model::plan::FleetPlan {
-        netfathom_model::plan::FleetPlan {
-            fleet: "default".into(),
-            test,
-            hosts: Vec::new(),
-            time_ns: 1_000_000_000,
-            streams: 1,
-            rates_per_s: vec![1e3; 3],
-            size_bytes: 64,
-            peers: None,
-            parallel: None,
-            to: Some("b".into()),
-            explain: false,
-            seed: 1,
-        }
+    pub fn nothing(test: FleetTest) -> FleetResult {
+        let plan = FleetPlan { test, streams: 1, rates_per_s: vec![1e3; 3], ..FleetPlan::default() };
+        FleetResult { plan, ..FleetResult::default() }
     }
 }

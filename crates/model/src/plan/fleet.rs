@@ -9,10 +9,11 @@ use super::{MS, PlanError, S, range, span};
 pub const MOST_HOSTS: u64 = 4096;
 
 /// What is measured between or on the hosts of a fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FleetTest {
     /// How fast TCP is from each host to each other one.
+    #[default]
     Throughput,
     /// The round trip of UDP messages of each pair.
     Latency,
@@ -40,7 +41,7 @@ impl FleetTest {
 }
 
 /// The plan of a measurement over a fleet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetPlan {
     /// The name of the fleet.
     pub fleet: String,
@@ -122,20 +123,15 @@ pub fn as_name(text: &str) -> String {
 mod tests {
     use super::*;
 
-    pub(crate) fn plan() -> FleetPlan {
+    fn plan() -> FleetPlan {
         FleetPlan {
             fleet: "default".into(),
-            test: FleetTest::Throughput,
-            hosts: Vec::new(),
             time_ns: S,
             streams: 1,
             rates_per_s: vec![1000.0],
             size_bytes: 64,
-            peers: None,
-            parallel: None,
-            to: None,
             explain: true,
-            seed: 1,
+            ..FleetPlan::default()
         }
     }
 

@@ -10,7 +10,7 @@ use crate::plan::{FleetPlan, FleetTest};
 use crate::verdict::Verdict;
 
 /// What a measurement over a fleet produced.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetResult {
     /// What was asked for.
     pub plan: FleetPlan,
@@ -79,7 +79,7 @@ impl FleetResult {
 }
 
 /// A host of a fleet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetHost {
     /// The name of its agent.
     pub name: String,
@@ -220,7 +220,7 @@ pub struct HostEffect {
 }
 
 /// One step of a load from many senders to one receiver.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FleetStep {
     /// Asked for, all senders together.
     pub rate_per_s: f64,

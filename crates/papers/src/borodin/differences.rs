@@ -6,6 +6,8 @@ use netfathom_model::profile::Profile;
 use netfathom_model::record::StackResult;
 use netfathom_model::units::{format_duration, format_rate};
 
+use crate::beside::short;
+
 const TODAY: &str = "The kernel and the CPUs are today's. The papers' platforms: 1, Core i7 920, CentOS 6.4; \
                      2, Core i5 430M, Ubuntu 12.10; 3, Core i7 3667U, OS X 10.8.5.";
 
@@ -17,13 +19,10 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
         list.push(load(ours));
         list.extend(senders(ours));
     }
-    if plan.quick {
-        list.push(
-            "The short form: fewer and shorter trials, with far less than the million messages of a trial of \
-             the papers (table 2 of each)."
-                .into(),
-        );
-    }
+    list.extend(short(
+        plan,
+        "fewer and shorter trials, with far less than the million messages of a trial of the papers (table 2 of each)",
+    ));
     list.push(TODAY.into());
     list
 }
@@ -44,9 +43,7 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
             .into(),
         "The paper does not say how often it repeated this; ours are trials with intervals.".into(),
     ];
-    if plan.quick {
-        list.push("The short form: fewer and shorter trials.".into());
-    }
+    list.extend(short(plan, "fewer and shorter trials"));
     list.push(TODAY.into());
     list
 }

@@ -2,14 +2,13 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, Indicator, StackResult};
-use netfathom_stats::Estimate;
 
 use super::originals::{self, PLATFORMS, SummaryRow, who};
 use super::ours::{self, Slope};
-use super::tables::way;
+use super::tables::{mean_us, way};
+use crate::beside::{self, HERE, bar, estimate, plain, point};
 
 const MEAN: &str = "mean time, µs";
-const HERE: &str = "here";
 const TIME: &str = "time, s";
 
 /// Bars of the means over everything and at peak.
@@ -43,23 +42,13 @@ fn by_platform(title: &str, series: Vec<FigureSeries>) -> Figure {
 
 /// The papers' bars and ours, which come after them.
 fn both(name: &str, rows: &[SummaryRow], here: Option<Indicator>) -> Vec<FigureSeries> {
-    let bar = |x: usize, mean: Estimate, label: String| FigurePoint {
-        x: x as f64,
-        y: mean.value,
-        half_width: Some(mean.half_width),
-        label: Some(label),
-    };
-    let theirs = rows.iter().enumerate().map(|(x, r)| bar(x, r.mean_us, format!("platform {}", r.platform)));
-    let ours = here.map(|i| FigurePoint {
-        x: rows.len() as f64,
-        y: i.mean_ns / 1e3,
-        half_width: i.between_trials_ns.map(|ns| ns / 1e3),
-        label: Some(HERE.into()),
-    });
-    let theirs = FigureSeries { name: format!("Borodin, {name}"), here: false, points: theirs.collect() };
-    let ours =
-        ours.map(|bar| FigureSeries { name: format!("{HERE}, {name}"), here: true, points: vec![bar] });
-    [Some(theirs), ours].into_iter().flatten().collect()
+    let theirs = rows
+        .iter()
+        .zip(0..)
+        .map(|(row, x)| bar(f64::from(x), estimate(row.mean_us), format!("platform {}", row.platform)));
+    let theirs = beside::theirs(format!("Borodin, {name}"), theirs.collect());
+    let ours = here.map(|mean| self::here(name, vec![bar(rows.len() as f64, mean_us(&mean), HERE)]));
+    [theirs].into_iter().chain(ours).collect()
 }
 
 /// Bars of the trial means beside each other.
@@ -67,16 +56,12 @@ pub fn trials(direction: Direction, ours: Option<&StackResult>) -> Figure {
     let rows = originals::trials(direction);
     let theirs = PLATFORMS.iter().map(|platform| {
         let means = rows.iter().filter(|row| row.platform == *platform).map(|row| row.mean_us);
-        FigureSeries { name: who(platform), here: false, points: numbered(means) }
+        beside::theirs(who(platform), numbered(means))
     });
     let means: Vec<f64> = ours
         .map(|o| ours::paths(o, direction).iter().map(|path| path.total.mean_ns / 1e3).collect())
         .unwrap_or_default();
-    let here = (!means.is_empty()).then(|| FigureSeries {
-        name: HERE.into(),
-        here: true,
-        points: numbered(means.into_iter()),
-    });
+    let here = (!means.is_empty()).then(|| beside::ours(HERE, numbered(means.into_iter())));
     Figure {
         title: format!("Means of the trials, {} messages", way(direction)),
         x: "trial".into(),
@@ -87,37 +72,21 @@ pub fn trials(direction: Direction, ours: Option<&StackResult>) -> Figure {
 }
 
 fn numbered(values: impl Iterator<Item = f64>) -> Vec<FigurePoint> {
-    let point = |(i, y): (usize, f64)| {
-        let number = i + 1;
-        FigurePoint { x: number as f64, y, half_width: None, label: Some(number.to_string()) }
-    };
-    values.enumerate().map(point).collect()
+    values.zip(1..).map(|(y, number)| bar(f64::from(number), plain(y), number.to_string())).collect()
 }
 
 /// Lines of the mean time over the rate; none before the first trial, for our texts of the papers
 /// have no figures.
 pub fn over_rate(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Figure> {
-    let line = |&direction: &Direction| {
-        Some(here(way(direction), rate_points(ours::over_rate(ours?, direction, None))))
-    };
+    let line = |&direction: &Direction| Some(here(way(direction), ours::over_rate(ours?, direction, None)));
     by_rate(directions.iter().filter_map(line).collect())
 }
 
 /// The same on each slope of a triangle.
 pub fn slopes(direction: Direction, ours: Option<&StackResult>) -> Vec<Figure> {
-    let line = |(name, slope)| Some(here(name, rate_points(ours::over_rate(ours?, direction, Some(slope)))));
+    let line = |(name, slope)| Some(here(name, ours::over_rate(ours?, direction, Some(slope))));
     let both = [("as the rate rises", Slope::Rising), ("as the rate falls", Slope::Falling)];
     by_rate(both.into_iter().filter_map(line).collect())
-}
-
-fn rate_points(points: Vec<ours::RatePoint>) -> Vec<FigurePoint> {
-    let point = |p: ours::RatePoint| FigurePoint {
-        x: p.rate_per_s,
-        y: p.mean_us,
-        half_width: p.half_width_us,
-        label: None,
-    };
-    points.into_iter().map(point).collect()
 }
 
 fn by_rate(series: Vec<FigureSeries>) -> Vec<Figure> {
@@ -129,9 +98,7 @@ pub fn over_time(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Fi
     let series = |of: fn(&ours::TimePoint) -> Option<f64>| {
         let line = |&direction: &Direction| {
             let points = ours::over_time(ours?, direction);
-            let point = |p: &ours::TimePoint| {
-                Some(FigurePoint { x: p.at_s, y: of(p)?, half_width: None, label: None })
-            };
+            let point = |p: &ours::TimePoint| Some(point(p.at_s, plain(of(p)?)));
             Some(here(way(direction), points.iter().filter_map(point).collect()))
         };
         directions.iter().filter_map(line).collect()
@@ -143,7 +110,7 @@ pub fn over_time(directions: &[Direction], ours: Option<&StackResult>) -> Vec<Fi
 }
 
 fn here(name: &str, points: Vec<FigurePoint>) -> FigureSeries {
-    FigureSeries { name: format!("{HERE}, {name}"), here: true, points }
+    beside::ours(format!("{HERE}, {name}"), points)
 }
 
 /// Lines that have points; no figure without any.

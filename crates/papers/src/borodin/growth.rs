@@ -2,12 +2,12 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{BesideTable, Cell, StackResult};
-use netfathom_stats::{Estimate, between_trials};
 
 use super::originals::{self, PLATFORMS, who};
 use super::ours;
-use super::tables::{HERE, estimate, own, plain, source};
-use crate::columns;
+use super::tables::mean_us;
+use crate::beside::{HERE, columns, estimate, mean, own, plain, source};
+use crate::claim::percent_more;
 
 /// How much more a message takes on its way in.
 pub fn growth(ours: Option<&StackResult>) -> BesideTable {
@@ -18,7 +18,7 @@ pub fn growth(ours: Option<&StackResult>) -> BesideTable {
         let printed = originals::in_text(platform).and_then(|text| text.growth_percent);
         source(who(platform), cells.map(|e| e.map(estimate)).into_iter().chain([printed]).collect())
     };
-    let here = ours.and_then(here_growth).map(|cells| own(HERE.into(), cells));
+    let here = ours.and_then(here_growth).map(|cells| own(HERE, cells));
     BesideTable {
         title: "Growth of incoming over outgoing time".into(),
         columns: columns("outgoing mean, µs|incoming mean, µs|incoming / outgoing|growth, %|growth as printed, %"),
@@ -34,23 +34,11 @@ pub fn growth(ours: Option<&StackResult>) -> BesideTable {
 }
 
 fn here_growth(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
-    let growths = ours::growths(ours);
-    let interval = between_trials(&growths);
-    let value = interval.map_or(*growths.first()?, |e| e.value);
-    let half_width = interval.map(|e| e.half_width);
-    let mean = |direction| {
-        let overall = ours::summary(ours, direction)?.overall;
-        let half_width = overall.between_trials_ns.map(|ns| ns / 1e3);
-        Some(Cell { half_width, ..plain(overall.mean_ns / 1e3) })
-    };
-    let percent = plain(100.0 * (value - 1.0));
-    Some(vec![
-        mean(Direction::Tx),
-        mean(Direction::Rx),
-        Some(Cell { half_width, ..plain(value) }),
-        Some(Cell { half_width: half_width.map(|h| 100.0 * h), ..percent }),
-        None,
-    ])
+    let growth = mean(&ours::growths(ours))?;
+    let half_width = growth.half_width.map(|half| 100.0 * half);
+    let percent = Cell { half_width, ..plain(100.0 * (growth.value - 1.0)) };
+    let mean = |direction| Some(mean_us(&ours::summary(ours, direction)?.overall));
+    Some(vec![mean(Direction::Tx), mean(Direction::Rx), Some(growth), Some(percent), None])
 }
 
 /// The same, trial by trial; only here, where both ways are of the same messages.
@@ -69,20 +57,11 @@ pub fn trials(ours: Option<&StackResult>) -> BesideTable {
     }
 }
 
-fn percent_more(ratio: Estimate) -> Estimate {
-    Estimate { value: 100.0 * (ratio.value - 1.0), half_width: 100.0 * ratio.half_width }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixture::stack;
+    use super::super::tables::tests::{checked, here};
     use super::*;
-
-    fn here(table: &BesideTable) -> Vec<f64> {
-        assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.title);
-        let row = table.rows.iter().find(|row| row.here).unwrap();
-        row.cells.iter().flatten().map(|cell| cell.value).collect()
-    }
 
     #[test]
     fn the_growth_is_the_mean_of_the_trials_own() {
@@ -90,9 +69,9 @@ mod tests {
             (Direction::Tx, &[(1000, 1000), (2000, 2000)]),
             (Direction::Rx, &[(3000, 3000), (4000, 4000)]),
         ]);
-        assert_eq!(here(&growth(Some(&ours))), [1.5, 3.5, 2.5, 150.0]);
+        assert_eq!(here(checked(&growth(Some(&ours)))), [1.5, 3.5, 2.5, 150.0]);
         let trials = trials(Some(&ours));
-        assert_eq!(here(&trials), [1.0, 3.0, 3.0, 200.0]);
+        assert_eq!(here(checked(&trials)), [1.0, 3.0, 3.0, 200.0]);
     }
 
     #[test]

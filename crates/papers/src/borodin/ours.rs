@@ -5,10 +5,12 @@ use std::cmp::Ordering;
 use netfathom_model::path::Direction;
 use netfathom_model::profile::{Piece, Profile};
 use netfathom_model::record::{
-    Measured, PathSummary, PathTimes, ReproducedRun, StackResult, Trial, TrialKind, Undisturbed,
-    UndisturbedTimes,
+    Cell, FigurePoint, Measured, PathSummary, PathTimes, ReproducedRun, Series, StackResult, Trial,
+    TrialKind, Undisturbed, UndisturbedTimes,
 };
 use netfathom_stats::between_trials;
+
+use crate::beside::{plain, point};
 
 const RATES: usize = 32;
 
@@ -175,16 +177,6 @@ pub fn thirds_per_s(profile: &Profile) -> (f64, f64) {
     (lowest + third, highest - third)
 }
 
-/// A point of a line over the rate.
-pub struct RatePoint {
-    /// Mean wanted rate of the messages in it.
-    pub rate_per_s: f64,
-    /// Mean time of all trials' messages.
-    pub mean_us: f64,
-    /// Half the interval between trials; `None` below two.
-    pub half_width_us: Option<f64>,
-}
-
 /// The messages of a trial by the wanted rate.
 fn by_rate(path: &PathTimes, profile: &Profile, slope: Option<Slope>) -> Vec<Heap> {
     let (lowest, highest) = range_per_s(profile);
@@ -197,8 +189,8 @@ fn by_rate(path: &PathTimes, profile: &Profile, slope: Option<Slope>) -> Vec<Hea
     heaps
 }
 
-/// Mean time over the wanted rate, all trials merged.
-pub fn over_rate(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<RatePoint> {
+/// Mean time in microseconds over the wanted rate, all trials merged, with the interval between them.
+pub fn over_rate(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<FigurePoint> {
     let paths = paths(result, direction);
     let heaps: Vec<Vec<Heap>> = paths.iter().map(|path| by_rate(path, &result.plan.profile, slope)).collect();
     (0..RATES).filter_map(|i| rate_point(heaps.iter().map(|of_trial| &of_trial[i]))).collect()
@@ -234,9 +226,7 @@ pub fn over_time(result: &StackResult, direction: Direction) -> Vec<TimePoint> {
     let Some(series) = paths.first().map(|path| &path.series) else { return Vec::new() };
     let length_s = result.plan.profile.duration_ns() as f64 / 1e9;
     let point = |i: usize| {
-        let of = |path: &&PathTimes| Some((*path.series.n.get(i)?, *path.series.sum_ns.get(i)?));
-        let (n, sum_ns) =
-            paths.iter().filter_map(of).fold((0, 0), |(n, sum), (more, ns)| (n + more, sum + ns));
+        let (n, sum_ns) = window(paths.iter().map(|path| &path.series), i);
         TimePoint {
             at_s: series.middle_s(i),
             rate_per_s: n as f64 / paths.len() as f64 * 1e9 / series.window_ns.max(1) as f64,
@@ -246,7 +236,13 @@ pub fn over_time(result: &StackResult, direction: Direction) -> Vec<TimePoint> {
     (0..series.n.len()).map(point).filter(|point| point.at_s < length_s).collect()
 }
 
-fn rate_point<'a>(trials: impl Iterator<Item = &'a Heap>) -> Option<RatePoint> {
+/// The messages and the sum of their times in one window of some trials.
+pub fn window<'a>(trials: impl Iterator<Item = &'a Series>, i: usize) -> (u64, i64) {
+    let of = |series: &Series| Some((*series.n.get(i)?, *series.sum_ns.get(i)?));
+    trials.filter_map(of).fold((0, 0), |(n, sum), (more, ns)| (n + more, sum + ns))
+}
+
+fn rate_point<'a>(trials: impl Iterator<Item = &'a Heap>) -> Option<FigurePoint> {
     let mut all = Heap::default();
     let mut means = Vec::new();
     for heap in trials {
@@ -255,9 +251,6 @@ fn rate_point<'a>(trials: impl Iterator<Item = &'a Heap>) -> Option<RatePoint> {
         all.rate_sum += heap.rate_sum;
         means.extend(heap.mean_us());
     }
-    Some(RatePoint {
-        rate_per_s: all.rate_per_s(),
-        mean_us: all.mean_us()?,
-        half_width_us: between_trials(&means).map(|e| e.half_width),
-    })
+    let half_width = between_trials(&means).map(|e| e.half_width);
+    Some(point(all.rate_per_s(), Cell { half_width, ..plain(all.mean_us()?) }))
 }

@@ -2,16 +2,16 @@
 
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
-    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, Measured, Origin, Phase,
-    ReproducedRun, ReverseResult, ReverseTrial, VariantResult,
+    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, Holds, Measured, Origin, Phase, ReproducedRun,
+    ReverseResult, ReverseTrial, VariantResult,
 };
 use netfathom_stats::{Estimate, between_trials};
 
 use super::differences;
 use super::plans::{RATES, TIMES};
-use super::tables::{own, plain};
 use crate::Report;
-use crate::claim::{above, written};
+use crate::beside::{bar, mean, ours, own, plain};
+use crate::claim::{above, percent, written};
 
 mod times;
 
@@ -120,13 +120,12 @@ fn over_time(of: &VariantResult) -> Option<Figure> {
     let first = of.trials.first()?;
     let outgoing = rates(first, of.trials.iter().map(|trial| trial.outgoing.as_slice()).collect());
     let inbound = rates(first, of.trials.iter().map(|trial| trial.inbound.as_slice()).collect());
-    let line = |name: &str, points| FigureSeries { name: name.into(), here: true, points };
     Some(Figure {
         title: format!("Rates over time, {}, mean of the trials", of.variant.name()),
         x: "time, s".into(),
         y: "messages/s".into(),
         kind: FigureKind::Lines,
-        series: vec![line("outgoing", outgoing), line("inbound", inbound)],
+        series: vec![ours("outgoing", outgoing), ours("inbound", inbound)],
     })
 }
 
@@ -154,16 +153,9 @@ fn by_phase(result: &ReverseResult) -> Figure {
     let series = |of: &VariantResult| {
         let bar = |&phase: &Phase| {
             let rates: Vec<f64> = of.trials.iter().filter_map(|t| outgoing_per_s(t, phase)).collect();
-            let interval = between_trials(&rates);
-            Some(FigurePoint {
-                x: f64::from(phase as u32),
-                y: interval.map_or(*rates.first()?, |e| e.value),
-                half_width: interval.map(|e| e.half_width),
-                label: Some(phase.name().into()),
-            })
+            Some(bar(f64::from(phase as u32), mean(&rates)?, phase.name()))
         };
-        let points = Phase::ALL.iter().filter_map(bar).collect();
-        FigureSeries { name: of.variant.name().into(), here: true, points }
+        ours(of.variant.name(), Phase::ALL.iter().filter_map(bar).collect())
     };
     Figure {
         title: "Outgoing rate by phase".into(),
@@ -178,10 +170,6 @@ fn between(trials: &[ReverseTrial], value: impl Fn(&ReverseTrial) -> Option<f64>
     between_trials(&trials.iter().filter_map(value).collect::<Vec<f64>>())
 }
 
-fn percent(e: Option<Estimate>) -> String {
-    written(e.map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width }), 1)
-}
-
 /// The inbound load lowers the outgoing rate.
 fn drops(trials: &[ReverseTrial]) -> Claim {
     let drop = between(trials, |trial| Some(1.0 - of_before(trial, Phase::Peak)?));
@@ -192,7 +180,7 @@ fn drops(trials: &[ReverseTrial]) -> Claim {
         here: format!(
             "where no application reads what comes in, its peak takes {} % of the outgoing rate (95 % interval between \
              {} trials)",
-            percent(drop),
+            written(drop.map(percent), 1),
             trials.len()
         ),
         holds: above(drop, 0.0),
@@ -211,8 +199,8 @@ fn recovers(trials: &[ReverseTrial]) -> Claim {
         here: format!(
             "afterwards {} % of the rate before, {} points more than at the peak (95 % intervals between {} \
              trials); recovered: significantly above {:.0} %",
-            percent(after),
-            percent(regained),
+            written(after.map(percent), 1),
+            written(regained.map(percent), 1),
             trials.len(),
             100.0 * RECOVERED
         ),

@@ -2,15 +2,13 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print::Scale;
-use netfathom_model::record::{BesideRow, BesideTable, Cell, Indicator, PathTimes, StackResult};
-use netfathom_stats::{Estimate, between_trials};
+use netfathom_model::record::{BesideTable, Cell, Indicator, PathTimes, StackResult};
+use netfathom_stats::Estimate;
 
 use super::originals::{self, SummaryRow, who};
 use super::ours::{self, Slope};
-use crate::columns;
+use crate::beside::{HERE, columns, estimate, mean, own, plain, source};
 
-/// How this machine's rows are called.
-pub const HERE: &str = "here";
 const SUMMARY_COLUMNS: [&str; 5] = ["trials", "mean, µs", "min, µs", "max, µs", "between-trial error, µs"];
 const TRIAL_COLUMNS: [&str; 5] = ["packets", "mean, µs", "min, µs", "max, µs", "error of the mean S, µs"];
 
@@ -40,7 +38,7 @@ pub fn peak(ours: Option<&StackResult>) -> BesideTable {
 
 fn summary(title: String, originals: Vec<SummaryRow>, here: Option<Indicator>) -> BesideTable {
     let original = |row: SummaryRow| source(who(row.platform), row.cells.into_iter().map(Some).collect());
-    let rows = originals.into_iter().map(original).chain(here.map(|i| own(HERE.into(), indicator(i))));
+    let rows = originals.into_iter().map(original).chain(here.map(|i| own(HERE, indicator(i))));
     BesideTable {
         title,
         columns: SUMMARY_COLUMNS.map(Into::into).into(),
@@ -66,10 +64,8 @@ fn indicator(i: Indicator) -> Vec<Option<Cell>> {
 /// Every trial, platform by platform, and those made here.
 pub fn trials(direction: Direction, ours: Option<&StackResult>) -> BesideTable {
     let original = |row: originals::TrialRow| {
-        source(
-            format!("platform {}, trial {}", row.platform, row.trial),
-            row.cells.into_iter().map(Some).collect(),
-        )
+        let who = format!("platform {}, trial {}", row.platform, row.trial);
+        source(who, row.cells.into_iter().map(Some).collect())
     };
     let paths = ours.map(|o| ours::paths(o, direction)).unwrap_or_default();
     let here = paths.iter().enumerate().map(|(i, p)| own(format!("{HERE}, trial {}", i + 1), trial(p)));
@@ -104,7 +100,7 @@ pub fn capability(ours: Option<&StackResult>) -> BesideTable {
         let inferred = estimate(originals::capability_per_s(row.mean_us));
         source(who(row.platform), vec![Some(estimate(row.mean_us)), printed, Some(inferred), practical])
     };
-    let here = ours.and_then(here_capability).map(|cells| own(HERE.into(), cells));
+    let here = ours.and_then(here_capability).map(|cells| own(HERE, cells));
     BesideTable {
         title: "Theoretical load capability".into(),
         columns: columns("mean at peak, µs|as printed, messages/s|1 / mean at peak, messages/s|really reached, messages/s"),
@@ -123,15 +119,19 @@ pub fn capability(ours: Option<&StackResult>) -> BesideTable {
 fn here_capability(ours: &StackResult) -> Option<Vec<Option<Cell>>> {
     let summary = ours::summary(ours, Direction::Tx)?;
     let peak = summary.peak?;
-    let mean_us = peak.mean_ns / 1e3;
-    let error_us = peak.between_trials_ns.map(|ns| ns / 1e3);
-    let inferred = |half_width| originals::capability_per_s(Estimate { value: mean_us, half_width });
+    let mean = mean_us(&peak);
+    let inferred = |half_width| originals::capability_per_s(Estimate { value: mean.value, half_width });
     let inferred = Cell {
-        half_width: error_us.map(|error_us| inferred(error_us).half_width),
+        half_width: mean.half_width.map(|error_us| inferred(error_us).half_width),
         ..plain(inferred(0.0).value)
     };
-    let mean = Cell { half_width: error_us, ..plain(mean_us) };
-    Some(vec![Some(mean), None, (mean_us > 0.0).then_some(inferred), summary.reached_per_s.map(plain)])
+    let inferred = (mean.value > 0.0).then_some(inferred);
+    Some(vec![Some(mean), None, inferred, summary.reached_per_s.map(plain)])
+}
+
+/// The mean of the trials in microseconds, with the error between them.
+pub fn mean_us(i: &Indicator) -> Cell {
+    Cell { half_width: i.between_trials_ns.map(|ns| ns / 1e3), ..plain(i.mean_ns / 1e3) }
 }
 
 /// Each slope of a triangle by itself; only here, for the paper has graphs of it.
@@ -139,11 +139,8 @@ pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
     let (low, high) = ours::thirds_per_s(&ours.plan.profile);
     let row = |(name, slope): (&str, Slope)| {
         let pairs = ours::thirds_us(ours, direction, Some(slope));
-        let mean = |of: fn(&(f64, f64)) -> f64| {
-            let values: Vec<f64> = pairs.iter().map(of).collect();
-            between_trials(&values).map(estimate).or_else(|| values.first().map(|&value| plain(value)))
-        };
-        own(format!("{HERE}, {name}"), vec![mean(|p| p.0), mean(|p| p.1)])
+        let (low, high): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        own(format!("{HERE}, {name}"), vec![mean(&low), mean(&high)])
     };
     BesideTable {
         title: format!("Time of {} messages on both slopes", way(direction)),
@@ -158,38 +155,22 @@ pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
     }
 }
 
-pub fn plain(value: f64) -> Cell {
-    Cell { value, half_width: None, printed: None }
-}
-
-pub fn estimate(e: Estimate) -> Cell {
-    Cell { value: e.value, half_width: Some(e.half_width), printed: None }
-}
-
 /// A smallest time; below zero as the paper prints it.
 fn least(min_ns: i64) -> Cell {
     Cell { printed: (min_ns < 0).then(|| "<0".into()), ..plain(min_ns as f64 / 1e3) }
 }
 
-pub fn source(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
-    BesideRow { who, here: false, cells }
-}
-
-pub fn own(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
-    BesideRow { who, here: true, cells }
-}
-
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::super::fixture::stack;
     use super::*;
 
-    fn checked(table: &BesideTable) -> &BesideTable {
+    pub fn checked(table: &BesideTable) -> &BesideTable {
         assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{}", table.title);
         table
     }
 
-    fn here(table: &BesideTable) -> Vec<f64> {
+    pub fn here(table: &BesideTable) -> Vec<f64> {
         let row = table.rows.iter().find(|row| row.here).unwrap();
         row.cells.iter().flatten().map(|cell| cell.value).collect()
     }

@@ -2,12 +2,11 @@
 
 use netfathom_model::record::{Claim, Estimate, Holds, Origin, Outcome, ReproducedRun};
 use netfathom_model::verdict::{Level, Verdict};
-use netfathom_stats as stats;
 
 use super::named;
 use super::plans::{Burner, NOTHINGS};
 use super::tables::{Recovered, SWITCHING, findings, points};
-use crate::claim::{below, written};
+use crate::claim::{below, percent, percent_more, ratio, written};
 
 /// Most false positives among the runs with a program that does nothing.
 const FALSE_ALARMS: usize = 1;
@@ -72,8 +71,7 @@ fn nothing(runs: &[ReproducedRun]) -> Claim {
 }
 
 fn points_of(estimate: Estimate) -> String {
-    let percent = stats::Estimate { value: 100.0 * estimate.value, half_width: 100.0 * estimate.half_width };
-    format!("{} %", written(Some(percent), 2))
+    format!("{} %", written(Some(percent(estimate)), 2))
 }
 
 fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
@@ -96,9 +94,7 @@ fn recovered(runs: &[ReproducedRun], burner: Burner) -> Claim {
 }
 
 fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
-    let found = points(runs).filter(|c| c.blocks >= 2);
-    let ratio = found.map(|c| stats::Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
-    let slowdown = found.map(|c| Estimate { value: c.ratio.value - 1.0, ..c.ratio });
+    let found = ratio(points(runs));
     Claim {
         origin: Origin::Ours,
         says: format!(
@@ -106,8 +102,8 @@ fn next_to_nothing(runs: &[ReproducedRun]) -> Claim {
             100.0 * NEXT_TO_NOTHING
         ),
         there: "a tar with gzip that is not observed".into(),
-        here: slowdown.map_or("unknown".into(), points_of),
-        holds: below(ratio, 1.0 + NEXT_TO_NOTHING),
+        here: found.map_or("unknown".into(), |ratio| format!("{} %", written(Some(percent_more(ratio)), 2))),
+        holds: below(found, 1.0 + NEXT_TO_NOTHING),
     }
 }
 

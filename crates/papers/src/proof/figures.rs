@@ -1,22 +1,21 @@
 //! The same as a picture.
 
-use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, ReproducedRun};
+use netfathom_model::record::{Figure, FigureKind, ReproducedRun};
 
 use super::tables::findings;
+use crate::beside::{HERE, bar, estimate, ours};
+use crate::claim::percent_more;
 
 /// Slowdowns where there is nothing, with their intervals.
 pub fn nothings(runs: &[ReproducedRun]) -> Figure {
-    let points = findings(runs).into_iter().zip(1..).map(|(found, number)| FigurePoint {
-        x: f64::from(number),
-        y: 100.0 * (found.ratio.value - 1.0),
-        half_width: Some(100.0 * found.ratio.half_width),
-        label: Some(format!("{number}")),
+    let points = findings(runs).into_iter().zip(1..).map(|(found, number)| {
+        bar(f64::from(number), estimate(percent_more(found.ratio)), number.to_string())
     });
     Figure {
         title: "Slowdown with nothing there".into(),
         x: "run".into(),
         y: "slowdown, %".into(),
         kind: FigureKind::Bars,
-        series: vec![FigureSeries { name: "here".into(), here: true, points: points.collect() }],
+        series: vec![ours(HERE, points.collect())],
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::{CostResult, Measured, ReproducedRun};
 
+use super::beside::short;
 use super::ground::Ground;
 use super::part::Part;
 use super::{Experiment, Needs, PROOF, Report};
@@ -48,9 +49,7 @@ fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
          burner's CPU time above all."
             .to_owned(),
     ];
-    if plan.quick {
-        differences.push("The short form: fewer blocks, so wider intervals.".into());
-    }
+    differences.extend(short(plan, "fewer blocks, so wider intervals"));
     Report {
         differences,
         tables: vec![tables::nothings(runs), tables::burners(runs), tables::interception(runs)],

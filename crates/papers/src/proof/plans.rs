@@ -2,12 +2,10 @@
 
 use std::env;
 
+use crate::ground::{Ground, last_processor};
 use netfathom_model::plan::{
     Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, Subject, WhenEnded,
 };
-use netfathom_sys::cpu;
-
-use crate::ground::Ground;
 
 pub const NOTHING: &str = "nothing";
 pub const INTERCEPTION: &str = "interception";
@@ -79,10 +77,6 @@ pub fn nothing(ground: &Ground<'_>, number: u64) -> CostPlan {
         settle_ns: 50_000_000,
         ..light(ground, &["cpu", "calls"], 50_000_000)
     }
-}
-
-fn last_processor() -> usize {
-    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
 }
 
 /// On one processor with a burner: what that takes, the benchmark lacks.

@@ -1,12 +1,14 @@
 //! What was found beside what is known.
 
 use netfathom_model::record::{
-    BesideRow, BesideTable, Cell, Comparison, CostResult, Effect, Estimate, Outcome, ReproducedRun,
+    BesideTable, Cell, Comparison, CostResult, Effect, Estimate, Outcome, ReproducedRun,
 };
 use netfathom_stats::between_trials;
 
 use super::named;
 use super::plans::{Burner, INTERCEPTION, NOTHING};
+use crate::beside::{estimate, own, plain};
+use crate::claim::{percent, percent_more};
 
 /// A share of a processor that is known to no more than this is not found.
 const WIDEST: f64 = 0.05;
@@ -55,29 +57,14 @@ pub fn findings(runs: &[ReproducedRun]) -> Vec<&Comparison> {
         .collect()
 }
 
-fn percent(estimate: Estimate, less: f64) -> Option<Cell> {
-    Some(Cell {
-        value: 100.0 * (estimate.value - less),
-        half_width: Some(100.0 * estimate.half_width),
-        printed: None,
-    })
-}
-
-fn plain(value: f64) -> Option<Cell> {
-    Some(Cell { value, half_width: None, printed: None })
-}
-
-fn row(who: String, cells: Vec<Option<Cell>>) -> BesideRow {
-    BesideRow { who, here: true, cells }
-}
-
 /// A line a run with nothing.
 pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
     let rows = findings(runs).into_iter().zip(1..).map(|(found, number)| {
-        let smallest = found.smallest.and_then(|s| plain(100.0 * s));
+        let smallest = found.smallest.map(|s| plain(100.0 * s));
         let outcome = if found.outcome == Outcome::NoCost { "none" } else { found.outcome.name() };
-        let outcome = Some(Cell { value: 0.0, half_width: None, printed: Some(outcome.into()) });
-        row(format!("nothing, run {number}"), vec![percent(found.ratio, 1.0), smallest, outcome])
+        let outcome = Cell { printed: Some(outcome.into()), ..plain(0.0) };
+        let slowdown = estimate(percent_more(found.ratio));
+        own(format!("nothing, run {number}"), vec![Some(slowdown), smallest, Some(outcome)])
     });
     BesideTable {
         title: "With nothing there".into(),
@@ -90,7 +77,8 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
 pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
     let of = |burner: Burner| {
         let recovered = Recovered::of(named(runs, burner.name()).first()?)?;
-        Some(row(burner.name().into(), vec![percent(recovered.known, 0.0), percent(recovered.found, 0.0)]))
+        let cells = [recovered.known, recovered.found].map(|share| Some(estimate(percent(share))));
+        Some(own(burner.name(), cells.into()))
     };
     BesideTable {
         title: "A burner on the benchmark's CPU".into(),
@@ -101,8 +89,10 @@ pub fn burners(runs: &[ReproducedRun]) -> BesideTable {
 }
 
 pub fn interception(runs: &[ReproducedRun]) -> BesideTable {
-    let found = points(runs)
-        .map(|found| row("tracepoints".into(), vec![percent(found.ratio, 1.0), plain(found.blocks.into())]));
+    let found = points(runs).map(|found| {
+        let cells = [estimate(percent_more(found.ratio)), plain(found.blocks.into())];
+        own("tracepoints", cells.map(Some).into())
+    });
     BesideTable {
         title: "The observation points of a tar".into(),
         columns: ["slowdown, %", "blocks"].map(Into::into).into(),

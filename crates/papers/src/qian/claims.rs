@@ -1,11 +1,10 @@
 //! What the paper says, and whether it holds here.
 
-use netfathom_model::record::{Claim, Comparison, Holds, Origin};
-use netfathom_stats::Estimate;
+use netfathom_model::record::{Claim, Holds, Origin};
 
 use super::originals::{Level, Original};
 use super::ours::{Ours, more};
-use crate::claim::{above, below, written};
+use crate::claim::{above, below, percent, percent_more, ratio, written};
 
 /// Nearly nothing, as the paper's lightest load takes (0.6 %).
 const NEARLY_NOTHING: f64 = 0.03;
@@ -40,11 +39,6 @@ pub fn in_a_short_tar(claim: Claim, original: &Original, ours: Option<&Ours<'_>>
     Claim { here, holds: Holds::CannotTell, ..claim }
 }
 
-fn estimate(found: Option<&Comparison>) -> Option<Estimate> {
-    let found = found.filter(|c| c.blocks >= 2)?;
-    Some(Estimate { value: found.ratio.value, half_width: found.ratio.half_width })
-}
-
 fn printed(original: &Original, level: &Level) -> String {
     original.cost(level.theirs).map_or_else(String::new, |cost| {
         let Level { theirs, .. } = level;
@@ -55,12 +49,6 @@ fn printed(original: &Original, level: &Level) -> String {
             100.0 * cost.pcost
         )
     })
-}
-
-fn slowdown(ratio: Option<Estimate>) -> String {
-    let percent =
-        ratio.map(|r| Estimate { value: 100.0 * (r.value - 1.0), half_width: 100.0 * r.half_width });
-    format!("{} %", written(percent, 1))
 }
 
 fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&Ours<'_>>) -> Claim {
@@ -81,12 +69,12 @@ fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&
 }
 
 fn light(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
-    let found = estimate(ours.and_then(|o| o.beside(level.ours)));
+    let found = ratio(ours.and_then(|o| o.beside(level.ours)));
     Claim {
         origin: Origin::Ours,
         says: format!("with little to do it takes nearly nothing (below {:.0} %)", 100.0 * NEARLY_NOTHING),
         there: printed(original, level),
-        here: format!("{}: {}", level.ours, slowdown(found)),
+        here: format!("{}: {} %", level.ours, written(found.map(percent_more), 1)),
         holds: below(found, 1.0 + NEARLY_NOTHING),
     }
 }
@@ -110,8 +98,4 @@ fn heavy(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
 fn pcost(level: &Level, ours: Option<&Ours<'_>>) -> String {
     let found = ours.and_then(|o| o.pcost(o.beside(level.ours)?));
     format!("{} %", written(found.map(percent), 1))
-}
-
-fn percent(e: Estimate) -> Estimate {
-    Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width }
 }

@@ -1,9 +1,11 @@
 //! What differs from the original.
 
 use netfathom_model::plan::ReproducePlan;
+use netfathom_model::print::listed;
 
 use super::originals::{Original, TCPDUMP};
 use super::ours::Ours;
+use crate::beside::short;
 
 const ALWAYS: [&str; 3] = [
     "The paper's system is Red Hat Linux 9 with kernel 2.4.31; it does not name its hardware. Here the tar and the program \
@@ -25,7 +27,7 @@ fn projects(plan: &ReproducePlan) -> String {
         let name = project.directory.file_name().unwrap_or_default().to_string_lossy();
         format!("{name} of {:.1} MB", project.size_bytes as f64 / 1e6)
     });
-    format!("The projects are {}.", each.collect::<Vec<_>>().join(", "))
+    format!("The projects are {}.", listed(each))
 }
 
 pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) -> Vec<String> {
@@ -46,9 +48,7 @@ pub fn of(plan: &ReproducePlan, original: &Original, ours: Option<&Ours<'_>>) ->
             projects(plan)
         ));
     }
-    if plan.quick {
-        list.push("The short form: a smaller tree and fewer trials.".into());
-    }
+    list.extend(short(plan, "a smaller tree and fewer trials"));
     if let Some(ours) = ours {
         list.push(format!("The benchmark here: {}.", ours.tar.about.trim_end_matches('.')));
     }

@@ -1,21 +1,17 @@
 //! The same as pictures.
 
-use netfathom_model::record::{Comparison, Effect, Figure, FigureKind, FigurePoint, FigureSeries};
+use netfathom_model::record::{Comparison, Effect, Figure, FigureKind, FigurePoint};
 use netfathom_stats::Estimate;
 
 use super::originals::{Cost, Level, MAKE, Original};
 use super::ours::Ours;
+use crate::beside::{self, estimate, plain};
+use crate::claim::{percent, percent_more};
 
 pub fn all(original: &Original, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     vec![
-        curve(
-            original,
-            ours,
-            "Slowdown",
-            |cost| cost.slowdown,
-            |_, c| Some(Estimate { value: c.ratio.value - 1.0, half_width: c.ratio.half_width }),
-        ),
-        curve(original, ours, "PCost", |cost| cost.pcost, |ours, c| ours.pcost(c)),
+        curve(original, ours, "Slowdown", |cost| cost.slowdown, |_, c| Some(percent_more(c.ratio))),
+        curve(original, ours, "PCost", |cost| cost.pcost, |ours, c| ours.pcost(c).map(percent)),
     ]
 }
 
@@ -27,15 +23,15 @@ fn curve(
     of: fn(&Ours<'_>, &Comparison) -> Option<Estimate>,
 ) -> Figure {
     let by_name = original.axis == MAKE.axis;
-    let point = |level: &Level, value: f64, half_width: Option<f64>| FigurePoint {
-        x: level.x,
-        y: 100.0 * value,
-        half_width: half_width.map(|half| 100.0 * half),
+    let point = |level: &Level, percent| FigurePoint {
         label: by_name.then(|| level.ours.into()),
+        ..beside::point(level.x, percent)
     };
-    let papers =
-        original.levels.iter().filter_map(|l| Some(point(l, theirs(original.cost(l.theirs)?), None)));
-    let mut series = vec![FigureSeries { name: "Qian & Wang".into(), here: false, points: papers.collect() }];
+    let papers = original.levels.iter().filter_map(|level| {
+        let value = theirs(original.cost(level.theirs)?);
+        Some(point(level, plain(100.0 * value)))
+    });
+    let mut series = vec![beside::theirs("Qian & Wang", papers.collect())];
     let effects: &[(Effect, &str)] = if ours.is_some_and(Ours::has_load) {
         &[
             (Effect::Both, "here, with its load"),
@@ -46,13 +42,10 @@ fn curve(
         &[(Effect::Program, "here")]
     };
     for &(effect, name) in effects {
-        let found = |level: &Level| {
-            let estimate = of(ours?, ours?.at(level.ours, effect)?)?;
-            Some(point(level, estimate.value, Some(estimate.half_width)))
-        };
+        let found = |level: &Level| Some(point(level, estimate(of(ours?, ours?.at(level.ours, effect)?)?)));
         let points: Vec<FigurePoint> = original.levels.iter().filter_map(found).collect();
         if !points.is_empty() {
-            series.push(FigureSeries { name: name.into(), here: true, points });
+            series.push(beside::ours(name, points));
         }
     }
     Figure {

@@ -2,16 +2,15 @@
 
 use netfathom_model::plan::{Interception, ReproducePlan};
 use netfathom_model::record::{
-    BesideRow, BesideTable, Cell, Claim, Comparison, Effect, Figure, FigureKind, FigurePoint, FigureSeries,
-    Origin, ReproducedRun,
+    BesideTable, Cell, Claim, Comparison, Effect, Figure, FigureKind, Origin, ReproducedRun,
 };
 use netfathom_stats::Estimate;
 
 use super::originals;
 use super::ours::Ours;
-use super::tables::plain;
 use crate::Report;
-use crate::claim::{above, below, written};
+use crate::beside::{self, HERE, bar, estimate, own, plain, short, source};
+use crate::claim::{above, below, percent_more, ratio, written};
 
 /// What is asked of ours: no more than this part.
 const NEXT_TO_NOTHING: f64 = 0.005;
@@ -57,42 +56,28 @@ fn differences(plan: &ReproducePlan, rows: &[Row<'_>]) -> Vec<String> {
     list.push("Table 1 is the mean of 11 runs, the highest left out. Ours are blocks there and back, and their geometric mean.".into());
     list.push("The tar compresses with gzip, as the paper's seems to by its times (61 of 154 s in user mode); one that only reads \
                spends far more of its time in system calls, and loses more.".into());
-    if plan.quick {
-        list.push("The short form: a smaller tree and fewer trials.".into());
-    }
+    list.extend(short(plan, "a smaller tree and fewer trials"));
     list
 }
 
 fn table(ours: Option<&Ours<'_>>, rows: &[Row<'_>]) -> BesideTable {
-    let [(_, bare), (_, with)] = originals::interception();
-    let seconds = |who: &str, times: [f64; 3], slowdown| BesideRow {
-        who: format!("Qian & Wang, {who}"),
-        here: false,
-        cells: [slowdown].into_iter().chain(times.map(|s| Some(plain(s)))).collect(),
+    let [bare, with] = originals::interception();
+    let cells = |slowdown: Option<Cell>, times_s: [Option<f64>; 3]| {
+        [slowdown].into_iter().chain(times_s.map(|s| s.map(plain))).collect()
     };
+    let times_s = |condition| ours.map_or([None; 3], |o| o.times_s(condition));
     let here = rows.iter().map(|(way, found)| {
-        let slowdown = Cell {
-            value: 100.0 * (found.ratio.value - 1.0),
-            half_width: Some(100.0 * found.ratio.half_width),
-            printed: None,
-        };
-        BesideRow {
-            who: format!("here, {}", way.name()),
-            here: true,
-            cells: [Some(slowdown)]
-                .into_iter()
-                .chain(ours.map_or([None; 3], |o| o.times_s(found.condition)).map(|s| s.map(plain)))
-                .collect(),
-        }
+        let slowdown = estimate(percent_more(found.ratio));
+        own(format!("here, {}", way.name()), cells(Some(slowdown), times_s(found.condition)))
     });
-    let bare_here = ours.zip(rows.first()).map(|(o, (_, found))| BesideRow {
-        who: "here, not intercepted".into(),
-        here: true,
-        cells: [None].into_iter().chain(o.times_s(found.against).map(|s| s.map(plain))).collect(),
-    });
+    let bare_here =
+        rows.first().map(|(_, found)| own("here, not intercepted", cells(None, times_s(found.against))));
     let theirs = [
-        seconds("not intercepted", bare, None),
-        seconds("intercepted", with, Some(plain(100.0 * (with[0] / bare[0] - 1.0)))),
+        source("Qian & Wang, not intercepted", cells(None, bare.map(Some))),
+        source(
+            "Qian & Wang, intercepted",
+            cells(Some(plain(originals::interception_percent())), with.map(Some)),
+        ),
     ];
     BesideTable {
         title: "A tar with intercepted system calls, beside a plain one (table 1)".into(),
@@ -105,40 +90,23 @@ fn table(ours: Option<&Ours<'_>>, rows: &[Row<'_>]) -> BesideTable {
 }
 
 fn figure(rows: &[Row<'_>]) -> Figure {
-    let [(_, bare), (_, with)] = originals::interception();
-    let theirs = FigurePoint {
-        x: 0.0,
-        y: 100.0 * (with[0] / bare[0] - 1.0),
-        half_width: None,
-        label: Some("Qian & Wang's module".into()),
-    };
-    let here = rows.iter().zip(1..).map(|((way, found), x)| FigurePoint {
-        x: f64::from(x),
-        y: 100.0 * (found.ratio.value - 1.0),
-        half_width: Some(100.0 * found.ratio.half_width),
-        label: Some(way.name().into()),
-    });
+    let theirs = bar(0.0, plain(originals::interception_percent()), "Qian & Wang's module");
+    let here = rows
+        .iter()
+        .zip(1..)
+        .map(|((way, found), x)| bar(f64::from(x), estimate(percent_more(found.ratio)), way.name()));
     Figure {
         title: "Slowdown of a tar by who sees its system calls".into(),
         x: "observer".into(),
         y: "slowdown, %".into(),
         kind: FigureKind::Bars,
-        series: vec![
-            FigureSeries { name: "Qian & Wang".into(), here: false, points: vec![theirs] },
-            FigureSeries { name: "here".into(), here: true, points: here.collect() },
-        ],
+        series: vec![beside::theirs("Qian & Wang", vec![theirs]), beside::ours(HERE, here.collect())],
     }
 }
 
 fn claims(rows: &[Row<'_>]) -> Vec<Claim> {
-    let of = |way: Interception| {
-        let found = rows.iter().find(|(there, c)| *there == way && c.blocks >= 2)?.1;
-        Some(Estimate { value: found.ratio.value, half_width: found.ratio.half_width })
-    };
-    let percent = |e: Option<Estimate>| {
-        let e = e.map(|e| Estimate { value: 100.0 * (e.value - 1.0), half_width: 100.0 * e.half_width });
-        format!("{} %", written(e, 2))
-    };
+    let of = |way: Interception| ratio(rows.iter().find(|(there, _)| *there == way).map(|row| row.1));
+    let percent = |ratio: Option<Estimate>| format!("{} %", written(ratio.map(percent_more), 2));
     let tracepoints = of(Interception::Tracepoints);
     let mut claims = vec![Claim {
         origin: Origin::Source,

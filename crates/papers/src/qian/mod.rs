@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use netfathom_model::plan::{PlanError, Project, ReproducePlan};
-use netfathom_model::record::{BesideTable, Claim, Figure};
+use netfathom_model::record::BesideTable;
 
-use super::ground::Ground;
 use super::part::Part;
 use super::{Experiment, Needs, Report};
 
@@ -74,14 +73,14 @@ fn tell(plan: &ReproducePlan, ours: Option<&Ours<'_>>, original: &originals::Ori
         .chain(of_tcpdump.then(|| times::table(ours)))
         .chain([tables::sequences(original, ours)])
         .collect();
-    let figures: Vec<Figure> = figures::all(original, ours);
-    let of_tcpdump =
-        if of_tcpdump { [times::claims(ours), steps::claims(ours)].concat() } else { Vec::new() };
-    let claims: Vec<Claim> = [claims::all(original, ours), of_tcpdump].concat();
+    let mut claims = claims::all(original, ours);
+    if of_tcpdump {
+        claims.extend([times::claims(ours), steps::claims(ours)].concat());
+    }
     Report {
         differences: differences::of(plan, original, ours),
         tables,
-        figures,
+        figures: figures::all(original, ours),
         claims,
         ..Report::default()
     }
@@ -100,9 +99,4 @@ pub fn accepts(name: &str, projects: Option<&[Project]>) -> Result<(), PlanError
         ))),
         _ => Ok(()),
     }
-}
-
-/// What both experiments and their tests ask of a ground.
-fn short(ground: &Ground<'_>) -> bool {
-    ground.plan.quick
 }

@@ -97,8 +97,14 @@ pub fn tar_times(name: &str) -> Option<[f64; 3]> {
 }
 
 /// Table 1: a tar that is not intercepted and one that is.
-pub fn interception() -> [(&'static str, [f64; 3]); 2] {
-    ["not intercepted", "intercepted"].map(|name| (name, tar_times(name).unwrap_or([f64::NAN; 3])))
+pub fn interception() -> [[f64; 3]; 2] {
+    ["not intercepted", "intercepted"].map(|name| tar_times(name).unwrap_or([f64::NAN; 3]))
+}
+
+/// By how much that takes longer, in percent.
+pub fn interception_percent() -> f64 {
+    let [[without, ..], [with, ..]] = interception();
+    100.0 * (with / without - 1.0)
 }
 
 #[cfg(test)]
@@ -122,7 +128,6 @@ mod tests {
 
     #[test]
     fn interception_takes_what_the_paper_says() {
-        let [(_, [without, ..]), (_, [with, ..])] = interception();
-        assert!((with / without - 1.00155).abs() < 1e-4);
+        assert!((interception_percent() - 0.155).abs() < 1e-2);
     }
 }

@@ -10,10 +10,8 @@ use netfathom_model::plan::{
 use netfathom_model::record::Measurement;
 use netfathom_model::units::parse_number;
 
-use netfathom_sys::cpu;
-
-use super::{originals, projects, short};
-use crate::ground::Ground;
+use super::{originals, projects};
+use crate::ground::{Ground, last_processor};
 use crate::part::{PartObserver, Work};
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Progressed;
@@ -36,7 +34,7 @@ const GRACE_NS: u64 = 3_000_000_000;
 
 /// A tar, and nothing beside it yet. It compresses: most of the paper's processor time is in user mode (table 1).
 fn tar(ground: &Ground<'_>, full: (u32, u64), most_s: f64) -> CostPlan {
-    let (entries, bytes) = if short(ground) { SHORT_TREE } else { full };
+    let (entries, bytes) = if ground.plan.quick { SHORT_TREE } else { full };
     let kind = BenchmarkKind::Tar { gzip: true, entries, bytes, cold: false, directory: None, early: false };
     CostPlan {
         subject: Subject::Nothing,
@@ -52,17 +50,13 @@ fn tar(ground: &Ground<'_>, full: (u32, u64), most_s: f64) -> CostPlan {
         settle_ns: SETTLE_NS,
         grace_ns: GRACE_NS,
         // On another processor than the tar's the program would take little from it.
-        cpu: vec![one_processor()],
-        program_cpu: vec![one_processor()],
+        cpu: vec![last_processor()],
+        program_cpu: vec![last_processor()],
         terminal: false,
         when_ended: WhenEnded::Trouble,
         controls: false,
         seed: ground.plan.seed,
     }
-}
-
-fn one_processor() -> usize {
-    cpu::allowed().ok().and_then(|all| all.last().copied()).unwrap_or(0)
 }
 
 /// The paper's tcpdump, in the lab where its load is.
@@ -97,7 +91,7 @@ pub fn make(ground: &Ground<'_>) -> Make {
         when_ended: WhenEnded::Fine,
         ..tar(ground, PAPER_TREE, 1500.0)
     };
-    Make { plan, projects: ground.plan.projects.clone(), short: short(ground) }
+    Make { plan, projects: ground.plan.projects.clone(), short: ground.plan.quick }
 }
 
 impl Work for Make {

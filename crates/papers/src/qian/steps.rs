@@ -4,12 +4,12 @@
 use netfathom_model::record::{Claim, Holds, Origin};
 use std::collections::BTreeMap;
 
-use netfathom_stats::{Estimate, between_trials};
+use netfathom_stats::between_trials;
 
 use super::claims::in_a_short_tar;
 use super::originals::{Level, TCPDUMP};
 use super::ours::{Ours, more};
-use crate::claim::{above, written};
+use crate::claim::{above, both, percent, written};
 
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [_, first, second, third, last] = TCPDUMP.levels else { return Vec::new() };
@@ -61,11 +61,7 @@ fn are_steps(blocks: &[[f64; 3]]) -> Holds {
         let more: Vec<f64> = blocks.iter().map(|slopes| slopes[step] - slopes[1]).collect();
         above(between_trials(&more), 0.0)
     };
-    match (steeper(0), steeper(2)) {
-        (Holds::Yes, Holds::Yes) => Holds::Yes,
-        (Holds::No, _) | (_, Holds::No) => Holds::No,
-        _ => Holds::CannotTell,
-    }
+    both(steeper(0), steeper(2))
 }
 
 /// The levels are those beyond some 20 Mbit/s.
@@ -74,9 +70,7 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
         |level: &Level| ours.and_then(|o| Some(o.lost(o.beside(level.ours)?.condition))).unwrap_or_default();
     let each = TCPDUMP.levels.iter().map(|level| {
         let blocks: Vec<f64> = lost(level).into_values().collect();
-        let percent = between_trials(&blocks)
-            .map(|e| Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width });
-        format!("{}: {} %", level.ours, written(percent, 2))
+        format!("{}: {} %", level.ours, written(between_trials(&blocks).map(percent), 2))
     });
     Claim {
         origin: Origin::Source,
@@ -92,11 +86,7 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
 
 /// Each is more than the one before.
 fn rises([first, second, third]: &[BTreeMap<u32, f64>; 3]) -> Holds {
-    match (above(more(second, first), 0.0), above(more(third, second), 0.0)) {
-        (Holds::Yes, Holds::Yes) => Holds::Yes,
-        (Holds::No, _) | (_, Holds::No) => Holds::No,
-        _ => Holds::CannotTell,
-    }
+    both(above(more(second, first), 0.0), above(more(third, second), 0.0))
 }
 
 #[cfg(test)]

@@ -1,20 +1,11 @@
 //! The paper's tables with our rows beside theirs.
 
-use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect, Estimate};
+use netfathom_model::record::{BesideRow, BesideTable, Cell, Comparison, Effect};
 
 use super::originals::Original;
 use super::ours::Ours;
-use crate::columns;
-
-pub fn plain(value: f64) -> Cell {
-    Cell { value, half_width: None, printed: None }
-}
-
-/// Of a single block there is no interval.
-fn percent(estimate: Estimate, less: f64, blocks: u32) -> Cell {
-    let half_width = (blocks >= 2).then_some(100.0 * estimate.half_width);
-    Cell { value: 100.0 * (estimate.value - less), half_width, printed: None }
-}
+use crate::beside::{columns, estimate, own, plain, source};
+use crate::claim::{percent, percent_more};
 
 pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     let mut rows = Vec::new();
@@ -24,7 +15,7 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
             let printed = level.printed_percent.map(plain);
             vec![Some(plain(100.0 * cost.slowdown)), Some(plain(100.0 * cost.pcost)), printed, None]
         });
-        rows.push(BesideRow { who: format!("Qian & Wang, {}", level.theirs), here: false, cells });
+        rows.push(source(format!("Qian & Wang, {}", level.theirs), cells));
         let Some(ours) = ours else { continue };
         let effects: &[(Effect, &str)] = if ours.has_load() {
             &[
@@ -37,11 +28,7 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
         };
         let here = effects.iter().filter_map(|&(effect, words)| {
             let found = ours.at(level.ours, effect)?;
-            Some(BesideRow {
-                who: format!("here, {}, {words}", level.ours),
-                here: true,
-                cells: cells_of(ours, found),
-            })
+            Some(own(format!("here, {}, {words}", level.ours), cells_of(ours, found)))
         });
         rows.extend(here);
     }
@@ -68,24 +55,20 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
 fn cells_of(ours: &Ours<'_>, found: &Comparison) -> Vec<Option<Cell>> {
     let uses = ours.result.program.iter().find(|used| used.condition == found.condition);
     let processors = uses.and_then(|used| used.processors).map(|p| plain(100.0 * p));
-    vec![
-        Some(percent(found.ratio, 1.0, found.blocks)),
-        ours.pcost(found).map(|e| Cell { half_width: Some(100.0 * e.half_width), ..plain(100.0 * e.value) }),
-        None,
-        processors,
-    ]
+    let slowdown = estimate(percent_more(found.ratio));
+    // Of a single block there is no interval.
+    let half_width = slowdown.half_width.filter(|_| found.blocks >= 2);
+    let slowdown = Cell { half_width, ..slowdown };
+    vec![Some(slowdown), ours.pcost(found).map(percent).map(estimate), None, processors]
 }
 
 /// The base sequences: when each mark is reached.
 pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
     let theirs = std::iter::once("baseline").chain(original.levels.iter().map(|level| level.theirs));
     let most = ours.map_or(0, |o| o.tar.marks.len()).max(original.times_s("baseline").len());
-    let row = |who: String, here, times_s: Vec<f64>| {
-        let cells = (1..most).map(|at| times_s.get(at).map(|&s| plain(s))).collect();
-        BesideRow { who, here, cells }
-    };
+    let cells = |times_s: Vec<f64>| (1..most).map(|at| times_s.get(at).copied().map(plain)).collect();
     let mut rows: Vec<BesideRow> =
-        theirs.map(|name| row(format!("Qian & Wang, {name}"), false, original.times_s(name))).collect();
+        theirs.map(|name| source(format!("Qian & Wang, {name}"), cells(original.times_s(name)))).collect();
     if let Some(ours) = ours {
         rows.extend(ours.result.conditions.iter().enumerate().filter_map(|(at, condition)| {
             let of_condition = ours.tar.trials.iter().filter(|t| t.condition == at && t.failed.is_none());
@@ -98,7 +81,7 @@ pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
                 sum_s += all.sum::<f64>() / spans.len() as f64 / 1e9;
                 times_s.push(sum_s);
             }
-            Some(row(format!("here, {}", condition.name), true, times_s))
+            Some(own(format!("here, {}", condition.name), cells(times_s)))
         }));
     }
     BesideTable {

@@ -1,12 +1,12 @@
 //! Table 3: total, user and system time of the tar under tcpdump.
 
-use netfathom_model::record::{BesideRow, BesideTable, Claim, Comparison, Origin, Resource};
+use netfathom_model::record::{BesideTable, Claim, Comparison, Origin, Resource};
 use netfathom_stats::Estimate;
 
 use super::originals::{TCPDUMP, tar_times};
 use super::ours::Ours;
-use super::tables::plain;
-use crate::claim::{above, below, written};
+use crate::beside::{own, plain, source};
+use crate::claim::{above, below, ratio, written};
 
 /// What the paper says of its heaviest load: 7.301 s of system time become 15.668.
 const SYSTEM_TIMES: f64 = 2.0;
@@ -18,11 +18,11 @@ const THERE: &str = "table 3, from no load to 80 Mbit/s";
 pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
     let theirs = |who: &str, name: &str| {
         let cells = tar_times(name).into_iter().flatten().map(|s| Some(plain(s))).collect();
-        BesideRow { who: format!("Qian & Wang, {who}"), here: false, cells }
+        source(format!("Qian & Wang, {who}"), cells)
     };
     let here = |who: String, condition: usize| {
-        let cells = ours.map_or([None; 3], |o| o.times_s(condition)).map(|s| s.map(plain)).into();
-        BesideRow { who: format!("here, {who}"), here: true, cells }
+        let cells = ours.map_or([None; 3], |o| o.times_s(condition)).map(|s| s.map(plain));
+        own(format!("here, {who}"), cells.into())
     };
     let none = [theirs("0", "intercepted")].into_iter().chain(ours.map(|_| here("no load".into(), 0)));
     let levels = TCPDUMP.levels.iter().flat_map(|level| {
@@ -46,7 +46,7 @@ pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [.., heaviest] = TCPDUMP.levels else { return Vec::new() };
     let found = ours.and_then(|o| o.beside(heaviest.ours)).filter(|c| c.blocks >= 2);
     let times = |resource| found.and_then(|c| times(c, resource));
-    let total = found.map(|c| Estimate { value: c.ratio.value, half_width: c.ratio.half_width });
+    let total = ratio(found);
     let (user, system) = (times(Resource::UserCpu), times(Resource::SystemCpu));
     let claim = |says: &str, there: &str, times, holds| Claim {
         origin: Origin::Source,

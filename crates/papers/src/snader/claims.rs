@@ -7,7 +7,7 @@ use super::originals::SEGMENT_BYTES;
 use super::ours::{Ours, between, named, rates};
 use super::plans::{BESIDE_IT, LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH, RECEIVER};
 use super::tables::buffer_limited;
-use crate::claim::{ALIKE, above, within, written};
+use crate::claim::{ALIKE, above, both, percent, within, written};
 
 const SLOWER_THERE: &str = "1.341030 s, 12217.474628 KB/sec with the default buffer; 2457.246699 s, 6.667625 KB/sec with \
                             -b 1448";
@@ -140,10 +140,6 @@ fn why(holds: Holds) -> &'static str {
     }
 }
 
-fn percent(e: Estimate) -> Estimate {
-    Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width }
-}
-
 /// Over a path it is the buffer that holds the transfer up: with a larger one, and nothing else
 /// changed, it is faster.
 fn by_the_buffer(path: &Ours<'_>) -> Claim {
@@ -183,11 +179,7 @@ fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
             written(beyond, 2),
             1.0 / ALIKE
         ),
-        holds: match (above(up_to_it, ALIKE), within(beyond, 1.0 / ALIKE, ALIKE)) {
-            (Holds::Yes, Holds::Yes) => Holds::Yes,
-            (Holds::No, _) | (_, Holds::No) => Holds::No,
-            _ => Holds::CannotTell,
-        },
+        holds: both(above(up_to_it, ALIKE), within(beyond, 1.0 / ALIKE, ALIKE)),
     }
 }
 

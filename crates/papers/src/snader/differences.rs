@@ -5,6 +5,7 @@ use netfathom_model::units::format_duration;
 
 use super::ours::{Ours, named};
 use super::plans::{LOOPBACK, PATH};
+use crate::beside::short;
 
 const ALWAYS: [&str; 4] = [
     "Both ends of the book are on one host (its capture has bsd.1187 > bsd.5013), in segments of 1448 bytes. Here both \
@@ -31,8 +32,6 @@ pub fn of(plan: &ReproducePlan, ours: &[Ours<'_>]) -> Vec<String> {
     if !ours.is_empty() && named(ours, PATH).is_none() {
         list.push("Without root there is no lab and no path: what is here is of loopback alone.".into());
     }
-    if plan.quick {
-        list.push("The short form: fewer and shorter trials.".into());
-    }
+    list.extend(short(plan, "fewer and shorter trials"));
     list
 }

@@ -1,11 +1,12 @@
 //! The same as pictures.
 
 use netfathom_model::plan::SweepEnds;
-use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, SweepPoint};
+use netfathom_model::record::{Figure, FigureKind, FigurePoint, SweepPoint};
 
 use super::claims::times_as_slow;
 use super::ours::{Ours, mean, named};
 use super::plans::PATH;
+use crate::beside::{self, bar, estimate, plain, point};
 
 /// Megabits of 10^6 bits.
 fn megabits(bytes_per_s: f64) -> f64 {
@@ -18,13 +19,10 @@ pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
     let SweepEnds::Lab { wire: Some(wire) } = &path.result.plan.ends else { return None };
     let trip_s = 2.0 * wire.delay_ns as f64 / 1e9;
     let with = |no_delay: bool| path.result.points.iter().filter(move |p| p.no_delay == no_delay);
-    let line = |name: &str, no_delay| {
-        let points = with(no_delay).filter_map(measured).collect();
-        FigureSeries { name: name.into(), here: true, points }
-    };
+    let line = |name, no_delay| beside::ours(name, with(no_delay).filter_map(measured).collect());
     let bound = |p: &SweepPoint| {
         let bytes = f64::from(p.granted_buffer_bytes?);
-        Some(FigurePoint { x: bytes / 1024.0, y: megabits(bytes / trip_s), half_width: None, label: None })
+        Some(point(bytes / 1024.0, plain(megabits(bytes / trip_s))))
     };
     let derived = with(false).filter_map(bound).collect();
     Some(Figure {
@@ -33,7 +31,7 @@ pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
         y: "Mb/s".into(),
         kind: FigureKind::Lines,
         series: vec![
-            FigureSeries { name: "derived: buffer / round trip".into(), here: false, points: derived },
+            beside::theirs("derived: buffer / round trip", derived),
             line("here", false),
             line("here, -D", true),
         ],
@@ -42,25 +40,15 @@ pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
 
 fn measured(p: &SweepPoint) -> Option<FigurePoint> {
     let x = f64::from(p.granted_buffer_bytes?) / 1024.0;
-    let (y, half_width) = mean(p, |t| t.bytes_per_s().map(megabits))?;
-    Some(FigurePoint { x, y, half_width, label: None })
+    Some(point(x, mean(p, |t| t.bytes_per_s().map(megabits))?))
 }
 
 /// How many times as fast the system's buffer is, place by place.
 pub fn slower(ours: &[Ours<'_>]) -> Option<Figure> {
-    let bar = |(i, o): (usize, &Ours<'_>), no_delay| {
-        let times = times_as_slow(o, no_delay)?;
-        Some(FigurePoint {
-            x: i as f64,
-            y: times.value,
-            half_width: Some(times.half_width),
-            label: Some(o.name.into()),
-        })
-    };
-    let series = |name: &str, no_delay| FigureSeries {
-        name: name.into(),
-        here: true,
-        points: ours.iter().enumerate().filter_map(|of| bar(of, no_delay)).collect(),
+    let series = |name, no_delay| {
+        let bar =
+            |(i, o): (usize, &Ours<'_>)| Some(bar(i as f64, estimate(times_as_slow(o, no_delay)?), o.name));
+        beside::ours(name, ours.iter().enumerate().filter_map(bar).collect())
     };
     let series = vec![series("here", false), series("here, -D", true)];
     series.iter().any(|s| !s.points.is_empty()).then(|| Figure {

@@ -1,9 +1,10 @@
 //! What was measured here, found again among the runs.
 
-use netfathom_model::record::{Measured, ReproducedRun, SweepPoint, SweepResult, SweepTrial};
+use netfathom_model::record::{Cell, Measured, ReproducedRun, SweepPoint, SweepResult, SweepTrial};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::originals::SEGMENT_BYTES;
+use crate::beside;
 
 #[derive(Clone, Copy)]
 pub struct Ours<'a> {
@@ -42,11 +43,8 @@ pub fn between(point: Option<&SweepPoint>, value: impl Fn(&SweepTrial) -> Option
     between_trials(&values)
 }
 
-/// The same, or the one value that there is without an interval.
-pub fn mean(point: &SweepPoint, value: impl Fn(&SweepTrial) -> Option<f64>) -> Option<(f64, Option<f64>)> {
+/// The same for a table or a figure, or the one value that there is without an interval.
+pub fn mean(point: &SweepPoint, value: impl Fn(&SweepTrial) -> Option<f64>) -> Option<Cell> {
     let values: Vec<f64> = point.trials.iter().filter_map(value).collect();
-    match between_trials(&values) {
-        Some(e) => Some((e.value, Some(e.half_width))),
-        None => values.first().map(|&value| (value, None)),
-    }
+    beside::mean(&values).filter(|cell| cell.value.is_finite())
 }

@@ -6,19 +6,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell, SweepPoint, SweepTri
 use super::originals::{self, BYTES, Printed, kb_per_s, write_ms};
 use super::ours::{Ours, mean, named};
 use super::plans::PATH;
-use crate::columns;
-
-fn plain(value: f64) -> Cell {
-    Cell { value, half_width: None, printed: None }
-}
-
-fn cell(of: Option<(f64, Option<f64>)>) -> Option<Cell> {
-    of.filter(|(value, _)| value.is_finite()).map(|(value, half_width)| Cell {
-        value,
-        half_width,
-        printed: None,
-    })
-}
+use crate::beside::{columns, own, plain, source};
 
 /// Such as `here, path, -b 1448 -D`.
 fn who(ours: &Ours<'_>, point: &SweepPoint) -> String {
@@ -30,11 +18,7 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
     let printed = originals::printed().into_iter().map(|of: Printed| {
         let write = plain(write_ms(BYTES / of.seconds.value));
         let cells = [of.kb_per_s, of.seconds, of.msec_per_call, write].map(Some);
-        BesideRow {
-            who: format!("Snader, ttcp {} bsd", of.options),
-            here: false,
-            cells: cells.into_iter().chain([None]).collect(),
-        }
+        source(format!("Snader, ttcp {} bsd", of.options), cells.into_iter().chain([None]).collect())
     });
     let here = ours.iter().flat_map(|o| o.books().map(move |p| row(o, p)));
     BesideTable {
@@ -53,28 +37,21 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
 fn row(ours: &Ours<'_>, point: &SweepPoint) -> BesideRow {
     let rate = |t: &SweepTrial| t.bytes_per_s().filter(|&r| r > 0.0);
     let cells = vec![
-        cell(mean(point, |t| rate(t).map(kb_per_s))),
-        cell(mean(point, |t| rate(t).map(|r| BYTES / r))),
-        cell(mean(point, |t| rate(t).map(|r| 1.024 * write_ms(r)))),
-        cell(mean(point, |t| rate(t).map(write_ms))),
+        mean(point, |t| rate(t).map(kb_per_s)),
+        mean(point, |t| rate(t).map(|r| BYTES / r)),
+        mean(point, |t| rate(t).map(|r| 1.024 * write_ms(r))),
+        mean(point, |t| rate(t).map(write_ms)),
         point.granted_buffer_bytes.map(|bytes| plain(bytes.into())),
     ];
-    BesideRow { who: who(ours, point), here: true, cells }
+    own(who(ours, point), cells)
 }
 
 /// What each was held up by, and what makes us think so.
 pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
     // What a trace of the system calls showed.
-    let traced = [("-tsv", 0.3), ("-tsvb 1448", 1200.0)].map(|(options, write_ms)| BesideRow {
-        who: format!("Snader, ttcp {options} bsd"),
-        here: false,
-        cells: vec![
-            None,
-            None,
-            Some(Cell { printed: Some(format!("~{write_ms}")), ..plain(write_ms) }),
-            None,
-            None,
-        ],
+    let traced = [("-tsv", 0.3), ("-tsvb 1448", 1200.0)].map(|(options, write_ms)| {
+        let write = Cell { printed: Some(format!("~{write_ms}")), ..plain(write_ms) };
+        source(format!("Snader, ttcp {options} bsd"), vec![None, None, Some(write), None, None])
     });
     let here = ours.iter().flat_map(|o| o.result.points.iter().map(move |p| causes(o, p)));
     BesideTable {
@@ -95,11 +72,11 @@ fn causes(ours: &Ours<'_>, point: &SweepPoint) -> BesideRow {
     let cells = vec![
         cause.map(|(name, share)| Cell { printed: Some(name.into()), ..plain(share) }),
         cause.map(|(_, share)| plain(share)),
-        cell(mean(point, |t| Some(t.calls_took?.p50_ns as f64 / 1e6))),
-        cell(mean(point, |t| Some(1e3 * t.calls_took?.delayed_calls as f64 / t.calls.max(1) as f64))),
-        cell(mean(point, |t| buffer_limited(t).map(|share| 100.0 * share))),
+        mean(point, |t| Some(t.calls_took?.p50_ns as f64 / 1e6)),
+        mean(point, |t| Some(1e3 * t.calls_took?.delayed_calls as f64 / t.calls.max(1) as f64)),
+        mean(point, |t| buffer_limited(t).map(|share| 100.0 * share)),
     ];
-    BesideRow { who: who(ours, point), here: true, cells }
+    own(who(ours, point), cells)
 }
 
 /// Part of the time with something to send in which the send buffer was too small, as the kernel
@@ -120,11 +97,11 @@ pub fn over_path(ours: &[Ours<'_>]) -> Vec<BesideTable> {
         let times = |t: &SweepTrial| Some(a_trip(t)? / f64::from(p.granted_buffer_bytes?));
         let cells = vec![
             p.granted_buffer_bytes.map(|bytes| plain(bytes.into())),
-            cell(mean(p, |t| t.bytes_per_s().map(kb_per_s))),
-            cell(mean(p, a_trip)),
-            cell(mean(p, times)),
+            mean(p, |t| t.bytes_per_s().map(kb_per_s)),
+            mean(p, a_trip),
+            mean(p, times),
         ];
-        BesideRow { who: who(&path, p), here: true, cells }
+        own(who(&path, p), cells)
     };
     vec![BesideTable {
         title: format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds, MessageTrial,
-    Origin,
+    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, Holds, MessageTrial, Origin,
 };
 
 use super::originals::source;
 use super::ours::{Ours, Value, mean_us, median_us};
 use super::plans::{ANOMALY_BYTES, Expected, WriteStyle, ways};
 use super::rounds::Rounds;
+use crate::beside::{self, HERE, bar, own, plain};
 use crate::claim::{within, written};
 
 /// What a round trip took the paper on one machine, in µs: of the order of that (7.7.5, figure 7.4).
@@ -55,7 +55,7 @@ pub fn table(ours: Option<&Ours<'_>>) -> BesideTable {
             [way.median_ms(o), way.mean_ms(o), way.rounds(o, delayed)].map(|rounds| rounds.cell()).to_vec()
         });
         let here = here.filter(|cells| cells.iter().any(Option::is_some));
-        let here = here.map(|cells| BesideRow { who: format!("here, {}", way.words), here: true, cells });
+        let here = here.map(|cells| own(format!("here, {}", way.words), cells));
         there.into_iter().chain(here).collect::<Vec<_>>()
     });
     BesideTable {
@@ -80,28 +80,20 @@ fn theirs(way: &WriteStyle) -> Option<BesideRow> {
         Expected::Library => (LIBRARY_THERE_MS, None),
         _ => return None,
     };
-    let mean = Cell { value, half_width: None, printed };
+    let mean = Cell { printed, ..plain(value) };
     Some(source(way.words, vec![None, Some(mean), None]))
 }
 
 pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
     let ours = ours?;
-    let bar = |(x, way): (usize, &WriteStyle)| {
-        let cell = way.mean_ms(ours).cell()?;
-        Some(FigurePoint {
-            x: x as f64,
-            y: cell.value,
-            half_width: cell.half_width,
-            label: Some(way.words.into()),
-        })
-    };
+    let bar = |(x, way): (usize, &WriteStyle)| Some(bar(x as f64, way.mean_ms(ours).cell()?, way.words));
     let points: Vec<FigurePoint> = ways().iter().enumerate().filter_map(bar).collect();
     (!points.is_empty()).then(|| Figure {
         title: "Round trips of a header and a body".into(),
         x: "how they are sent".into(),
         y: "mean, ms".into(),
         kind: FigureKind::Bars,
-        series: vec![FigureSeries { name: "here".into(), here: true, points }],
+        series: vec![beside::ours(HERE, points)],
     })
 }
 

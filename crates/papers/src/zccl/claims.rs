@@ -4,12 +4,11 @@
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Claim, Holds, Origin};
-use netfathom_stats::Estimate;
 
-use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, zccl};
+use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, what, zccl};
 use super::rounds::Rounds;
 use super::tables::quantity;
-use crate::claim::{above, within, written};
+use crate::claim::{above, percent, within, written};
 
 /// Much slower is what is significantly below this part of the sockets' rate.
 const MUCH_SLOWER: f64 = 0.5;
@@ -294,22 +293,10 @@ fn no_cost(there_is_one: Holds) -> &'static str {
     }
 }
 
-fn what(test: MessageTest) -> &'static str {
-    match test {
-        MessageTest::Oneway => "message",
-        MessageTest::Pingpong => "round trip",
-        MessageTest::Post => "reply",
-    }
-}
-
 /// Such as `4 B to 32 B`.
 fn span(sizes: &[u64]) -> String {
     let [first, .., last] = sizes else { return sizes.first().map_or_else(String::new, |&b| size(b)) };
     format!("{} to {}", size(*first), size(*last))
-}
-
-fn percent(e: Estimate) -> Estimate {
-    Estimate { value: 100.0 * e.value, half_width: 100.0 * e.half_width }
 }
 
 #[cfg(test)]

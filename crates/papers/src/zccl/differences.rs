@@ -5,6 +5,7 @@ use netfathom_model::units::{format_duration, format_rate};
 
 use super::ours::Ours;
 use super::plans::{PLACED_BYTES, PLACED_MESSAGES, STALLED_FULL};
+use crate::beside::short;
 
 const NO_NETWORK: &str = "There is no 10 Mbit/s Ethernet through a hub (7.2.1). By the rates of table 7.1 it limited sockets from \
                           32 bytes on and the library from 256 bytes on, and it made round trips longer with the size; here \
@@ -34,7 +35,7 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
         MessageTest::Post => Some(CONNECTIONS),
     };
     let always = [network(ours), SOCKETS, LIBRARY, PROCESSORS].into_iter().chain(of_test).map(str::to_owned);
-    [always.collect(), of_plan(ours, test.messages()), short(plan)].concat()
+    [always.collect(), of_plan(plan, ours, test.messages())].concat()
 }
 
 pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
@@ -46,7 +47,7 @@ pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String
                   it back. It knows of bytes, not of messages: the library is at the end in user space alone. The paper had \
                   a kernel module with the application and the library in it (7.2.3).";
     let always = [size, kernel.into(), network(ours).into(), LIBRARY.into(), PROCESSORS.into()];
-    [always.into(), of_plan(ours, PLACED_MESSAGES), short(plan)].concat()
+    [always.into(), of_plan(plan, ours, PLACED_MESSAGES)].concat()
 }
 
 pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
@@ -58,7 +59,7 @@ pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> 
                  TCP_CORK without a trial. All other ways are ours.";
     let processors = "Each end has a CPU of its own where there are two: these are times of timers.";
     let always = [size, sockets, tried, processors].map(str::to_owned);
-    [always.into(), of_plan(ours, STALLED_FULL), short(plan)].concat()
+    [always.into(), of_plan(plan, ours, STALLED_FULL)].concat()
 }
 
 fn network(ours: Option<&Ours<'_>>) -> &'static str {
@@ -66,9 +67,9 @@ fn network(ours: Option<&Ours<'_>>) -> &'static str {
     if has_path { ETHERNET } else { NO_NETWORK }
 }
 
-fn of_plan(ours: Option<&Ours<'_>>, theirs: u64) -> Vec<String> {
-    let Some(plan) = ours.map(|o| &o.result.plan) else { return Vec::new() };
-    vec![place(plan), much(plan, theirs)]
+fn of_plan(plan: &ReproducePlan, ours: Option<&Ours<'_>>, theirs: u64) -> Vec<String> {
+    let ours = ours.map(|o| &o.result.plan).into_iter().flat_map(|plan| [place(plan), much(plan, theirs)]);
+    ours.chain(short(plan, "fewer and shorter trials")).collect()
 }
 
 fn place(plan: &MessagePlan) -> String {
@@ -95,8 +96,4 @@ fn much(plan: &MessagePlan, theirs: u64) -> String {
         format_rate(theirs as f64),
         plan.trials
     )
-}
-
-fn short(plan: &ReproducePlan) -> Vec<String> {
-    if plan.quick { vec!["The short form: fewer and shorter trials.".into()] } else { Vec::new() }
 }

@@ -2,11 +2,12 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint, FigureSeries};
+use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, Value, library, mean_us, median_us, per_s, zccl};
+use super::ours::{Ours, Value, library, mean_us, median_us, per_s, what, zccl};
 use super::tables::quantity;
+use crate::beside::{self, plain, theirs};
 
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
     let Some(ours) = ours else { return Vec::new() };
@@ -27,11 +28,11 @@ fn papers_own(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
     let unit = |bytes: u64| if test == MessageTest::Post { bytes as f64 / 1e3 } else { 1.0 };
     let there = |name, value: fn(&Sized) -> f64| {
         let points = sized(test).iter().map(|row| point(row.bytes, plain(value(row)))).collect();
-        line(format!("{WHO}, {name}"), false, points)
+        theirs(format!("{WHO}, {name}"), points)
     };
     let here = |name, layer: Layer| {
         let cell = |bytes| ours.rounds(pair, bytes, &layer, value).times(unit(bytes)).cell();
-        line(format!("here, {name}"), true, over_sizes(test, cell))
+        beside::ours(format!("here, {name}"), over_sizes(test, cell))
     };
     Figure {
         title: format!("Sockets and library over the size (figure {number}), {}", ours.on(pair)),
@@ -60,7 +61,7 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
                 false => own.over(&sockets).percent_cell(),
             }
         };
-        line(format!("here, {}, {}", strategy.name(), ours.on(pair)), true, over_sizes(test, share))
+        beside::ours(format!("here, {}, {}", strategy.name(), ours.on(pair)), over_sizes(test, share))
     };
     // Adaptive is many times as fast one way, which would hide all others: it is in the table.
     let strategies = [Strategy::Zccl, Strategy::Inline];
@@ -70,7 +71,7 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
         x: AXIS.into(),
         y: if slower { "slowdown, %" } else { "% of the sockets' rate" }.into(),
         kind: FigureKind::Lines,
-        series: [line(format!("{WHO}, ZCCL"), false, there)].into_iter().chain(ours).collect(),
+        series: [theirs(format!("{WHO}, ZCCL"), there)].into_iter().chain(ours).collect(),
     }
 }
 
@@ -88,19 +89,14 @@ fn difference(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let here = |pair| {
         let of = |bytes, layer: &Layer| ours.rounds(pair, bytes, layer, value);
         let more = |bytes| of(bytes, &zccl()).less(&of(bytes, &ours.sockets())).cell();
-        line(format!("here, zccl, {}", ours.on(pair)), true, over_sizes(test, more))
-    };
-    let what = match test {
-        MessageTest::Oneway => "message",
-        MessageTest::Pingpong => "round trip",
-        MessageTest::Post => "reply",
+        beside::ours(format!("here, zccl, {}", ours.on(pair)), over_sizes(test, more))
     };
     Figure {
-        title: format!("What a {what} takes longer through a thread"),
+        title: format!("What a {} takes longer through a thread", what(test)),
         x: AXIS.into(),
         y: "µs".into(),
         kind: FigureKind::Lines,
-        series: [line(format!("{WHO}, ZCCL"), false, there)]
+        series: [theirs(format!("{WHO}, ZCCL"), there)]
             .into_iter()
             .chain(ours.extremes().into_iter().map(here))
             .collect(),
@@ -114,16 +110,8 @@ fn over_sizes(test: MessageTest, value: impl Fn(u64) -> Option<Cell>) -> Vec<Fig
     test.sizes_bytes().into_iter().filter_map(|bytes| Some(point(bytes, value(bytes)?))).collect()
 }
 
-fn point(bytes: u64, cell: Cell) -> FigurePoint {
-    FigurePoint { x: (bytes as f64).log2(), y: cell.value, half_width: cell.half_width, label: None }
-}
-
-fn plain(value: f64) -> Cell {
-    Cell { value, half_width: None, printed: None }
-}
-
-fn line(name: String, here: bool, points: Vec<FigurePoint>) -> FigureSeries {
-    FigureSeries { name, here, points }
+pub fn point(bytes: u64, cell: Cell) -> FigurePoint {
+    beside::point((bytes as f64).log2(), cell)
 }
 
 #[cfg(test)]

@@ -96,10 +96,9 @@ const PLACEMENT: Experiment = Experiment {
     shows: "what it brings to have the client, the server or both in the kernel",
     quick: Duration::from_secs(45),
     full: Duration::from_secs(300),
-    needs: Needs::Nothing,
-    taps: &[],
     parts: |ground| Ok(placed(ground, |plan| plan)),
     tell: tell_placed,
+    ..ONEWAY
 };
 
 const PINGPONG: Experiment = Experiment {
@@ -107,12 +106,9 @@ const PINGPONG: Experiment = Experiment {
     title: "Round trips of messages, by a library with a sender thread",
     source: "Lichota 2002 (ZCCL), section 7.7, test 3",
     shows: "that the hand-over to a thread takes as long whatever the size, and what is left of it inline",
-    quick: Duration::from_secs(90),
-    full: Duration::from_secs(600),
-    needs: Needs::Nothing,
-    taps: &[],
     parts: |ground| Ok(sized(ground, plans::PINGPONG, MessageTest::Pingpong)),
     tell: |plan, runs| tell_sized(MessageTest::Pingpong, plan, runs),
+    ..ONEWAY
 };
 
 const POST: Experiment = Experiment {
@@ -122,10 +118,9 @@ const POST: Experiment = Experiment {
     shows: "from which size on a library costs little",
     quick: Duration::from_secs(75),
     full: Duration::from_secs(480),
-    needs: Needs::Nothing,
-    taps: &[],
     parts: |ground| Ok(sized(ground, plans::POST, MessageTest::Post)),
     tell: |plan, runs| tell_sized(MessageTest::Post, plan, runs),
+    ..ONEWAY
 };
 
 const ANOMALY: Experiment = Experiment {
@@ -135,8 +130,6 @@ const ANOMALY: Experiment = Experiment {
     shows: "Nagle's algorithm and delayed ACKs in each other's way, and all that helps",
     quick: Duration::from_secs(95),
     full: Duration::from_secs(840),
-    needs: Needs::Nothing,
-    taps: &[],
     parts: |ground| {
         let network = || Part::new(plans::NETWORK, plans::stalled_network(ground));
         let parts = [
@@ -146,6 +139,7 @@ const ANOMALY: Experiment = Experiment {
         Ok(parts.into_iter().chain((ground.place() == Place::Lab).then(network)).collect())
     },
     tell: tell_anomaly,
+    ..ONEWAY
 };
 
 fn sized(ground: &Ground<'_>, name: &'static str, test: MessageTest) -> Vec<Part> {

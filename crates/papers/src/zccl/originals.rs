@@ -4,6 +4,7 @@ use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{BesideRow, Cell};
 
 use super::ours::size;
+use crate::beside;
 use crate::reference::{cell, rows};
 
 const ONEWAY: &str = include_str!("../reference/zccl_test1_oneway.csv");
@@ -50,9 +51,8 @@ pub struct Placed {
 
 /// The table of test 2.
 pub fn placed() -> Vec<Placed> {
-    let all = [Placement::UU, Placement::KU, Placement::UK, Placement::KK];
     let row = |fields: Vec<&'static str>| {
-        let placement = all.into_iter().find(|p| fields.first() == Some(&p.name()))?;
+        let placement = Placement::named(fields.first()?)?;
         Some(Placed { placement, cells: fields.iter().skip(1).map(|text| cell(text)).collect() })
     };
     rows(PLACEMENT).into_iter().filter_map(row).collect()
@@ -60,7 +60,7 @@ pub fn placed() -> Vec<Placed> {
 
 /// A row of the source in a table of ours.
 pub fn source(who: &str, cells: Vec<Option<Cell>>) -> BesideRow {
-    BesideRow { who: format!("{WHO}, {who}"), here: false, cells }
+    beside::source(format!("{WHO}, {who}"), cells)
 }
 
 impl Sized {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_tables_have_the_papers_sizes() {
-        for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+        for test in MessageTest::ALL {
             let sizes: Vec<u64> = sized(test).iter().map(|row| row.bytes).collect();
             assert_eq!(sizes, test.sizes_bytes(), "{test:?}");
         }

@@ -1,7 +1,7 @@
 //! What was measured here, found again among the runs, and the words for it.
 
 use netfathom_model::layer::{Form, Layer, SocketOption, Strategy};
-use netfathom_model::plan::Placement;
+use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{Measured, MessageCell, MessageResult, MessageTrial, ReproducedRun, Shares};
 
 use super::rounds::Rounds;
@@ -122,6 +122,15 @@ pub fn a_message_us(trial: &MessageTrial, ns: u64) -> Option<f64> {
     (trial.messages > 0).then(|| ns as f64 / 1e3 / trial.messages as f64)
 }
 
+/// What a test counts, one of them.
+pub fn what(test: MessageTest) -> &'static str {
+    match test {
+        MessageTest::Oneway => "message",
+        MessageTest::Pingpong => "round trip",
+        MessageTest::Post => "reply",
+    }
+}
+
 /// `4 B`, `64 KiB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
@@ -132,8 +141,6 @@ pub fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::MessageTest;
-
     use super::super::fixture::{PAIRS, result};
     use super::*;
 

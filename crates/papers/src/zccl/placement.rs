@@ -3,15 +3,14 @@
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    AbsentCell, BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Holds,
-    MessageTrial, Origin,
+    AbsentCell, BesideTable, Cell, Claim, Figure, FigureKind, FigureSeries, Holds, MessageTrial, Origin,
 };
 
 use super::originals::{Placed, WHO, placed, source};
 use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, zccl};
-use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, PLACEMENTS, sendfile};
+use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, sendfile};
 use super::rounds::Rounds;
-use crate::columns;
+use crate::beside::{self, bar, columns, own};
 
 /// A client gains nothing if it significantly gains less.
 const NOTHING: f64 = 1.05;
@@ -84,10 +83,10 @@ fn beside(part: &Part<'_>) -> BesideTable {
     let here = |placement: Placement| {
         let kb = |pair, layer: &Layer| part.kb_per_s(placement, pair, layer);
         let gain = |pair, layer: &Layer| part.gain(placement, pair, layer).percent_cell();
-        let row = |pair| BesideRow {
-            who: format!("here, {}, {}", placement.name(), part.on(pair)),
-            here: true,
-            cells: vec![kb(pair, &sockets()), kb(pair, &zccl()), gain(pair, &sockets()), gain(pair, &zccl())],
+        let row = |pair| {
+            let cells =
+                vec![kb(pair, &sockets()), kb(pair, &zccl()), gain(pair, &sockets()), gain(pair, &zccl())];
+            own(format!("here, {}, {}", placement.name(), part.on(pair)), cells)
         };
         let rows = part.pairs().into_iter().map(row);
         rows.filter(|row| row.cells.iter().any(Option::is_some)).collect::<Vec<_>>()
@@ -115,14 +114,12 @@ fn near_client(part: &Part<'_>) -> BesideTable {
     let row = |placement: Placement, pair| {
         let rate = part.rounds(placement, pair, &sendfile(), per_s);
         let of_sockets = rate.over(&part.rounds(placement, pair, &sockets(), per_s));
-        BesideRow {
-            who: format!("here, {}, {}", placement.name(), part.on(pair)),
-            here: true,
-            cells: vec![rate.times(PLACED_BYTES as f64 / 1e3).cell(), of_sockets.cell()],
-        }
+        let cells = vec![rate.times(PLACED_BYTES as f64 / 1e3).cell(), of_sockets.cell()];
+        own(format!("here, {}, {}", placement.name(), part.on(pair)), cells)
     };
-    let all =
-        PLACEMENTS.into_iter().flat_map(|placement| part.pairs().into_iter().map(move |p| (placement, p)));
+    let all = Placement::ALL
+        .into_iter()
+        .flat_map(|placement| part.pairs().into_iter().map(move |p| (placement, p)));
     BesideTable {
         title: "The nearest to a client in the kernel, one way: sendfile".into(),
         columns: columns("sendfile, kB/s|times the sockets"),
@@ -140,14 +137,12 @@ fn processor_time(part: &Part<'_>) -> BesideTable {
     let server = |t: &MessageTrial| a_message_us(t, t.server.cpu_ns?);
     let workers = |t: &MessageTrial| a_message_us(t, t.kernel_workers_ns?);
     let sleeps = |t: &MessageTrial| Some(1e3 * t.client.waits? as f64 / t.messages.max(1) as f64);
-    let row = |placement: Placement, pair, layer: &Layer| BesideRow {
-        who: format!("here, {}, {layer}, {}", placement.name(), part.on(pair)),
-        here: true,
-        cells: [client as Value, server, workers, sleeps]
-            .map(|value| part.rounds(placement, pair, layer, value).cell())
-            .into(),
+    let row = |placement: Placement, pair, layer: &Layer| {
+        let cells = [client as Value, server, workers, sleeps]
+            .map(|value| part.rounds(placement, pair, layer, value).cell());
+        own(format!("here, {}, {layer}, {}", placement.name(), part.on(pair)), cells.into())
     };
-    let all = PLACEMENTS.into_iter().flat_map(|placement| {
+    let all = Placement::ALL.into_iter().flat_map(|placement| {
         let of_pair = |pair| [sockets(), zccl()].map(|layer| row(placement, pair, &layer));
         part.pairs().into_iter().flat_map(of_pair).collect::<Vec<_>>()
     });
@@ -173,19 +168,17 @@ pub fn figures(ours: &[Ours<'_>]) -> Vec<Figure> {
 fn rates(part: &Part<'_>) -> Option<Figure> {
     let there = |name: &str, column: usize| {
         let bar = |(x, row): (usize, &Placed)| {
-            let cell = row.cells.get(column)?;
-            Some(bar(x, row.placement, cell.value, None))
+            Some(bar(x as f64, row.cells.get(column)?.clone(), row.placement.name()))
         };
         let points = placed().iter().enumerate().filter_map(bar).collect();
-        FigureSeries { name: format!("{WHO}, {name}"), here: false, points }
+        beside::theirs(format!("{WHO}, {name}"), points)
     };
     let here = |pair: usize, name: &str, layer: &Layer| {
         let bar = |(x, &placement): (usize, &Placement)| {
-            let cell = part.kb_per_s(placement, pair, layer)?;
-            Some(bar(x, placement, cell.value, cell.half_width))
+            Some(bar(x as f64, part.kb_per_s(placement, pair, layer)?, placement.name()))
         };
-        let points = PLACEMENTS.iter().enumerate().filter_map(bar).collect();
-        FigureSeries { name: format!("here, {name}, {}", part.on(pair)), here: true, points }
+        let points = Placement::ALL.iter().enumerate().filter_map(bar).collect();
+        beside::ours(format!("here, {name}, {}", part.on(pair)), points)
     };
     let pairs = part.ours.map(|o| o.extremes()).unwrap_or_default();
     let of_pair = |pair| [here(pair, "sockets", &sockets()), here(pair, "zccl", &zccl())];
@@ -200,10 +193,6 @@ fn rates(part: &Part<'_>) -> Option<Figure> {
         kind: FigureKind::LogBars,
         series: [theirs, ours].concat(),
     })
-}
-
-fn bar(x: usize, placement: Placement, y: f64, half_width: Option<f64>) -> FigurePoint {
-    FigurePoint { x: x as f64, y, half_width, label: Some(placement.name().into()) }
 }
 
 /// Decided where the ends share most, one processor: an end in the kernel runs where its packets come

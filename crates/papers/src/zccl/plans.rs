@@ -28,9 +28,6 @@ pub const ANOMALY_BYTES: u64 = 64;
 const STALLED_QUICK: u64 = 30;
 pub const STALLED_FULL: u64 = 100;
 
-/// The order in which placements are shown: that of the paper.
-pub const PLACEMENTS: [Placement; 4] = [Placement::UU, Placement::KU, Placement::UK, Placement::KK];
-
 /// A test in the paper's sizes: its sockets, its library, and what could stand in its place.
 pub fn sized(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
     let sockets = if test == MessageTest::Pingpong { headerless() } else { sockets() };
@@ -60,7 +57,7 @@ pub fn placed(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
         layers,
         messages: if ground.plan.quick { messages / 10 } else { messages },
         sizes_bytes: vec![PLACED_BYTES],
-        placements: PLACEMENTS.to_vec(),
+        placements: Placement::ALL.to_vec(),
         ..usual(ground, test)
     }
 }
@@ -181,7 +178,7 @@ mod tests {
                 ReproducePlan { name: "zccl-1".into(), quick, tap: TapChoice::Auto, projects: None, seed: 3 };
             let (stop, mut observer) = (AtomicBool::new(false), ());
             let ground = Ground::new(&plan, Size::WHOLE, &mut observer, &stop);
-            for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+            for test in MessageTest::ALL {
                 let sized = sized(&ground, test).validated().unwrap();
                 assert_eq!(sized.sizes_bytes, test.sizes_bytes());
                 assert_eq!(sized.messages == test.messages(), !quick);
@@ -190,7 +187,7 @@ mod tests {
                 assert_eq!(path.unwrap().rate_bits_per_s, Some(ETHERNET_BITS_PER_S));
             }
             for test in [MessageTest::Oneway, MessageTest::Pingpong] {
-                assert_eq!(placed(&ground, test).validated().unwrap().placements, PLACEMENTS);
+                assert_eq!(placed(&ground, test).validated().unwrap().placements, Placement::ALL);
             }
             assert_eq!(anomaly(&ground).validated().unwrap().layers.len(), ways().len());
             assert!(stalled_sizes(&ground).validated().unwrap().sizes_bytes.len() >= 3);

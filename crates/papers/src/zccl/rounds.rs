@@ -6,6 +6,7 @@ use netfathom_model::record::{Cell, Holds, MessageCell};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::ours::Value;
+use crate::beside::{estimate, mean, plain};
 use crate::claim::{above, below, within};
 
 /// One value a round of trials.
@@ -74,13 +75,13 @@ impl Rounds {
 
     /// For a table: the estimate, or the one value that there is without an interval.
     pub fn cell(&self) -> Option<Cell> {
-        cell(self.estimate(), &self.values())
+        mean(&self.values())
     }
 
     /// The same of quotients, in percent.
     pub fn percent_cell(&self) -> Option<Cell> {
         let percent = self.times(100.0);
-        cell(percent.ratio().estimate(), &percent.values())
+        percent.ratio().estimate().map(estimate).or_else(|| percent.0.values().next().copied().map(plain))
     }
 
     fn values(&self) -> Vec<f64> {
@@ -108,9 +109,7 @@ impl Ratio {
 
     /// With the wider half of its interval, for a column of numbers.
     fn estimate(self) -> Option<Estimate> {
-        let e = self.0?;
-        let value = e.value.exp();
-        Some(Estimate { value, half_width: value * (e.half_width.exp() - 1.0) })
+        self.0.map(Estimate::exp)
     }
 
     /// Such as `97.3 (91.0 to 104.1) %`.
@@ -125,11 +124,6 @@ impl Ratio {
         let (value, low, high) = (of(e.value), of(e.value - e.half_width), of(e.value + e.half_width));
         format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
     }
-}
-
-fn cell(estimate: Option<Estimate>, values: &[f64]) -> Option<Cell> {
-    let value = estimate.map(|e| e.value).or(values.first().copied())?;
-    Some(Cell { value, half_width: estimate.map(|e| e.half_width), printed: None })
 }
 
 #[cfg(test)]
@@ -179,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_interval_needs_two_rounds() {
-        assert_eq!(rounds(&[(0, 2.0)]).cell(), Some(Cell { value: 2.0, half_width: None, printed: None }));
+        assert_eq!(rounds(&[(0, 2.0)]).cell(), Some(plain(2.0)));
         assert_eq!(rounds(&[]).cell(), None);
         let two = rounds(&[(0, 2.0), (1, 4.0)]);
         let e = two.estimate().unwrap();

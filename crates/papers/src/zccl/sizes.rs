@@ -1,13 +1,14 @@
 //! Figure 7.4: two writes a message over sizes.
 
-use netfathom_model::record::{Claim, Figure, FigureKind, FigurePoint, FigureSeries, Origin};
+use netfathom_model::record::{Claim, Figure, FigureKind, FigurePoint, Origin};
 
 use super::anomaly::THERE_US;
-use super::figures::AXIS;
+use super::figures::{AXIS, point};
 use super::originals::WHO;
 use super::ours::{Ours, mean_us, size};
 use super::plans::ways;
 use super::rounds::Rounds;
+use crate::beside::{self, HERE, plain};
 use crate::claim::{ALIKE, within, written};
 
 fn mean_ms(ours: &Ours<'_>, bytes: u64) -> Rounds {
@@ -44,32 +45,15 @@ pub fn constant(ours: &Ours<'_>) -> Claim {
 /// The figure itself, with the paper's one number as a line.
 pub fn figure(ours: &Ours<'_>) -> Option<Figure> {
     let sizes = &ours.result.plan.sizes_bytes;
-    let point = |&bytes: &u64| {
-        let cell = mean_ms(ours, bytes).cell()?;
-        Some(FigurePoint {
-            x: (bytes as f64).log2(),
-            y: cell.value,
-            half_width: cell.half_width,
-            label: None,
-        })
-    };
-    let here: Vec<FigurePoint> = sizes.iter().filter_map(point).collect();
-    let there = |&bytes: &u64| FigurePoint {
-        x: (bytes as f64).log2(),
-        y: THERE_US / 1e3,
-        half_width: None,
-        label: None,
-    };
-    let there = sizes.iter().map(there).collect();
+    let here = |&bytes: &u64| Some(point(bytes, mean_ms(ours, bytes).cell()?));
+    let here: Vec<FigurePoint> = sizes.iter().filter_map(here).collect();
+    let there = sizes.iter().map(|&bytes| point(bytes, plain(THERE_US / 1e3))).collect();
     (!here.is_empty()).then(|| Figure {
         title: "Round trips of two writes over the message's size (figure 7.4)".into(),
         x: AXIS.into(),
         y: "mean, ms".into(),
         kind: FigureKind::Lines,
-        series: vec![
-            FigureSeries { name: format!("{WHO}, as its text has it"), here: false, points: there },
-            FigureSeries { name: "here".into(), here: true, points: here },
-        ],
+        series: vec![beside::theirs(format!("{WHO}, as its text has it"), there), beside::ours(HERE, here)],
     })
 }
 

@@ -7,7 +7,7 @@ use netfathom_model::record::{BesideRow, BesideTable, Cell};
 use super::originals::{self, Sized, source};
 use super::ours::{Ours, Value, cpu_us, library, mean_us, median_us, per_s, size, zccl};
 use super::rounds::Rounds;
-use crate::columns;
+use crate::beside::{columns, own};
 
 /// What stands beside the paper's library.
 pub const INSTEAD: [Strategy; 4] = [Strategy::Zccl, Strategy::Thread, Strategy::Inline, Strategy::Adaptive];
@@ -144,11 +144,8 @@ fn rows(
         };
         let of = |ours: &Ours<'_>| {
             let pairs = ours.pairs().into_iter().filter(|&pair| measured(&ours, pair));
-            let row = |pair| BesideRow {
-                who: format!("here, {}, {}", size(bytes), ours.on(pair)),
-                here: true,
-                cells: here(ours, pair, bytes),
-            };
+            let row =
+                |pair| own(format!("here, {}, {}", size(bytes), ours.on(pair)), here(ours, pair, bytes));
             pairs.map(row).collect::<Vec<_>>()
         };
         ours.map(of).unwrap_or_default()
@@ -162,8 +159,6 @@ mod tests {
     use super::super::fixture::{CellTimes, result};
     use super::super::ours::sockets;
     use super::*;
-
-    const TESTS: [MessageTest; 3] = [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post];
 
     fn values(table: &BesideTable, who: &str) -> Vec<f64> {
         let row = table.rows.iter().find(|row| row.who == who).unwrap_or_else(|| panic!("{who}: {table:?}"));
@@ -190,7 +185,7 @@ mod tests {
     #[test]
     fn ours_stands_below_each_row_of_the_source() {
         let layers = [sockets(), zccl(), library(Strategy::Inline)];
-        for test in TESTS {
+        for test in MessageTest::ALL {
             let made = result(test, &layers, |cell| times(cell.bytes, &cell.layer));
             let ours = Ours { name: "it", result: &made };
             for table in
@@ -240,7 +235,7 @@ mod tests {
 
     #[test]
     fn without_a_measurement_the_source_stands_alone() {
-        for test in TESTS {
+        for test in MessageTest::ALL {
             for table in [beside(test, None), instead(test, None)] {
                 assert_eq!(table.rows.len(), test.sizes_bytes().len());
                 assert!(table.rows.iter().all(|row| !row.here && row.cells.len() == table.columns.len()));

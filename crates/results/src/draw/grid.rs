@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_has_no_room_stands_below() {
-        let mut table = Table::new(&["bytes", "one", "two", "three"].map(|head| (head, Align::Right)));
+        let mut table = Table::of("bytes|one|two|three");
         table.row(["64", "11111111111", "22222222222", "33333333333"]);
         let text = text(&table, 33).join("\n");
         assert!(text.lines().all(|line| line.chars().count() <= 33), "{text}");

@@ -137,7 +137,7 @@ pub fn write(
         },
         Format::Pcapng => {
             let (of, samples) = sampled(Export::Samples)?;
-            Ok(pcapng::write_to(out, record, of, &samples).map(|()| untold)?)
+            Ok(pcapng::capture(out, record, of, &samples).map(|()| untold)?)
         }
     }
 }

@@ -20,12 +20,24 @@ const OCTAVES: std::ops::RangeInclusive<u32> = 10..=34;
 /// Quantities in a summary: two series each, and under 200 with those of the run.
 const MOST_SUMMED_UP: usize = 98;
 
-#[derive(Default)]
 struct Family {
     kind: &'static str,
     unit: &'static str,
     help: String,
     lines: String,
+}
+
+type Families = BTreeMap<String, Family>;
+
+/// The lines of a family, which is begun where there is none of that name.
+fn lines<'a>(
+    families: &'a mut Families,
+    name: &str,
+    (kind, unit): (&'static str, &'static str),
+    help: String,
+) -> &'a mut String {
+    let begun = || Family { kind, unit, help, lines: String::new() };
+    &mut families.entry(name.to_owned()).or_insert_with(begun).lines
 }
 
 /// Writes the main quantities, each as the mean of its trials and half the 95 % interval between them. They have no
@@ -85,16 +97,12 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn finish(
-    out: &mut (dyn Write + Send),
-    record: &Record,
-    families: &BTreeMap<String, Family>,
-) -> Result<(), ExportError> {
+fn finish(out: &mut (dyn Write + Send), record: &Record, families: &Families) -> Result<(), ExportError> {
     out.write_all(about(record).as_bytes())?;
     Ok(write_families(out, families)?)
 }
 
-fn write_families(out: &mut (dyn Write + Send), families: &BTreeMap<String, Family>) -> io::Result<()> {
+fn write_families(out: &mut (dyn Write + Send), families: &Families) -> io::Result<()> {
     for (name, family) in families {
         writeln!(out, "# TYPE {name} {}", family.kind)?;
         if !family.unit.is_empty() {
@@ -149,17 +157,12 @@ fn unit(unit: Unit) -> (&'static str, f64) {
     }
 }
 
-fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &Quantity) {
+fn summary(families: &mut Families, record: &Record, quantity: &Quantity) {
     let (unit, divisor) = unit(quantity.unit);
     let mut add = |what: &str, title: &str, value: f64| {
         let name = name(&record.measurement, &format!("{}_{what}", quantity.name), unit);
-        let family = families.entry(name.clone()).or_insert_with(|| Family {
-            kind: "gauge",
-            unit,
-            help: format!("{}, {title}.", quantity.title),
-            ..Family::default()
-        });
-        let _ = writeln!(family.lines, "{name} {}", value / divisor);
+        let lines = lines(families, &name, ("gauge", unit), format!("{}, {title}.", quantity.title));
+        let _ = writeln!(lines, "{name} {}", value / divisor);
     };
     let trials = &quantity.trials;
     add("mean_of_trials", "mean of the trials", trials.iter().sum::<f64>() / trials.len() as f64);
@@ -169,59 +172,45 @@ fn summary(families: &mut BTreeMap<String, Family>, record: &Record, quantity: &
     }
 }
 
-fn gauge(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, quantity: &Quantity) {
+fn gauge(families: &mut Families, record: &Record, run: &str, quantity: &Quantity) {
     let (unit, divisor) = unit(quantity.unit);
     // Names may end as those of histograms' parts do.
     let name = name(&record.measurement, &format!("{}_value", quantity.name), unit);
-    let family = families.entry(name.clone()).or_insert_with(|| Family {
-        kind: "gauge",
-        unit,
-        help: format!("{}, by trial.", quantity.title),
-        ..Family::default()
-    });
+    let lines = lines(families, &name, ("gauge", unit), format!("{}, by trial.", quantity.title));
     let what = label("quantity", &quantity.name);
     for (trial, value) in quantity.trials.iter().enumerate() {
-        let _ = writeln!(family.lines, "{name}{{{run},{what},trial=\"{}\"}} {}", trial + 1, value / divisor);
+        let _ = writeln!(lines, "{name}{{{run},{what},trial=\"{}\"}} {}", trial + 1, value / divisor);
     }
 }
 
-fn histogram(families: &mut BTreeMap<String, Family>, record: &Record, run: &str, set: &Histogram<'_>) {
+fn histogram(families: &mut Families, record: &Record, run: &str, set: &Histogram<'_>) {
     let name = name(&record.measurement, &format!("{}_times", set.name), "seconds");
-    let family = families.entry(name.clone()).or_insert_with(|| Family {
-        kind: "histogram",
-        unit: "seconds",
-        help: format!("{}: how long it took.", set.name),
-        ..Family::default()
-    });
+    let help = format!("{}: how long it took.", set.name);
+    let lines = lines(families, &name, ("histogram", "seconds"), help);
     let trial = set.trial.map_or(String::new(), |index| format!(",trial_index=\"{index}\""));
     let labels = format!("{run},{}{trial}", label("quantity", &set.name));
     for (bound, count) in cumulated(set) {
-        let _ = writeln!(family.lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
+        let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}");
     }
     let times: &Distribution = set.times;
     // A sum that can fall is none to OpenMetrics: where there are times below zero, it has to be left out.
     if times.negative == 0 {
-        let _ = writeln!(family.lines, "{name}_count{{{labels}}} {}", times.n);
-        let _ = writeln!(family.lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
+        let _ = writeln!(lines, "{name}_count{{{labels}}} {}", times.n);
+        let _ = writeln!(lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
     }
 }
 
 /// A counter; OpenMetrics gives its samples, and not the family, `_total`.
-fn total(families: &mut BTreeMap<String, Family>, measurement: &Measurement, counter: &Counter) {
+fn total(families: &mut Families, measurement: &Measurement, counter: &Counter) {
     let (unit, divisor) = unit(counter.unit);
     let name = name(measurement, counter.name, unit);
-    let family = families.entry(name.clone()).or_insert_with(|| Family {
-        kind: "counter",
-        unit,
-        help: format!("{}.", counter.title),
-        ..Family::default()
-    });
+    let lines = lines(families, &name, ("counter", unit), format!("{}.", counter.title));
     let labels: Vec<String> = counter.labels.iter().map(|&(name, value)| label(name, value)).collect();
     let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let _ = writeln!(family.lines, "{name}_total{labels} {}", counter.value as f64 / divisor);
+    let _ = writeln!(lines, "{name}_total{labels} {}", counter.value as f64 / divisor);
 }
 
-fn of_part(families: &mut BTreeMap<String, Family>, measurement: &Measurement, part: &Part<'_>) {
+fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) {
     let (kind, which) = part.label;
     for (direction, way) in [("rx", &part.seen.receive), ("tx", &part.seen.send)] {
         if way.total.n == 0 {
@@ -231,19 +220,15 @@ fn of_part(families: &mut BTreeMap<String, Family>, measurement: &Measurement, p
         let labels = format!("{},{}", label(kind, which), label("quantity", direction));
         grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &labels, &shown);
         let name = name(measurement, &format!("{kind}_stage"), "seconds");
-        let family = families.entry(name.clone()).or_insert_with(|| Family {
-            kind: "counter",
-            unit: "seconds",
-            help: "The time of all messages in a stage.".into(),
-            ..Family::default()
-        });
+        let help = "The time of all messages in a stage.".into();
+        let lines = lines(families, &name, ("counter", "seconds"), help);
         for stage in &way.stages {
             let labels = format!(
                 "{},{}",
                 label(kind, which),
                 label("stage", &format!("{direction}.{}", stage.stage.name()))
             );
-            let _ = writeln!(family.lines, "{name}_total{{{labels}}} {}", stage.sum_ns as f64 / 1e9);
+            let _ = writeln!(lines, "{name}_total{{{labels}}} {}", stage.sum_ns as f64 / 1e9);
         }
     }
 }
@@ -270,24 +255,19 @@ impl<'a> From<&'a WatchTimes> for Grown<'a> {
 }
 
 /// Of a run that goes on: by octaves, whether they hold anything or not.
-fn grown(families: &mut BTreeMap<String, Family>, name: &str, labels: &str, times: &Grown<'_>) {
-    let family = families.entry(name.to_owned()).or_insert_with(|| Family {
-        kind: "histogram",
-        unit: "seconds",
-        help: "How long it took, by what it is the time of.".into(),
-        ..Family::default()
-    });
+fn grown(families: &mut Families, name: &str, labels: &str, times: &Grown<'_>) {
+    let help = "How long it took, by what it is the time of.".into();
+    let lines = lines(families, name, ("histogram", "seconds"), help);
     for octave in OCTAVES {
         let below: u64 = 1 << octave;
         let is_within = |index: u32| bucket_bounds(index as usize, times.grain).1 <= below;
         let within: u64 = times.buckets.iter().filter(|of| is_within(of.0)).map(|of| of.1).sum();
         let bound = (below - 1) as f64 / 1e9;
-        let _ =
-            writeln!(family.lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {}", times.negative + within);
+        let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"{bound}\"}} {}", times.negative + within);
     }
-    let _ = writeln!(family.lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.n);
-    let _ = writeln!(family.lines, "{name}_count{{{labels}}} {}", times.n);
-    let _ = writeln!(family.lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
+    let _ = writeln!(lines, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", times.n);
+    let _ = writeln!(lines, "{name}_count{{{labels}}} {}", times.n);
+    let _ = writeln!(lines, "{name}_sum{{{labels}}} {}", times.sum_ns as f64 / 1e9);
 }
 
 /// Upper bounds in seconds, each with all that lies at or below it. Times are whole nanoseconds, so a bucket

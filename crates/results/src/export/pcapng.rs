@@ -44,18 +44,13 @@ pub fn write(run: &Directory, record: &Record, samples: &[Sample]) -> Result<(),
     replace(run, CAPTURE_FILE, |file| Ok(capture(BufWriter::new(file), record, of, samples)?))
 }
 
-/// Writes the capture to wherever it is to go.
-pub(super) fn write_to(
-    out: &mut (dyn Write + Send),
+/// Writes the capture, in the order in which the packets passed.
+pub(super) fn capture(
+    out: impl Write,
     record: &Record,
     of: Sampled<'_>,
     samples: &[Sample],
 ) -> io::Result<()> {
-    capture(out, record, of, samples)
-}
-
-/// Writes the capture, in the order in which the packets passed.
-fn capture(out: impl Write, record: &Record, of: Sampled<'_>, samples: &[Sample]) -> io::Result<()> {
     let mut file = PcapngWriter::new(out, &record.tool)?;
     let mut interface =
         |name: &str, hook: &str| file.interface(name, &format!("the link layer: {hook}"), LinkType::Raw, 0);

@@ -103,7 +103,7 @@ pub struct Row {
     pub strong: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Table {
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
@@ -114,22 +114,35 @@ pub struct Table {
 impl Table {
     /// Columns with these heads, parted by `|`: of figures, or after a `<` of words.
     pub fn of(heads: &str) -> Self {
-        let column = |head: &str| match head.strip_prefix('<') {
-            Some(head) => (head.to_owned(), Align::Left),
-            None => (head.to_owned(), Align::Right),
-        };
-        Self::new(&heads.split('|').map(column).collect::<Vec<_>>())
+        heads.split('|').fold(Self::default(), |table, head| match head.strip_prefix('<') {
+            Some(head) => table.words([head]),
+            None => table.figures([head]),
+        })
     }
 
     pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
-        let column = |(head, align): &(S, Align)| Column {
+        columns.iter().fold(Self::default(), |table, (head, align)| table.with([head], *align))
+    }
+
+    /// More columns, of figures.
+    pub fn figures(self, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.with(heads, Align::Right)
+    }
+
+    /// More columns, of words.
+    pub fn words(self, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.with(heads, Align::Left)
+    }
+
+    fn with(mut self, heads: impl IntoIterator<Item = impl AsRef<str>>, align: Align) -> Self {
+        self.columns.extend(heads.into_iter().map(|head| Column {
             head: head.as_ref().to_owned(),
-            align: *align,
+            align,
             about: None,
             wraps: false,
             longest_bar: 0,
-        };
-        Self { columns: columns.iter().map(column).collect(), rows: Vec::new(), left_out: 0 }
+        }));
+        self
     }
 
     /// The column holds bars of at most this length in a terminal.

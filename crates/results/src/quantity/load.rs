@@ -4,22 +4,12 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 use serde_json::{Value, json};
 
-use super::Figures;
-use super::Quantity;
 use super::curve::Curve;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
+use super::{Figures, Quantity, of_times};
 
-type OfTimes = (&'static str, fn(&Distribution) -> f64);
-const OF_LAG: [OfTimes; 4] = [
-    ("mean", |d| d.mean_ns),
-    ("p50", |d| d.p50_ns as f64),
-    ("p99", |d| d.p99_ns as f64),
-    ("p999", |d| d.p999_ns as f64),
-];
 type OfEcho = (&'static str, fn(&Echo) -> &Distribution);
-const OF_ECHO: [OfTimes; 3] =
-    [("p50", |d| d.p50_ns as f64), ("p99", |d| d.p99_ns as f64), ("p999", |d| d.p999_ns as f64)];
 
 impl Figures for LoadResult {
     /// The rate that was reached, how late messages left, how many were lost, and what answers took.
@@ -35,11 +25,7 @@ impl Figures for LoadResult {
             Quantity::share("missed", "messages that left after the next one was due", with(missed)),
             Quantity::time("send_call.mean", "a send call, mean", with(send_call)),
         ];
-        all.extend(OF_LAG.map(|(what, value)| {
-            let times = loaded.iter().filter(|t| t.load.lag.n > 0).map(|t| value(&t.load.lag));
-            Quantity::time(format!("lag.{what}"), format!("lag behind the plan, {what}"), times)
-                .main(what == "p99")
-        }));
+        all.extend(of_times("lag", "lag behind the plan", &["p99"], loaded.iter().map(|t| &t.load.lag)));
         all.extend(echoes("echo", "under load", &loaded));
         all.extend(echoes("echo.idle", "at rest", &of_kind(LoadTrialKind::Idle)));
         all
@@ -69,22 +55,15 @@ impl Figures for LoadResult {
 
 fn echoes(prefix: &str, when: &str, trials: &[&LoadTrial]) -> Vec<Quantity> {
     let kinds: [OfEcho; 2] = [("response", |echo| &echo.response), ("service", |echo| &echo.service)];
-    let mut all = Vec::new();
-    for (kind, times) in kinds {
-        for (what, value) in OF_ECHO {
-            let answered = trials.iter().filter_map(|t| t.echo.as_ref()).map(times).filter(|d| d.n > 0);
-            all.push(
-                Quantity::time(
-                    format!("{prefix}.{kind}.{what}"),
-                    format!("{kind} time {when}, {what}"),
-                    answered.map(value),
-                )
-                // What one who needs the answer waits for.
-                .main(prefix == "echo" && kind == "response" && what == "p99"),
-            );
-        }
-    }
-    all
+    let of_kind = |(kind, times): OfEcho| {
+        // What one who needs the answer waits for.
+        let main: &[&str] = if prefix == "echo" && kind == "response" { &["p99"] } else { &[] };
+        let answered = trials.iter().filter_map(|t| t.echo.as_ref()).map(times);
+        let [_mean, quantiles @ ..] =
+            of_times(&format!("{prefix}.{kind}"), &format!("{kind} time {when}"), main, answered);
+        quantiles
+    };
+    kinds.into_iter().flat_map(of_kind).collect()
 }
 
 /// `None` where the receiver did not report what arrived.

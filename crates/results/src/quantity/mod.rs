@@ -22,7 +22,7 @@ mod watch;
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
-use netfathom_model::record::{Measurement, SlowMessage, TransferResult};
+use netfathom_model::record::{Distribution, Measurement, SlowMessage, TransferResult};
 use netfathom_model::verdict::{Level, Verdict};
 pub(crate) use sampled::Sampled;
 use schemars::JsonSchema;
@@ -77,6 +77,31 @@ impl Unit {
 
 fn short<S: Serializer>(unit: &Unit, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(unit.short())
+}
+
+type OfTimes = (&'static str, fn(&Distribution) -> f64);
+const OF_TIMES: [OfTimes; 4] = [
+    ("mean", |d| d.mean_ns),
+    ("p50", |d| d.p50_ns as f64),
+    ("p99", |d| d.p99_ns as f64),
+    ("p999", |d| d.p999_ns as f64),
+];
+/// Those that a measurement is made for.
+const MAIN: &[&str] = &["mean", "p99"];
+
+/// What is said of times that were taken: `prefix.mean` to `prefix.p999`, a value for each distribution that is not
+/// empty.
+fn of_times<'a>(
+    prefix: &str,
+    title: &str,
+    main: &[&str],
+    times: impl IntoIterator<Item = &'a Distribution, IntoIter: Clone>,
+) -> [Quantity; 4] {
+    let times = times.into_iter().filter(|times| times.n > 0);
+    OF_TIMES.map(|(what, value)| {
+        let (name, title) = (format!("{prefix}.{what}"), format!("{title}, {what}"));
+        Quantity::time(name, title, times.clone().map(value)).main(main.contains(&what))
+    })
 }
 
 /// Which way of a quantity is the better one.

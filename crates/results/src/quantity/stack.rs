@@ -8,23 +8,11 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Part;
 use serde_json::{Value, json};
 
-use super::Figures;
-use super::Quantity;
 use super::curve::Curve;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
 use super::sampled::Sampled;
-
-type OfTimes = fn(&Distribution) -> f64;
-const OF_TIMES: [(&str, OfTimes); 4] = [
-    ("mean", |d| d.mean_ns),
-    ("p50", |d| d.p50_ns as f64),
-    ("p99", |d| d.p99_ns as f64),
-    ("p999", |d| d.p999_ns as f64),
-];
-
-/// Those that the measurement is made for.
-const MAIN: [&str; 2] = ["mean", "p99"];
+use super::{Figures, MAIN, Quantity, of_times};
 
 /// The parts of a result that a quantity rests on: that of all messages on the load, too.
 pub(super) fn rests_on(name: &str) -> &'static [Part] {
@@ -54,27 +42,16 @@ impl Figures for StackResult {
         let trials: Vec<&Trial> = self.trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
         let mut all = Vec::new();
         for direction in [Direction::Tx, Direction::Rx] {
-            let way = match direction {
-                Direction::Tx => "send",
-                Direction::Rx => "receive",
-            };
             let paths: Vec<&PathTimes> =
                 trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
             // What the answer is of.
             let stand =
                 self.summaries.iter().any(|s| s.direction == direction && s.stands_for_all().is_some());
-            all.extend(OF_TIMES.map(|(what, value)| {
-                let name = format!("{}.{what}", direction.name());
-                let times = paths.iter().map(|path| &path.total).filter(|total| total.n > 0);
-                Quantity::time(name, format!("time to {way}, {what}"), times.map(value))
-                    .main(!stand && MAIN.contains(&what))
-            }));
-            all.extend(OF_TIMES.map(|(what, value)| {
-                let name = format!("{}.undisturbed.{what}", direction.name());
-                let title = format!("time to {way}, undisturbed, {what}");
-                Quantity::time(name, title, undisturbed(&paths).map(value))
-                    .main(stand && MAIN.contains(&what))
-            }));
+            let (of_all, of_undisturbed) = if stand { (&[][..], MAIN) } else { (MAIN, &[][..]) };
+            let (name, title) = (direction.name(), format!("time to {}", direction.verb()));
+            all.extend(of_times(name, &title, of_all, paths.iter().map(|path| &path.total)));
+            let (name, title) = (format!("{name}.undisturbed"), format!("{title}, undisturbed"));
+            all.extend(of_times(&name, &title, of_undisturbed, undisturbed(&paths)));
             let stages = direction.stages().iter().filter(|&&stage| self.tap.has(stage));
             all.extend(stages.map(|&stage| of_stage(direction, stage, &paths)));
         }
@@ -110,7 +87,7 @@ impl Figures for StackResult {
 }
 
 /// Where they stand for the others.
-fn undisturbed<'a>(paths: &[&'a PathTimes]) -> impl Iterator<Item = &'a Distribution> {
+fn undisturbed<'a>(paths: &[&'a PathTimes]) -> impl Iterator<Item = &'a Distribution> + Clone {
     paths.iter().filter_map(|p| p.undisturbed.as_ref()).filter(|u| u.stand()).map(|u| &u.times)
 }
 

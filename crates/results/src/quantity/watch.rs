@@ -6,29 +6,29 @@ use serde_json::Value;
 
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
-use super::{Counter, Figures, Quantity, Unit};
+use super::{Counter, Figures, MAIN, Quantity, Unit, of_times};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
     fn quantities(&self) -> Vec<Quantity> {
-        let mut all = of_times("rx", "link layer to read", &self.total, true);
+        let mut all = Vec::from(of_times("rx", "link layer to read", MAIN, [&self.total]));
         for stage in &self.stages {
             let name = stage.stage.name();
-            all.extend(of_times(&format!("rx.{name}"), &format!("stage {name}"), &stage.times, false));
+            all.extend(of_times(&format!("rx.{name}"), &format!("stage {name}"), &[], [&stage.times]));
         }
         if let Some(times) = &self.application {
-            all.extend(of_times("application", "last byte read to first byte sent", times, false));
+            all.extend(of_times("application", "last byte read to first byte sent", &[], [times]));
         }
         if let Some(times) = &self.answer {
-            all.extend(of_times("answer", "first byte sent to next byte read, of clients", times, false));
+            all.extend(of_times("answer", "first byte sent to next byte read, of clients", &[], [times]));
         }
         if let Some(send) = &self.send {
-            all.extend(of_times("tx", "send call to device", &send.total, true));
+            all.extend(of_times("tx", "send call to device", MAIN, [&send.total]));
             for stage in &send.stages {
                 let name = stage.stage.name();
-                all.extend(of_times(&format!("tx.{name}"), &format!("stage {name}"), &stage.times, false));
+                all.extend(of_times(&format!("tx.{name}"), &format!("stage {name}"), &[], [&stage.times]));
             }
-            all.extend(of_times("tx.acknowledged", "device to acknowledgement", &send.acknowledged, false));
+            all.extend(of_times("tx.acknowledged", "device to acknowledgement", &[], [&send.acknowledged]));
         }
         let seconds = self.followed_ns() as f64 / 1e9;
         let rate = |seen: u64| (seconds > 0.0).then(|| seen as f64 / seconds);
@@ -130,17 +130,4 @@ fn sent(send: &WatchSend) -> impl Iterator<Item = (String, &Distribution)> {
     let stages = send.stages.iter().map(|stage| (format!("tx.{}", stage.stage.name()), &stage.times));
     let acknowledged = ("tx.acknowledged".to_owned(), &send.acknowledged);
     [("tx".to_owned(), &send.total)].into_iter().chain(stages).chain([acknowledged])
-}
-
-fn of_times(prefix: &str, title: &str, d: &Distribution, main: bool) -> Vec<Quantity> {
-    let values =
-        [("mean", d.mean_ns), ("p50", d.p50_ns as f64), ("p99", d.p99_ns as f64), ("p999", d.p999_ns as f64)];
-    let is_main = |what| main && (what == "mean" || what == "p99");
-    let known = values.into_iter().filter(|_| d.n > 0);
-    known
-        .map(|(what, value)| {
-            Quantity::time(format!("{prefix}.{what}"), format!("{title}, {what}"), [value])
-                .main(is_main(what))
-        })
-        .collect()
 }

@@ -1,6 +1,6 @@
 //! Where every message ended, and what others counted.
 
-use crate::page::{Align, Cell, Page, Table};
+use crate::page::{Cell, Page, Table};
 use netfathom_model::print::counted;
 use std::collections::BTreeMap;
 
@@ -175,7 +175,6 @@ fn each(trials: &[Kept]) -> Table {
     let mut fates: Vec<&Fate> = trials.iter().flat_map(|t| &t.accounting.fates).map(|f| &f.fate).collect();
     fates.sort_unstable();
     fates.dedup();
-    let named = fates.iter().map(|fate| fate.name());
     let beside = [
         "gap",
         "refused",
@@ -187,12 +186,10 @@ fn each(trials: &[Kept]) -> Table {
         "sent without a time",
         "received without a time",
     ];
-    let counts =
-        ["planned", "sent"].map(str::to_owned).into_iter().chain(named).chain(beside.map(str::to_owned));
-    let columns = [("trial".to_owned(), Align::Right), ("kind".into(), Align::Left)].into_iter();
-    let columns =
-        columns.chain(counts.map(|head| (head, Align::Right))).chain([("verdict".into(), Align::Left)]);
-    let mut table = Table::new(&columns.collect::<Vec<_>>());
+    let mut table = Table::of("trial|<kind|planned|sent")
+        .figures(fates.iter().map(|fate| fate.name()))
+        .figures(beside)
+        .words(["verdict"]);
     for t in trials {
         let a = t.accounting;
         let refused = t.load.refused.iter().map(|r| r.count).sum();

@@ -28,7 +28,7 @@ mod sweep;
 pub mod transfer;
 pub mod watch;
 
-use netfathom_model::print::counted;
+use netfathom_model::print::{counted, listed};
 use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
 
@@ -139,9 +139,10 @@ fn more(page: &mut Page, all: usize, what: &str) {
     }
 }
 
-pub(crate) fn processors(cpus: &[usize]) -> String {
-    if cpus.is_empty() {
-        return "chosen by netfathom".into();
-    }
-    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+/// Where no processors were asked for.
+pub(crate) const CHOSEN: &str = "chosen by netfathom";
+
+/// Those that were asked for; of none, what stands for them.
+pub(crate) fn processors(cpus: &[usize], none: &str) -> String {
+    if cpus.is_empty() { none.into() } else { listed(cpus) }
 }

@@ -54,12 +54,12 @@ pub(super) fn share_interval(share: f64, half_width: Option<f64>) -> String {
     Scale::Share.interval(share, half_width)
 }
 
-/// One thing over another, with half its interval.
 /// Where tenths would say more than is known.
 pub(super) fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
+/// One thing over another, with half its interval.
 pub(super) fn ratio(ratio: f64, half_width: Option<f64>) -> String {
     Scale::Ratio.interval(ratio, half_width)
 }

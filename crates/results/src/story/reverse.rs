@@ -1,7 +1,8 @@
 //! `netfathom reverse`: what load that comes in takes from load that goes out.
 
-use crate::page::{Align, Axis, Band, Chart, Page, Table};
+use crate::page::{Axis, Band, Chart, Page, Table};
 use netfathom_model::plan::{Place, Variant};
+use netfathom_model::print::listed;
 use netfathom_model::record::{
     Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial,
     VariantResult,
@@ -65,11 +66,10 @@ impl Story for ReverseResult {
 
 fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
     let plan = &result.plan;
-    let variants: Vec<&str> = plan.variants.iter().map(|v| v.name()).collect();
     let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, f)| format!("sender {s}, far end {f}"));
     let (from, to) = (format_rate(plan.inbound_from_per_s), format_rate(plan.inbound_peak_per_s));
     vec![
-        ("variants", variants.join(", ")),
+        ("variants", listed(plan.variants.iter().map(|v| v.name()))),
         ("trials of each", plan.trials.to_string()),
         ("a trial", format_duration(plan.duration_ns)),
         ("inbound load", format!("{from}..{to} a second")),
@@ -205,10 +205,8 @@ fn band(phase: &PhaseTimes) -> Band {
 }
 
 fn trials(variant: &VariantResult) -> Table {
-    let heads =
-        ["trial", "before", "at peak", "after", "sent", "counted by the far device", "inbound sent", "read"];
-    let heads = heads.map(|head| (head, Align::Right)).into_iter().chain([("verdict", Align::Left)]);
-    let mut table = Table::new(&heads.collect::<Vec<_>>());
+    let mut table =
+        Table::of("trial|before|at peak|after|sent|counted by the far device|inbound sent|read|<verdict");
     for trial in &variant.trials {
         let at =
             |i: usize| trial.phases.get(i).map_or_else(|| "-".into(), |p| number::rate(p.outgoing_per_s));
@@ -237,9 +235,7 @@ fn meaning(variant: Variant) -> &'static str {
 }
 
 fn phases(page: &mut Page, s: &ReverseSummary) {
-    let columns: Vec<(&'static str, Align)> =
-        [("", Align::Left)].into_iter().chain(Phase::ALL.iter().map(|p| (p.name(), Align::Right))).collect();
-    let mut table = Table::new(&columns);
+    let mut table = Table::of("<").figures(Phase::ALL.map(Phase::name));
     let mut row = |name: &str, cells: [String; 4]| {
         table.row([&[name.to_owned()], cells.as_slice()].concat());
     };

@@ -1,10 +1,10 @@
 //! Runs as a list, and the head of one.
 
-use crate::page::{Align, Page, Style, Table, shortened};
+use crate::page::{Page, Style, Table, shortened};
 use netfathom_model::print::count;
 use netfathom_model::record::{Record, State};
-use netfathom_model::verdict::Level;
 
+use super::headline::style;
 use super::{answer, notes};
 use crate::page::LEAST_WIDTH;
 use crate::store::{Head, RunEntry};
@@ -23,11 +23,8 @@ pub fn list(entries: &[&RunEntry], notes: &[String], width: usize) -> Page {
     let more = (width - LEAST_WIDTH) / PART_OF_MORE;
     let (hosts, kernels) =
         (differ(entries, |head| head.host.as_deref()), differ(entries, |head| Some(head.kernel_release())));
-    let mut columns = vec![("run", Align::Left), ("verdict", Align::Left)];
-    columns.extend(hosts.then_some(("host", Align::Left)));
-    columns.extend(kernels.then_some(("kernel", Align::Left)));
-    columns.push(("command", Align::Left));
-    let mut table = Table::new(&columns);
+    let differing = [hosts.then_some("host"), kernels.then_some("kernel")];
+    let mut table = Table::of("<run|<verdict").words(differing.into_iter().flatten()).words(["command"]);
     for entry in entries {
         let name = &entry.name;
         match (&entry.head, &entry.problem) {
@@ -99,12 +96,7 @@ pub fn show(entry: &RunEntry, record: &Record, files: &[RunFile]) -> Page {
     page.labelled(Style::Strong, &format!("netfathom {}", record.measurement.name()), &named);
     page.gap();
     let level = record.verdict.level;
-    let style = match level {
-        Level::Valid => Style::Good,
-        Level::Degraded => Style::Warning,
-        Level::Void => Style::Bad,
-    };
-    page.labelled(style, level.name(), &answer(&record.measurement, record.verdict.level));
+    page.labelled(style(level), level.name(), &answer(&record.measurement, level));
     for reason in record.verdict.shown() {
         let label = format!("{} {}", reason.scope(), reason.level.name());
         page.bullet(&format!("{}: {}", label.trim(), reason.text));

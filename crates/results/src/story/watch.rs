@@ -8,7 +8,7 @@ use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSen
 
 use super::place::Site;
 use super::{Body, Story, number};
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 
 mod slow;
 mod sockets;
@@ -237,9 +237,7 @@ type Column = (&'static str, Vec<Row>);
 
 /// What both directions have stands in one row. What befell no message has none.
 fn table(page: &mut Page, columns: &[Column]) {
-    let heads = columns.iter().map(|(head, _)| (*head, Align::Right));
-    let heads: Vec<_> = [("", Align::Left)].into_iter().chain(heads).chain([("", Align::Left)]).collect();
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("<").figures(columns.iter().map(|(head, _)| head)).words([""]);
     let mut names: Vec<&str> = Vec::new();
     columns.iter().rev().flat_map(|(_, rows)| rows).for_each(|(name, ..)| {
         if !names.contains(name) {

@@ -49,6 +49,7 @@ pub fn quiet(name: &str, shown: &mut Shown) {
         shown.page.resize(width, 900, mobile);
         let wide = shown.page.eval("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(u64::from(width)), "{name}: {wide} at {width}");
+        assert_eq!(shown.page.eval("innerWidth"), json!(width), "{name}: the page is shrunk to fit");
     }
 }
 

@@ -4,8 +4,8 @@ use netfathom_testkit::browser::address;
 use serde_json::{Value, json};
 
 use crate::kinds::of;
-use crate::records::{fixture, hostile};
-use crate::{OPEN_ALL, show};
+use crate::records::fixture;
+use crate::show;
 
 /// How often each colour, as `#rrggbb`, occurs among a chart's pixels.
 pub const COLOURS: &str = "((id) => {
@@ -23,20 +23,6 @@ pub const COLOURS: &str = "((id) => {
 /// Whether a curve of that colour is really to be seen.
 pub fn has(colours: &Value, wanted: &str) -> bool {
     colours[wanted].as_u64() >= Some(200)
-}
-
-#[test]
-fn the_page_never_scrolls_sideways() {
-    for record in [fixture(), hostile()] {
-        let Some(mut shown) = show("layout", &record) else { return };
-        shown.page.eval(OPEN_ALL);
-        for (width, mobile) in [(360, false), (360, true), (800, false), (1600, false)] {
-            shown.page.resize(width, 900, mobile);
-            let wide = shown.page.eval("document.documentElement.scrollWidth");
-            assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");
-            assert_eq!(shown.page.eval("innerWidth"), json!(width), "the page is shrunk to fit");
-        }
-    }
 }
 
 #[test]

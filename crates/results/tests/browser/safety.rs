@@ -1,19 +1,11 @@
 //! The report is silent, asks for nothing, and obeys nothing that stands in the record.
 
 use netfathom_results::render::html::render;
-use netfathom_testkit::browser::address;
 use serde_json::json;
 
+use crate::kinds::quiet;
 use crate::records::{HOSTILE, fixture, hostile, stack, ten_trials};
-use crate::{OPEN_ALL, show};
-
-#[test]
-fn a_report_complains_of_nothing_and_asks_for_nothing() {
-    let Some(mut shown) = show("silent", &fixture()) else { return };
-    shown.page.eval(OPEN_ALL);
-    assert_eq!(shown.page.complaints(), Vec::<String>::new());
-    assert_eq!(shown.page.requests(), vec![address(&shown.file)]);
-}
+use crate::show;
 
 #[test]
 fn where_no_script_runs_the_main_tables_are_text() {
@@ -39,11 +31,7 @@ fn hostile_strings_are_shown_and_not_run() {
     assert_eq!(record.environment.kernel, HOSTILE);
     assert_eq!(stack(&record).left_out[0].reason, HOSTILE);
     let Some(mut shown) = show("hostile", &record) else { return };
-    shown.page.eval(OPEN_ALL);
-    assert_eq!(shown.page.complaints(), Vec::<String>::new());
-    assert_eq!(shown.page.requests(), vec![address(&shown.file)]);
-    assert_eq!(shown.page.eval("window.pwned === undefined"), json!(true));
-    assert_eq!(shown.page.eval("document.querySelectorAll('img').length"), json!(0));
+    quiet("hostile", &mut shown);
     assert_eq!(shown.page.eval("document.scripts.length"), json!(4));
     assert_eq!(
         shown.page.eval("document.querySelector('#environment dd').textContent"),

@@ -5,19 +5,19 @@ mod options;
 
 use std::io::Read;
 
-use super::buffer::{Buffer, MOST_BYTES};
 use super::{ConsumedPacket, Order, check_lengths, damaged};
+use crate::buffer::{Buffer, MOST_BYTES};
 use crate::error::CaptureError;
 use crate::packet::PacketDirection;
 use interface::Interface;
 use options::Options;
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
+pub(crate) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+pub(crate) const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+pub(crate) const ENHANCED_PACKET: u32 = 6;
+pub(crate) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Type and length before the body, length behind it.
 const HEAD_BYTES: usize = 8;

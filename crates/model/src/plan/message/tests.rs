@@ -8,7 +8,7 @@ fn plan() -> MessagePlan {
 
 #[test]
 fn the_papers_tests_are_plans() {
-    for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+    for test in MessageTest::ALL {
         assert!(MessagePlan::paper(test, Place::Lab).validated().is_ok(), "{test:?}");
     }
     assert_eq!(MessageTest::Oneway.sizes_bytes(), [4, 8, 16, 32, 64, 128, 256, 512, 1024]);

@@ -1,13 +1,13 @@
 //! The other half of the outgoing paper's figure 4: the stack time of the outgoing messages.
 
 use netfathom_model::record::{
-    BesideTable, Claim, Figure, FigureKind, FigurePoint, FigureSeries, Origin, Phase, ReverseResult,
-    ReverseTrial,
+    BesideTable, Claim, Figure, FigureKind, FigurePoint, Origin, Phase, ReverseResult, ReverseTrial,
 };
 use netfathom_stats::{between_trials, paired_ratio};
 
-use super::super::tables::{estimate, own, plain};
+use super::super::ours::window;
 use super::{DECIDES, THERE, decisive, over_time};
+use crate::beside::{mean, ours, own, plain, point};
 use crate::claim::{above, written};
 
 fn mean_us(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
@@ -45,10 +45,7 @@ pub fn rises(result: Option<&ReverseResult>) -> Claim {
 
 pub fn table(result: &ReverseResult) -> BesideTable {
     let trials = decisive(result);
-    let mean = |phase| {
-        let values: Vec<f64> = trials.iter().filter_map(|trial| mean_us(trial, phase)).collect();
-        between_trials(&values).map(estimate).or_else(|| values.first().map(|&value| plain(value)))
-    };
+    let mean = |phase| mean(&trials.iter().filter_map(|trial| mean_us(trial, phase)).collect::<Vec<_>>());
     BesideTable {
         title: "Mean stack time before, during and after the inbound load".into(),
         columns: ["before, µs", "rise, µs", "peak, µs", "after, µs"].map(Into::into).into(),
@@ -71,7 +68,7 @@ pub fn figures(result: &ReverseResult) -> Vec<Figure> {
         x: "time, s".into(),
         y: "mean time, µs".into(),
         kind: FigureKind::Lines,
-        series: vec![FigureSeries { name: "outgoing".into(), here: true, points }],
+        series: vec![ours("outgoing", points)],
     });
     rates.into_iter().chain(time).collect()
 }
@@ -84,17 +81,9 @@ fn over_trial(trials: &[ReverseTrial]) -> Vec<FigurePoint> {
         return Vec::new();
     };
     let point = |i: usize| {
-        let of =
-            |series: &&&netfathom_model::record::Series| Some((*series.n.get(i)?, *series.sum_ns.get(i)?));
-        let (n, sum_ns) =
-            all.iter().filter_map(|s| of(&s)).fold((0, 0), |(n, sum), (more, ns)| (n + more, sum + ns));
+        let (n, sum_ns) = window(all.iter().copied(), i);
         let x = first.middle_s(i);
-        (n > 0 && x * 1e9 < end_ns as f64).then(|| FigurePoint {
-            x,
-            y: sum_ns as f64 / n as f64 / 1e3,
-            half_width: None,
-            label: None,
-        })
+        (n > 0 && x * 1e9 < end_ns as f64).then(|| point(x, plain(sum_ns as f64 / n as f64 / 1e3)))
     };
     (0..first.n.len()).filter_map(point).collect()
 }

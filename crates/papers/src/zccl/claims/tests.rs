@@ -108,7 +108,7 @@ fn posts_come_out_either_way() {
 #[test]
 fn a_cost_is_removed_or_left_or_not_there() {
     let removes = "Sending in the caller's context";
-    for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+    for test in MessageTest::ALL {
         assert_eq!(holds(&quiet(test, as_there), removes), YES, "{test:?}");
         assert_eq!(holds(&quiet(test, the_other_way), removes), NO, "{test:?}");
         assert_eq!(holds(&quiet(test, faster), removes), UNDECIDED, "{test:?}");
@@ -130,7 +130,7 @@ fn processor_time_comes_out_either_way() {
 
 #[test]
 fn one_trial_and_none_decide_nothing() {
-    for test in [MessageTest::Oneway, MessageTest::Pingpong, MessageTest::Post] {
+    for test in MessageTest::ALL {
         for rounds in [&[5.0][..], &[]] {
             let made = result(test, &[sockets(), zccl()], |_| Some(CellTimes::each(rounds, 1.0)));
             let claims = all(test, Some(&Ours { name: "it", result: &made }));

@@ -13,7 +13,7 @@ fn made(test: MessageTest, times: Times, noise: f64) -> MessageResult {
     let plan = MessagePlan {
         layers: vec![sockets(), zccl(), sendfile()],
         sizes_bytes: vec![PLACED_BYTES],
-        placements: PLACEMENTS.to_vec(),
+        placements: Placement::ALL.to_vec(),
         ..MessagePlan::paper(test, Place::Lab)
     };
     planned(plan, |cell| {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use netfathom_model::print::listed_first;
 use netfathom_model::record::Record;
 use serde_json::Value;
 
@@ -80,15 +81,11 @@ fn longest(cuts: &mut Cuts, name: &str, len: usize) {
 }
 
 fn cut_notice(cuts: &Cuts, limit: usize) -> String {
-    let named: Vec<String> =
-        cuts.iter().take(MOST_NAMED).map(|(name, n)| format!("{name} (of {n})")).collect();
-    let more = cuts.len().saturating_sub(MOST_NAMED);
-    let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = listed_first(MOST_NAMED, cuts.iter().map(|(name, n)| format!("{name} (of {n})")));
     format!(
         "Too long to be shown whole: of every list only the first {limit} entries are in this file, or \
-         {curve} numbers. Cut were {}{others}. \
+         {curve} numbers. Cut were {named}. \
          The run's record.json has them all.",
-        named.join(", "),
         curve = limit * NUMBERS
     )
 }

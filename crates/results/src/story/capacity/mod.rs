@@ -5,12 +5,13 @@ mod searches;
 
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{CapacityPlan, Transport};
+use netfathom_model::print::listed;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::{
-    Body, Story, contention, counted, number,
+    Body, CHOSEN, Story, contention, counted, number,
     place::{Site, ends as place},
     processors,
 };
@@ -78,16 +79,14 @@ impl Story for CapacityResult {
 }
 
 fn plan(plan: &CapacityPlan) -> Vec<(&'static str, String)> {
-    let engines: Vec<&str> = plan.engines.iter().map(|e| e.name()).collect();
-    let workers: Vec<String> = plan.workers.iter().map(u32::to_string).collect();
     vec![
         ("place", place(plan.place)),
-        ("engines", engines.join(", ")),
-        ("workers", workers.join(", ")),
+        ("engines", listed(plan.engines.iter().map(|e| e.name()))),
+        ("workers", listed(&plan.workers)),
         ("each rate held for", format_duration(plan.hold_ns)),
         ("searches", plan.trials.to_string()),
         ("size", format!("{} bytes over {}", plan.size_bytes, plan.transport.title())),
-        ("CPUs", processors(&plan.cpus)),
+        ("CPUs", processors(&plan.cpus, CHOSEN)),
     ]
 }
 

@@ -3,7 +3,7 @@
 use netfathom_model::record::{CapacityResult, CapacityRow, Probe, Search};
 
 use super::name;
-use crate::page::{Align, Axis, Block, Chart, Look, Page, Series, Table};
+use crate::page::{Axis, Block, Chart, Look, Page, Series, Table};
 use crate::story::{MOST_ROWS, more, number};
 
 pub(super) fn draw(page: &mut Page, result: &CapacityResult) {
@@ -88,10 +88,7 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
 }
 
 fn probe_table(probes: &[(usize, &Probe)]) -> Table {
-    let right = ["search", "wanted", "reached", "lost", "lag p99", "in send slots", "a whole slot late"];
-    let heads: Vec<(&str, Align)> =
-        right.map(|head| (head, Align::Right)).into_iter().chain([("", Align::Left)]).collect();
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("search|wanted|reached|lost|lag p99|in send slots|a whole slot late|<");
     for (search, p) in probes {
         table.row([
             (search + 1).to_string(),

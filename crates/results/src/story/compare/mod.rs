@@ -6,7 +6,7 @@ mod words;
 use std::cmp::Reverse;
 
 use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
-use crate::page::{Align, Page, Style, Table, shortened};
+use crate::page::{Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
 
@@ -181,16 +181,6 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
 
 /// What has a threshold is decided by that alone: its own interval stands there.
 fn table(those: &[&Compared], gates: &Gates) -> Table {
-    use Align::{Left, Right};
-    let columns = [
-        ("", Left),
-        ("A", Right),
-        ("B", Right),
-        ("change", Right),
-        ("99 % interval", Right),
-        ("MDE", Right),
-        ("", Left),
-    ];
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
         let (interval, smallest, outcome) = match gates.tested(&q.name) {
@@ -199,7 +189,7 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
         };
         [a, b, words::change(q), interval, smallest, outcome.to_owned()]
     };
-    let mut table = Table::new(&columns);
+    let mut table = Table::of("<|A|B|change|99 % interval|MDE|<");
     for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
         let stands_out = match gates.tested(&quantity.name) {

@@ -1,6 +1,6 @@
 //! A comparison in words and figures, the same in every picture.
 
-use netfathom_model::print::{self, grouped};
+use netfathom_model::print::{self, grouped, listed_first};
 use netfathom_model::record::State;
 
 use crate::compare::{
@@ -120,12 +120,8 @@ pub fn answer(comparison: &Comparison) -> String {
     let main =
         |outcome: Outcome| comparison.quantities.iter().filter(move |q| q.main && q.outcome == outcome);
     let changed = |outcome: Outcome| -> Option<String> {
-        let all: Vec<&Compared> = main(outcome).collect();
-        let named: Vec<String> =
-            all.iter().take(MOST_ANSWERED).map(|q| format!("{} {}", q.name, change(q))).collect();
-        let more = all.len().saturating_sub(named.len());
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!all.is_empty()).then(|| format!("{}{rest}", named.join(", ")))
+        let named = main(outcome).map(|q| format!("{} {}", q.name, change(q)));
+        Some(listed_first(MOST_ANSWERED, named)).filter(|words| !words.is_empty())
     };
     let inconclusive: Vec<&Compared> = main(Outcome::CannotTell).collect();
     match (changed(Outcome::Worse), changed(Outcome::Better)) {
@@ -313,12 +309,7 @@ pub fn alone(comparison: &Comparison) -> Vec<String> {
     [("A", &comparison.only_a), ("B", &comparison.only_b)]
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
-        .map(|(side, names)| {
-            let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
-            let more = names.len().saturating_sub(shown.len());
-            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("only {side} has {}{rest}", shown.join(", "))
-        })
+        .map(|(side, names)| format!("only {side} has {}", listed_first(MOST_NAMED, names)))
         .collect()
 }
 

@@ -92,7 +92,7 @@ pub(super) fn slowdowns(result: &CostResult) -> Option<Bars> {
     };
     let with_some = result.benchmarks.iter().filter(|b| !b.comparisons.is_empty());
     let groups: Vec<BarGroup> = with_some.map(group).collect();
-    let key = [Effect::Program, Effect::Load, Effect::Both, Effect::Observation]
+    let key = Effect::ALL
         .into_iter()
         .filter(|effect| result.benchmarks.iter().any(|b| b.of_effect(*effect).next().is_some()))
         .map(|effect| (effect.name().to_owned(), color(effect)))

@@ -1,5 +1,7 @@
 //! Comparisons: their names, what they answer, and their outcome in words.
 
+use std::iter;
+
 use netfathom_model::plan::CostLevel;
 use netfathom_model::print::Scale;
 use netfathom_model::record::{
@@ -50,10 +52,8 @@ pub(super) fn effect_words(effect: Effect) -> &'static str {
 
 /// The effects that a benchmark has, what was asked for first.
 pub(super) fn effects(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Effect> {
-    let mut all = vec![result.headline()];
-    all.extend([Effect::Program, Effect::Load, Effect::Both, Effect::Observation]);
     let mut found: Vec<Effect> = Vec::new();
-    for effect in all {
+    for effect in iter::once(result.headline()).chain(Effect::ALL) {
         if !found.contains(&effect) && benchmark.of_effect(effect).next().is_some() {
             found.push(effect);
         }

@@ -1,11 +1,11 @@
 //! What was asked for, in words.
 
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLoad, CostPlan, MarkSource, Subject, WhenEnded};
-use netfathom_model::print::{bytes, count, counted, percent};
+use netfathom_model::print::{bytes, count, counted, listed, percent};
 use netfathom_model::record::CostResult;
 use netfathom_model::units::format_duration;
 
-use crate::story::Words;
+use crate::story::{Words, processors};
 
 pub(super) fn done(result: &CostResult) -> String {
     let trials = || result.benchmarks.iter().flat_map(|b| &b.trials);
@@ -34,16 +34,15 @@ fn of_plan(plan: &CostPlan) -> Words {
         words.push(("load", load_words(load)));
     }
     if !plan.levels.is_empty() {
-        let levels: Vec<&str> = plan.levels.iter().map(|l| l.text.as_str()).collect();
-        words.push(("levels", levels.join(", ")));
+        words.push(("levels", listed(plan.levels.iter().map(|l| &l.text))));
     }
     words.push(("marks", plan.means.map_or("the best way that works", |m| m.name()).into()));
     words.push(("until half the interval is at most", percent(plan.precision)));
     words.push(("blocks", format!("{} to {}", plan.least_blocks, plan.most_blocks)));
     words.push(("at the longest", format_duration(plan.most_ns)));
-    words.push(("to start up, to end", [plan.settle_ns, plan.grace_ns].map(format_duration).join(", ")));
-    words.push(("CPUs of the benchmarks", processors(&plan.cpu)));
-    words.push(("CPUs of the program", processors(&plan.program_cpu)));
+    words.push(("to start up, to end", listed([plan.settle_ns, plan.grace_ns].map(format_duration))));
+    words.push(("CPUs of the benchmarks", processors(&plan.cpu, "all")));
+    words.push(("CPUs of the program", processors(&plan.program_cpu, "all")));
     words.push(("also measured", besides(plan)));
     words.push(("seed", plan.seed.to_string()));
     words
@@ -89,8 +88,7 @@ fn marks_words(marks: &MarkSource) -> String {
         MarkSource::Emitted => "marks itself".into(),
         MarkSource::Auto => "marks are characteristic system calls".into(),
         MarkSource::Files(files) => {
-            let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
-            format!("marks are openings of {}", names.join(", "))
+            format!("marks are openings of {}", listed(files.iter().map(|f| f.display())))
         }
     }
 }
@@ -100,13 +98,6 @@ fn load_words(load: &CostLoad) -> String {
         CostLoad::Udp { frame_bytes } => format!("UDP in the lab, frames of {frame_bytes} bytes"),
         CostLoad::Command { command } => command.clone(),
     }
-}
-
-fn processors(cpus: &[usize]) -> String {
-    if cpus.is_empty() {
-        return "all".into();
-    }
-    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn besides(plan: &CostPlan) -> String {

@@ -1,6 +1,6 @@
 //! What the program uses itself, beside what it takes from others.
 
-use crate::page::{Align, Page, Table, shortened};
+use crate::page::{Page, Table, shortened};
 use netfathom_model::record::CostResult;
 
 use super::comparison::{condition_name, takes};
@@ -35,12 +35,8 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
 
 fn table(page: &mut Page, result: &CostResult) {
     let benchmarks = || result.benchmarks.iter().take(MOST_BENCHMARKS);
-    let mut heads = vec![("CPU".to_owned(), Align::Right), ("memory,\nat most".to_owned(), Align::Right)];
-    heads.extend(
-        benchmarks().map(|b| (format!("takes from\n{}", shortened(&b.name, LONGEST_HEAD)), Align::Right)),
-    );
-    heads.push(("condition".to_owned(), Align::Left));
-    let mut table = Table::new(&heads);
+    let taken = benchmarks().map(|b| format!("takes from\n{}", shortened(&b.name, LONGEST_HEAD)));
+    let mut table = Table::of("CPU|memory,\nat most").figures(taken).words(["condition"]);
     for used in result.program.iter().take(MOST_ROWS) {
         let mut cells = vec![
             used.processors.map_or_else(|| NOT_KNOWN.into(), number::percent),

@@ -6,7 +6,7 @@ use std::iter;
 use netfathom_model::print::{count, percent, percent_down, rate, time};
 use netfathom_model::record::{FleetReceived, FleetResult, FleetStep, WatchStage};
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 
 pub fn answer(result: &FleetResult) -> String {
     let to = result.plan.to.as_deref().unwrap_or("the first host");
@@ -131,8 +131,7 @@ fn means(seen: &[(&FleetStep, &FleetReceived)]) -> Table {
         let is_seen = |stage: WatchStage| seen.iter().any(|(_, of)| sum_ns(of, stage) > 0);
         received.stages.iter().map(|stage| stage.stage).filter(|&stage| is_seen(stage)).collect()
     });
-    let heads = stages.iter().map(|stage| (stage.name(), Align::Right));
-    let mut table = Table::new(&[("rate", Align::Right)].into_iter().chain(heads).collect::<Vec<_>>());
+    let mut table = Table::of("rate").figures(stages.iter().map(|stage| stage.name()));
     for (step, received) in seen {
         // Of all messages with times, also those that were not in the stage: so the stages add up to the mean.
         let mean = |&stage: &WatchStage| time(sum_ns(received, stage) as f64 / received.timed.max(1) as f64);
@@ -170,39 +169,12 @@ mod tests {
             delivered,
             sent_per_s: sent as f64,
             delivered_per_s: delivered as f64,
-            lag_p99_ns: 0,
             sustained: failed.is_empty() && delivered >= 999,
             failed: failed.iter().map(|host| ((*host).into(), "gone".into())).collect(),
-            received: None,
-            unseen: None,
+            ..FleetStep::default()
         };
-        let plan = FleetPlan {
-            fleet: "default".into(),
-            test: FleetTest::Load,
-            hosts: Vec::new(),
-            time_ns: 1_000_000_000,
-            streams: 1,
-            rates_per_s: vec![1000.0],
-            size_bytes: 64,
-            peers: None,
-            parallel: None,
-            to: Some("c00".into()),
-            explain: false,
-            seed: 1,
-        };
-        FleetResult {
-            plan,
-            hosts: Vec::new(),
-            planned_pairs: 0,
-            pairs: Vec::new(),
-            effects: Vec::new(),
-            steps: steps.iter().map(step).collect(),
-            figures: Vec::new(),
-            merged: None,
-            start: None,
-            cut: None,
-            resumed_from: None,
-        }
+        let plan = FleetPlan { test: FleetTest::Load, to: Some("c00".into()), ..FleetPlan::default() };
+        FleetResult { plan, steps: steps.iter().map(step).collect(), ..FleetResult::default() }
     }
 
     #[test]

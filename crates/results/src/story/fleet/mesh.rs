@@ -6,7 +6,7 @@ use netfathom_model::record::{Cause, FleetPair, FleetResult, HostEffect};
 use netfathom_stats::middle_of;
 
 use super::{sentence, times, value};
-use crate::page::{Align, Cell, Page, Style, Table};
+use crate::page::{Cell, Page, Style, Table};
 
 /// Pairs and hosts in the tables of a terminal; the record has all.
 const MOST_PAIRS: usize = 12;
@@ -174,9 +174,7 @@ fn short(test: FleetTest, own: f64, of_median: f64) -> String {
 fn map(result: &FleetResult, names: &[&str], text: Text) -> Table {
     let test = result.plan.test;
     let median = middle_of(result.measured().filter_map(|pair| pair.value(test))).unwrap_or(0.0);
-    let mut heads = vec![(String::new(), Align::Left)];
-    heads.extend(names.iter().map(|name| ((*name).to_owned(), Align::Right)));
-    let mut table = Table::new(&heads);
+    let mut table = Table::of("<").figures(names);
     for from in names {
         let mut cells = vec![Cell::from(*from)];
         for to in names {

@@ -138,7 +138,6 @@ fn times(ratio: f64) -> String {
 
 fn plan(result: &FleetResult) -> Words {
     let plan = &result.plan;
-    let rates: Vec<String> = plan.rates_per_s.iter().map(|&rate| print::rate(rate)).collect();
     let mut words = vec![
         ("fleet", plan.fleet.clone()),
         ("measurement", plan.test.name().to_owned()),
@@ -147,7 +146,7 @@ fn plan(result: &FleetResult) -> Words {
     if plan.test == FleetTest::Throughput {
         words.push(("connections of a pair", plan.streams.to_string()));
     } else {
-        words.push(("rates", rates.join(", ")));
+        words.push(("rates", print::listed(plan.rates_per_s.iter().map(|&rate| print::rate(rate)))));
         words.push(("message", format!("{} bytes", plan.size_bytes)));
     }
     if plan.test == FleetTest::Load && plan.streams > 1 {

@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 
-use crate::story::{place, processors};
+use crate::story::{CHOSEN, place, processors};
 
 pub(super) fn words(plan: &LoadPlan) -> Vec<(&'static str, String)> {
     let engine = match plan.engine {
@@ -29,7 +29,7 @@ pub(super) fn words(plan: &LoadPlan) -> Vec<(&'static str, String)> {
         ("echo", yes(plan.echo)),
         ("one way", yes(plan.one_way)),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
-        ("CPUs", processors(&plan.cpus)),
+        ("CPUs", processors(&plan.cpus, CHOSEN)),
         ("port", if plan.port == 0 { "a free one".into() } else { plan.port.to_string() }),
         ("seed", plan.seed.to_string()),
     ]

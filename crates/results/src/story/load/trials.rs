@@ -2,6 +2,7 @@
 
 use crate::page::{Page, Table};
 use netfathom_model::accounting::Fate;
+use netfathom_model::print::listed;
 use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 
 use crate::story::{MOST_ROWS, more, number, sender, trial_number};
@@ -117,7 +118,7 @@ fn worker(result: &LoadResult, i: usize) -> [String; 6] {
     let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
     [
         (i + 1).to_string(),
-        cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+        listed(cpus),
         number::count(sent),
         parts.iter().map(|p| p.0.lag_p99_ns).max().map_or_else(|| "-".into(), number::least),
         ratio(cpu_ns, sent as f64).map_or_else(|| "-".into(), number::mean),

@@ -1,6 +1,6 @@
 //! What each cell took, size by size: times, and the cost of a message at both ends.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::layer::Side;
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
 
@@ -105,8 +105,7 @@ fn each_cell(
     heads: &[&str],
     cells: impl Fn(&Group<'_>, &MessageCell) -> Vec<String>,
 ) -> Table {
-    let figures = heads.iter().map(|&head| (head, Align::Right));
-    let mut table = Table::new(&[("layer", Align::Left)].into_iter().chain(figures).collect::<Vec<_>>());
+    let mut table = Table::of("<layer").figures(heads);
     for group in groups::groups(result) {
         let of_it: Vec<&MessageCell> =
             group.layers(&result.plan).into_iter().filter_map(|layer| group.cell(layer, bytes)).collect();

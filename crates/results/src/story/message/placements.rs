@@ -1,6 +1,6 @@
 //! The placements beside each other, and what cannot be.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::record::{AbsentCell, MessageResult};
 
 use super::figure::Quantity;
@@ -22,9 +22,9 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             page.choice(size_name(&result.plan), charts::placements(result, &of_pair));
             table(page, result, &of_pair);
         }
-    }
-    if let (true, Some(caveat)) = (result.plan.placements.len() > 1, caveats::where_kernel_ends_run(result)) {
-        page.note(caveat);
+        if let Some(caveat) = caveats::where_kernel_ends_run(result) {
+            page.note(caveat);
+        }
     }
     for stand_in in groups::stand_ins(result) {
         page.note(&stand_in);
@@ -34,8 +34,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 
 fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
     let quantity = Quantity::of(&result.plan);
-    let placements = groups.iter().map(|group| (group.placement.name(), Align::Right));
-    let mut table = Table::new(&[("layer", Align::Left)].into_iter().chain(placements).collect::<Vec<_>>());
+    let mut table = Table::of("<layer").figures(groups.iter().map(|group| group.placement.name()));
     for bytes in chosen(&groups::all_sizes(result)) {
         table.row_across(&number::count(bytes), size_name(&result.plan));
         for layer in groups::layers(result) {

@@ -1,7 +1,7 @@
 //! What was asked for, and how much of it is done.
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
-use netfathom_model::print::count;
+use netfathom_model::print::{count, listed};
 use netfathom_model::record::MessageResult;
 use netfathom_model::units::{format_duration, format_rate};
 
@@ -22,24 +22,19 @@ pub(super) fn ends(result: &MessageResult) -> String {
 
 /// What was asked for.
 pub(super) fn words(plan: &MessagePlan) -> Words {
-    let listed = |all: Vec<String>| all.join(", ");
     let processors = match plan.processors {
         ProcessorChoice::Same => "both ends on one",
         ProcessorChoice::Cross => "each end on one of its own",
         ProcessorChoice::Sweep => "every kind of pair that the machine has",
     };
-    let from = if plan.cpus.is_empty() {
-        String::new()
-    } else {
-        format!(", out of {}", listed(plan.cpus.iter().map(usize::to_string).collect()))
-    };
+    let from = if plan.cpus.is_empty() { String::new() } else { format!(", out of {}", listed(&plan.cpus)) };
     vec![
         ("test", test(plan.test).into()),
         ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
         ("path", plan.path.as_ref().map_or_else(|| "this machine's own".into(), path)),
-        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)).collect())),
-        ("layers", listed(plan.layers.iter().map(ToString::to_string).collect())),
-        ("placements", listed(plan.placements.iter().map(|p| p.name().into()).collect())),
+        (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)))),
+        ("layers", listed(&plan.layers)),
+        ("placements", listed(plan.placements.iter().map(|p| p.name()))),
         ("CPUs", format!("{processors}{from}")),
         ("a trial has at least", format!("{} {}", count(plan.messages), plan.test.counts())),
         ("and takes", format!("{} to {}", format_duration(plan.least_ns), format_duration(plan.most_ns))),

@@ -1,6 +1,6 @@
 //! A table for each placement and pair of processors: a row a size, a column a layer.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::layer::Layer;
 use netfathom_model::record::{MessageCell, MessageResult};
 
@@ -41,8 +41,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 
 fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
     let layers = group.layers(&result.plan);
-    let heads = ["bytes".to_owned()].into_iter().chain(layers.iter().map(|layer| heading(layer)));
-    let mut table = Table::new(&heads.map(|head| (head, Align::Right)).collect::<Vec<_>>());
+    let mut table = Table::of("bytes").figures(layers.iter().map(|layer| heading(layer)));
     for bytes in group.sizes() {
         let mut cells = vec![number::count(bytes)];
         cells.extend(layers.iter().map(|layer| cell(result, group, layer, bytes)));

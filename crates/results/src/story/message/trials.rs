@@ -1,6 +1,6 @@
 //! The trials of each cell, what went wrong in them, and how late messages left.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::plan::Carrier;
 use netfathom_model::record::{EndCost, MessageCell, MessageResult, MessageTrial, TcpCounts};
 
@@ -43,7 +43,7 @@ fn spread(page: &mut Page, result: &MessageResult) {
     let of = |cell: &MessageCell| cell.rate.map_or(0.0, |r| r.highest_per_s / r.lowest_per_s);
     let mut cells: Vec<&MessageCell> = result.cells.iter().filter(|cell| cell.rate.is_some()).collect();
     cells.sort_by(|a, b| of(b).total_cmp(&of(a)));
-    let mut table = with_cell(&["bytes", "trials", "slowest", "median", "fastest"]);
+    let mut table = Table::of("bytes|trials|slowest|median|fastest|<layer");
     for cell in cells.iter().take(LEAST_ALIKE) {
         let Some(rate) = cell.rate else { continue };
         let per_s = |value| Quantity::Messages.value(value);
@@ -75,7 +75,7 @@ fn lag(page: &mut Page, result: &MessageResult) {
         return;
     }
     page.heading("How late messages were sent");
-    let mut table = with_cell(&["bytes", "p50", "p99", "most"]);
+    let mut table = Table::of("bytes|p50|p99|most|<layer");
     for (cell, lag) in known.iter().take(MOST_ROWS) {
         let times = [lag.p50_ns, lag.p99_ns, lag.max_ns].map(number::time);
         let figures: Vec<String> = [number::count(cell.bytes)].into_iter().chain(times).collect();
@@ -85,30 +85,10 @@ fn lag(page: &mut Page, result: &MessageResult) {
     more(page, known.len(), "cell");
 }
 
-/// Figures, and behind them their layer: its name may be long.
-fn with_cell(heads: &[&str]) -> Table {
-    let figures = heads.iter().map(|&head| (head, Align::Right));
-    Table::new(&figures.chain([("layer", Align::Left)]).collect::<Vec<_>>())
-}
-
 fn each(result: &MessageResult) -> Table {
-    let heads = [
-        "trial",
-        "round",
-        "bytes",
-        "whole",
-        "lost",
-        "took",
-        "a second",
-        "p50",
-        "p99",
-        "client waited",
-        "server waited",
-        "delayed ACKs",
-        "time-outs",
-        "sent again",
-    ];
-    let mut table = with_cell(&heads).about(&[
+    const HEADS: &str = "trial|round|bytes|whole|lost|took|a second|p50|p99|client waited|server waited|delayed ACKs|\
+                         time-outs|sent again|<layer";
+    let mut table = Table::of(HEADS).about(&[
         "",
         "trials of a round are compared with each other",
         "",

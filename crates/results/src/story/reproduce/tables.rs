@@ -1,6 +1,6 @@
 //! A table of the source with our rows beside its own, in as many columns as the page has.
 
-use crate::page::{Align, Cell, Page, Table};
+use crate::page::{Cell, Page, Table};
 use netfathom_model::record::BesideTable;
 
 use super::digits::{Shown, column};
@@ -57,9 +57,7 @@ fn kept(rows: Vec<Row<'_>>) -> Vec<Row<'_>> {
 }
 
 fn build(table: &BesideTable, rows: &[Row]) -> Table {
-    let heads = table.columns.iter().map(|head| (head.as_str(), Align::Right));
-    let heads: Vec<(&str, Align)> = [("", Align::Left)].into_iter().chain(heads).collect();
-    let mut drawn = Table::new(&heads).wrapped_heads();
+    let mut drawn = Table::of("<").figures(&table.columns).wrapped_heads();
     for row in rows {
         let cells = [row.who.into()].into_iter().chain(row.cells.iter().map(|c| cell(c.as_ref())));
         if row.here { drawn.row_strong(cells) } else { drawn.row(cells) }

@@ -1,6 +1,6 @@
 //! What stands for the ruler: its own cost, and what the other tap says.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::path::Tap;
 use netfathom_model::record::{Agreement, Distorts, Estimate, StackResult, TrialKind, Witness};
 
@@ -86,9 +86,8 @@ fn estimates(page: &mut Page, result: &StackResult) {
 }
 
 fn trials(result: &StackResult) -> Table {
-    let heads = ["send call mean", "reader CPU per message", "unpaced rate", "clock moved"];
-    let words = ["trial", "kind", "tap"].map(|head| (head, Align::Left));
-    let mut table = Table::new(&[&words[..], &heads.map(|head| (head, Align::Right))].concat());
+    let mut table =
+        Table::of("<trial|<kind|<tap|send call mean|reader CPU per message|unpaced rate|clock moved");
     let known = |value: Option<String>| value.unwrap_or_else(|| "-".into());
     for t in &result.trials {
         table.row([

@@ -1,6 +1,6 @@
 //! The generator's own fault.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 
 use crate::story::distributions::merged;
@@ -34,18 +34,9 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
 }
 
 fn each(result: &StackResult) -> Table {
-    let heads = [
-        "lag mean",
-        "p99",
-        "max",
-        "p99 of send slot",
-        "missed send slots",
-        "unsent",
-        "send call mean",
-        "p99",
-    ];
-    let heads = heads.map(|head| (head, Align::Right));
-    let mut table = Table::new(&[&[("trial", Align::Right), ("kind", Align::Left)][..], &heads].concat());
+    let mut table = Table::of(
+        "trial|<kind|lag mean|p99|max|p99 of send slot|missed send slots|unsent|send call mean|p99",
+    );
     for t in &result.trials {
         let (lag, call) = (&t.load.lag, &t.load.send_call);
         table.row([

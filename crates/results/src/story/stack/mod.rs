@@ -96,7 +96,7 @@ impl Story for StackResult {
                 let is_none =
                     s.level == Level::Void && estimate(&of).is_some_and(|e| e.half_width > e.value.abs());
                 let time = if is_none { "unknown".into() } else { duration(s, &of) };
-                format!("{} {time} ({alone}{})", verb(s.direction), s.level.name())
+                format!("{} {time} ({alone}{})", s.direction.verb(), s.level.name())
             };
             let ways = self.summaries.iter().map(way).collect::<Vec<_>>().join(", ");
             return format!("{}{protocol}: {ways}", if undisturbed { "Undisturbed " } else { "" });
@@ -173,7 +173,7 @@ fn estimate(of: &Indicator) -> Option<Estimate> {
 
 /// Such as `1.21 µs ± 0.04 to send`.
 fn time(summary: &PathSummary, of: &Indicator) -> String {
-    format!("{} to {}", duration(summary, of), verb(summary.direction))
+    format!("{} to {}", duration(summary, of), summary.direction.verb())
 }
 
 fn duration(summary: &PathSummary, of: &Indicator) -> String {
@@ -187,13 +187,6 @@ fn duration(summary: &PathSummary, of: &Indicator) -> String {
 fn without_disturbed(result: &StackResult) -> Vec<Direction> {
     let some = |s: &&PathSummary| s.stands_for_all().is_some_and(|u| u.total.are_fewer());
     result.summaries.iter().filter(some).map(|s| s.direction).collect()
-}
-
-fn verb(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Tx => "send",
-        Direction::Rx => "receive",
-    }
 }
 
 /// What changes how to read the answer, where most of the time goes, and how it was measured.
@@ -279,7 +272,7 @@ fn largest_stages(result: &StackResult) -> Option<String> {
     let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns))?;
     let way = |summary: &PathSummary| {
         let (stage, share) = most_of(summary)?;
-        let (verb, share) = (verb(summary.direction), number::whole_percent(share));
+        let (verb, share) = (summary.direction.verb(), number::whole_percent(share));
         // There is no room for what both are.
         let meaning = match summary.direction == longest.direction {
             true => format!(" ({})", stage.meaning(result.plan.transport)),

@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{StackPlan, StageSet, TapChoice, Transport};
-use netfathom_model::print::percent;
+use netfathom_model::print::{listed, percent};
 use netfathom_model::units::format_duration;
 
 use crate::story::place;
@@ -13,12 +13,11 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         TapChoice::All => "all, on the same load".to_owned(),
         TapChoice::Only(tap) => tap.name().to_owned(),
     };
-    let directions: Vec<&str> = plan.directions.iter().map(|d| d.name()).collect();
     let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, r)| format!("sender {s}, reader {r}"));
     let port = if plan.port == 0 { "a free one".into() } else { plan.port.to_string() };
     let least = if plan.until.is_some() { " at least" } else { "" };
     let mut rows = vec![
-        ("directions", directions.join(", ")),
+        ("directions", listed(plan.directions.iter().map(|d| d.name()))),
         ("place", place::ends(plan.place)),
         ("profile", plan.profile.to_string()),
         ("trials with the tap", format!("{}{least}", plan.trials)),

@@ -1,6 +1,6 @@
 //! The taps beside each other on the same load: a column a tap, a row a quantity.
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
 
 use super::cost::{distorts, percent};
@@ -38,9 +38,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
 }
 
 fn build(taps: &[&TapRow]) -> Table {
-    let heads = taps.iter().map(|t| (t.tap.name(), Align::Right));
-    let columns: Vec<(&str, Align)> = [("", Align::Left)].into_iter().chain(heads).collect();
-    let mut table = Table::new(&columns);
+    let mut table = Table::of("<").figures(taps.iter().map(|t| t.tap.name()));
     let mut row = |name: &str, of: &dyn Fn(&TapRow) -> Remarked| {
         let values: Vec<Remarked> = taps.iter().map(|tap| of(tap)).collect();
         if values.iter().all(|value| value.0 == UNKNOWN) {

@@ -2,6 +2,7 @@
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Transport;
+use netfathom_model::print::listed;
 use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
 
 use super::stages::{measured, one_reason};
@@ -25,10 +26,9 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary, transport: Transport)
 
 fn steps(summary: &PathSummary, transport: Transport) -> Vec<WaterfallStep> {
     if let Some(reason) = one_reason(&summary.stages) {
-        let names: Vec<&str> = summary.stages.iter().map(|s| s.stage.name()).collect();
         return vec![WaterfallStep::Missing {
             name: "all stages",
-            about: names.join(", "),
+            about: listed(summary.stages.iter().map(|s| s.stage.name())),
             why: reason.to_owned(),
         }];
     }

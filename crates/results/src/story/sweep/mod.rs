@@ -2,7 +2,7 @@
 
 mod points;
 
-use crate::page::{Align, Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
+use crate::page::{Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
 use netfathom_model::plan::{Place, SweepEnds};
 use netfathom_model::print::bit_rate;
 use netfathom_model::print::counted;
@@ -216,8 +216,7 @@ fn rates(page: &mut Page, result: &SweepResult) {
     page.heading("Rates");
     let bounded = result.points.iter().filter_map(|p| p.rate).all(|r| r.interval_bytes_per_s.is_some());
     let ends = if bounded { ["95 % from", "to"] } else { ["lowest", "highest"] };
-    let heads = ["buffer", "granted", "write", "-D", "median", ends[0], ends[1], "trials"];
-    let mut table = Table::new(&heads.map(|h| (h, Align::Right)));
+    let mut table = Table::of("buffer|granted|write|-D|median").figures(ends).figures(["trials"]);
     for p in result.points.iter().take(MOST_ROWS) {
         let rate = |of: &dyn Fn(&SweepRate) -> f64| {
             p.rate.as_ref().map_or_else(|| "n/a".into(), |r| bit_rate(of(r)))

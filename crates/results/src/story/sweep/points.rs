@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use netfathom_model::plan::{SweepEnds, SweepPlan};
-use netfathom_model::print::{bit_rate, count, percent};
+use netfathom_model::print::{bit_rate, count, listed, percent};
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 use netfathom_model::units::format_duration;
 
@@ -121,16 +121,12 @@ pub(super) fn remarks(result: &SweepResult) -> Vec<String> {
 
 /// What was asked for.
 pub(super) fn plan_words(plan: &SweepPlan) -> Words {
-    let listed = |all: Vec<String>| all.join(", ");
     let received = plan.receive_buffer_bytes.map(|bytes| ("receive buffer", buffer(Some(bytes))));
     let words = vec![
         ("ends", ends(plan)),
-        ("send buffers", listed(plan.socket_buffers_bytes.iter().map(|&b| buffer(b)).collect())),
-        ("bytes per write", listed(plan.writes_bytes.iter().map(u64::to_string).collect())),
-        (
-            "TCP_NODELAY",
-            listed(plan.no_delay.iter().map(|&on| if on { "on" } else { "off" }.into()).collect()),
-        ),
+        ("send buffers", listed(plan.socket_buffers_bytes.iter().map(|&b| buffer(b)))),
+        ("bytes per write", listed(&plan.writes_bytes)),
+        ("TCP_NODELAY", listed(plan.no_delay.iter().map(|&on| if on { "on" } else { "off" }))),
         ("time of a trial", format_duration(plan.time_ns)),
         ("trials per point", plan.trials.to_string()),
         ("seed", plan.seed.to_string()),

@@ -6,7 +6,7 @@ use netfathom_model::print::counted;
 use netfathom_model::record::{Holder, SlowMessage, WatchResult, WatchSlow, WatchStage};
 
 use super::way;
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use crate::story::number;
 
 /// Beyond these the record has more.
@@ -71,10 +71,8 @@ fn held(by: &Holder, ns: u64) -> String {
 }
 
 fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
-    let mut heads = vec![("at", Align::Right), ("peer", Align::Left), ("time", Align::Right)];
-    heads.extend([("largest stage", Align::Left), ("CPU held by", Align::Left)]);
-    heads.extend((!is_alone).then_some(("way", Align::Left)));
-    let mut table = Table::new(&heads);
+    let mut table =
+        Table::of("at|<peer|time|<largest stage|<CPU held by").words((!is_alone).then_some("way"));
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
         let peer = message.peer.as_ref().or(message.local.as_ref()).cloned().unwrap_or_default();

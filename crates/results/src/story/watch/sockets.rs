@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::record::{WatchResult, WatchSocket};
 
-use crate::page::{Align, Page, Table};
+use crate::page::{Page, Table};
 use crate::story::number;
 
 /// Beyond these they are taken together; the record has more.
@@ -22,13 +22,11 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     } else {
         page.main("Sockets with the most messages")
     }
-    let mut heads = vec![("peer", Align::Left), ("process", Align::Left)];
+    let mut table = Table::of("<peer|<process");
     for &way in &ways {
         let name = if way == Direction::Rx { "received" } else { "sent" };
-        heads.extend([name, "mean", "p99"].map(|head| (head, Align::Right)));
-        heads.extend((ways.len() == 1).then_some(("largest stage", Align::Left)));
+        table = table.figures([name, "mean", "p99"]).words((ways.len() == 1).then_some("largest stage"));
     }
-    let mut table = Table::new(&heads);
     let (shown, rest) = result.sockets.split_at(result.sockets.len().min(MOST_ROWS));
     let mut others = others.clone();
     rest.iter().for_each(|socket| others.add(socket));

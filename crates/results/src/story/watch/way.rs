@@ -33,11 +33,11 @@ impl Way<'_> {
             Direction::Tx => "from send call to device",
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
-        let way = match self.direction {
-            Direction::Rx => "receive",
-            Direction::Tx => "send",
-        };
-        if beside { format!("{way} {mean}") } else { format!("mean {mean} {span}, p99 {p99}") }
+        if beside {
+            format!("{} {mean}", self.direction.verb())
+        } else {
+            format!("mean {mean} {span}, p99 {p99}")
+        }
     }
 
     /// The stage that takes most; of waits for a CPU, who had it.

@@ -1,4 +1,4 @@
-//! Reads in large chunks, so that a packet costs no call and no copy.
+//! Reads in large chunks, so that a packet or a message costs no call and no copy.
 
 use std::io::{self, Read};
 

@@ -1,0 +1,62 @@
+//! What tables and figures beside the original are made of: rows, cells, lines and bars.
+
+use netfathom_model::plan::ReproducePlan;
+use netfathom_model::record::{BesideRow, Cell, FigurePoint, FigureSeries};
+use netfathom_stats::{Estimate, between_trials};
+
+/// How this machine's rows are called.
+pub const HERE: &str = "here";
+
+/// The heads of a table's columns, parted by `|`.
+pub fn columns(heads: &str) -> Vec<String> {
+    heads.split('|').map(Into::into).collect()
+}
+
+/// A row of the source.
+pub fn source(who: impl Into<String>, cells: Vec<Option<Cell>>) -> BesideRow {
+    BesideRow { who: who.into(), here: false, cells }
+}
+
+/// A row of this machine.
+pub fn own(who: impl Into<String>, cells: Vec<Option<Cell>>) -> BesideRow {
+    BesideRow { who: who.into(), here: true, cells }
+}
+
+pub fn plain(value: f64) -> Cell {
+    Cell { value, half_width: None, printed: None }
+}
+
+pub fn estimate(e: impl Into<Estimate>) -> Cell {
+    let Estimate { value, half_width } = e.into();
+    Cell { half_width: Some(half_width), ..plain(value) }
+}
+
+/// The mean of trials with its interval, or the one value that there is without an interval.
+pub fn mean(values: &[f64]) -> Option<Cell> {
+    between_trials(values).map(estimate).or_else(|| values.first().copied().map(plain))
+}
+
+/// A line of the source, or its bars.
+pub fn theirs(name: impl Into<String>, points: Vec<FigurePoint>) -> FigureSeries {
+    FigureSeries { name: name.into(), here: false, points }
+}
+
+/// A line of this machine, or its bars.
+pub fn ours(name: impl Into<String>, points: Vec<FigurePoint>) -> FigureSeries {
+    FigureSeries { name: name.into(), here: true, points }
+}
+
+/// A point of a line.
+pub fn point(x: f64, cell: Cell) -> FigurePoint {
+    FigurePoint { x, y: cell.value, half_width: cell.half_width, label: None }
+}
+
+/// A bar with what it stands for.
+pub fn bar(x: f64, cell: Cell, label: impl Into<String>) -> FigurePoint {
+    FigurePoint { label: Some(label.into()), ..point(x, cell) }
+}
+
+/// How the short form differs from the original.
+pub fn short(plan: &ReproducePlan, how: &str) -> Option<String> {
+    plan.quick.then(|| format!("The short form: {how}."))
+}
