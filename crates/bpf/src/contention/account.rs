@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use libbpf_rs::{MapCore, MapFlags};
 
 use super::abi::copied::{self, HolderKey, IrqKey};
-use super::{ContentionError, Followed, step};
+use super::{Followed, SET};
 use crate::mapping::{Plain, from_bytes, text};
+use crate::set::{self, SetError};
 
 /// By their vector, as the kernel calls them (include/linux/interrupt.h); then that of the local timer.
 const SOFTIRQS: [&str; 10] =
@@ -91,7 +92,7 @@ impl fmt::Display for Source {
 }
 
 impl Followed<'_> {
-    pub(super) fn holders(&self) -> Result<Vec<Holder>, ContentionError> {
+    pub(super) fn holders(&self) -> Result<Vec<Holder>, SetError> {
         let own = self.contention.mapping.get().process.load(Relaxed);
         let mut holders = Vec::new();
         for (key, holder) in self.entries::<HolderKey, copied::Holder>("holders", |key| key.place)? {
@@ -109,7 +110,7 @@ impl Followed<'_> {
         Ok(holders)
     }
 
-    pub(super) fn interrupts(&self) -> Result<Vec<Interrupt>, ContentionError> {
+    pub(super) fn interrupts(&self) -> Result<Vec<Interrupt>, SetError> {
         let of_softirqs = self.thread.interrupts.iter().enumerate().map(|(vector, lost)| Interrupt {
             source: SOFTIRQS.get(vector).map_or(Source::Timer, |name| Source::Softirq(name)),
             waiting_ns: lost.waiting.load(Relaxed),
@@ -129,18 +130,18 @@ impl Followed<'_> {
     /// Those of a map that are of this thread.
     fn entries<K: Plain, V: Plain>(
         &self,
-        map: &'static str,
+        name: &'static str,
         place: impl Fn(&K) -> u32,
-    ) -> Result<Vec<(K, V)>, ContentionError> {
-        let abi = || ContentionError::Abi(map);
-        let map = self.contention.object.maps().find(|m| m.name() == map).ok_or_else(abi)?;
+    ) -> Result<Vec<(K, V)>, SetError> {
+        let abi = || SetError::Abi(name);
+        let map = set::map(&self.contention.object, name)?;
         let mut entries = Vec::new();
         for key in map.keys() {
             let of: K = from_bytes(&key).ok_or_else(abi)?;
             if place(&of) != self.place {
                 continue;
             }
-            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(step("ask"))? else { continue };
+            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))? else { continue };
             entries.push((of, from_bytes(&value).ok_or_else(abi)?));
         }
         Ok(entries)

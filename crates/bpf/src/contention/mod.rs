@@ -4,7 +4,6 @@
 //! One program runs at every switch of every processor and reads the kernel's own account of the threads that are
 //! followed; others time the interrupts of their processors.
 
-use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
@@ -22,12 +21,14 @@ pub use account::{Account, Holder, Interrupt, Lost, Source};
 crate::mapping::abi!("contention");
 
 use self::abi::shared::{self, Shared};
-use crate::load::{self, Refusal};
 use crate::mapping::Mapping;
-use crate::pid_namespace::{self, OWN};
-use crate::tracepoint;
+use crate::set::{Set, SetError, tell_namespace};
+use crate::{load, tracepoint};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o"));
+const SET: Set = Set {
+    name: "the program that sees who has the processor",
+    object: include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o")),
+};
 /// Tracepoints that not every architecture has.
 const LOCAL_TIMER: [&str; 2] = ["local_timer_entry", "local_timer_exit"];
 
@@ -44,20 +45,10 @@ const READINGS: usize = 8;
 /// Why waits for a processor cannot be attributed.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentionError {
-    #[error("cannot {step} the program that sees who has the processor: {source}")]
-    Step { step: &'static str, source: Refusal },
-    #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
-    Namespace(io::Error),
-    #[error("cannot map the memory of the program that sees who has the processor: {0}")]
-    Map(#[from] io::Error),
-    #[error("the program that sees who has the processor and this build disagree about {0}")]
-    Abi(&'static str),
+    #[error(transparent)]
+    Set(#[from] SetError),
     #[error("the program that sees who has the processor saw no switch of this thread")]
     Unseen,
-}
-
-fn step<E: Into<Refusal>>(step: &'static str) -> impl Fn(E) -> ContentionError {
-    move |source| ContentionError::Step { step, source: source.into() }
 }
 
 /// Follows threads until it is dropped, or the process ends.
@@ -74,14 +65,11 @@ impl Contention {
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17, CONFIG_SCHED_INFO and
     /// CONFIG_FAIR_GROUP_SCHED.
     pub fn attach() -> Result<Self, ContentionError> {
-        let open = load::open(OBJECT, |name| {
-            !LOCAL_TIMER
-                .iter()
-                .any(|timer| name.strip_prefix("on_") == Some(timer) && tracepoint::is_missing(timer))
-        })
-        .map_err(step("open"))?;
-        let object = load::load(open).map_err(step("load"))?;
-        let mapping: Mapping<Shared> = Mapping::of_globals(&object)?;
+        let is_missing = |name: &str, timer: &str| {
+            name.strip_prefix("on_") == Some(timer) && tracepoint::is_missing(timer)
+        };
+        let object = SET.load(SET.open(|name| !LOCAL_TIMER.iter().any(|timer| is_missing(name, timer)))?)?;
+        let mapping = SET.memory(&object)?;
         let mut contention = Self { object, mapping, links: Vec::new() };
         contention.begin()?;
         Ok(contention)
@@ -98,18 +86,16 @@ impl Contention {
     /// What the kernel refused.
     pub fn again(&mut self) -> Result<(), ContentionError> {
         self.detach();
-        load::clear(&self.object).map_err(step("clear"))?;
+        load::clear(&self.object).map_err(SET.step("clear"))?;
         self.begin()
     }
 
     fn begin(&mut self) -> Result<(), ContentionError> {
-        let namespace = pid_namespace::own().map_err(ContentionError::Namespace)?;
         let shared = self.mapping.get();
-        shared.namespace.device.store(namespace.device, Relaxed);
-        shared.namespace.inode.store(namespace.inode, Relaxed);
+        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         let programs = self.object.progs_mut().filter(|program| program.autoload());
         let links: Result<_, _> = programs.map(|program| program.attach()).collect();
-        self.links = links.map_err(step("attach"))?;
+        self.links = links.map_err(SET.step("attach"))?;
         Ok(())
     }
 
