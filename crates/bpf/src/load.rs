@@ -44,9 +44,10 @@ impl Refusal {
     }
 
     /// Whether the kernel refused it for want of privilege, or since it forbids it to all. The verifier refuses
-    /// with the same error number, but says why.
+    /// with the same error number, but says why: `!root` is what it calls a process without CAP_PERFMON.
     pub fn is_denied(&self) -> bool {
-        let verified = matches!(self.cause(), Cause::Failed { reason: Some(reason), .. } if reason.starts_with("verifier"));
+        let verified = matches!(self.cause(), Cause::Failed { reason: Some(reason), .. }
+            if reason.starts_with("verifier") && !reason.contains("!root"));
         self.kind() == Some(ErrorKind::PermissionDenied) && !verified
     }
 }

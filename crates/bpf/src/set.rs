@@ -27,6 +27,18 @@ pub enum SetError {
     Abi(&'static str),
 }
 
+impl SetError {
+    /// What a program at a device needs, where that is missing.
+    pub(crate) fn remedy(&self) -> &'static str {
+        match self {
+            Self::Step { source, .. } if source.is_denied() => {
+                "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run as root"
+            }
+            _ => "",
+        }
+    }
+}
+
 impl Set {
     pub fn step<E: Into<Refusal>>(&self, step: &'static str) -> impl Fn(E) -> SetError + use<E> {
         let programs = self.name;

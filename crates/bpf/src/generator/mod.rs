@@ -75,11 +75,10 @@ pub enum GeneratorError {
 fn remedy(error: &SetError) -> &'static str {
     let SetError::Step { source, .. } = error else { return "" };
     match source.kind() {
-        _ if source.is_denied() => "; this needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: run as root",
         Some(ErrorKind::InvalidInput) => {
             "; this needs Linux 5.18, and a frame that fits into a page of memory"
         }
-        _ => "",
+        _ => error.remedy(),
     }
 }
 

@@ -25,7 +25,7 @@ const SET: Set = Set {
 /// Why there is no program at a device.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
-    #[error(transparent)]
+    #[error("{}{}", .0, .0.remedy())]
     Set(#[from] SetError),
     #[error(transparent)]
     Attach(#[from] AttachError),

@@ -71,7 +71,7 @@ pub struct CompareArgs {
     /// Emulate the kernels, also where there is /dev/kvm: then no times are compared
     #[arg(help_heading = KERNELS, long, requires = "kernel")]
     pub emulate: bool,
-    /// Rounds of --run and --kernel, each of one run of A and one of B; fewer than 4 decide little
+    /// Rounds of --run and --kernel, each of one run of A and one of B; --fail-if takes at least 4
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=MOST_PAIRS as i64))]
     pub rounds: u32,
     /// The arguments of B for --run, of both for --kernel

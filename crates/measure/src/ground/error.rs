@@ -81,7 +81,7 @@ impl From<io::Error> for RunError {
 /// Why there are no hosts, sockets or threads to measure with.
 #[derive(Debug, thiserror::Error)]
 pub enum GroundError {
-    #[error("{0}; without root `stack`, `load` and `capacity` can use --loopback")]
+    #[error("{0}{remedy}", remedy = without_root(.0))]
     Lab(#[from] LabError),
     #[error("no IPv6 in the lab: the kernel runs without it; leave --ipv6 out")]
     NoIpv6,
@@ -95,6 +95,15 @@ pub enum GroundError {
     Counters(CountersError),
     #[error("{0}; choose others with --cpu")]
     Cpu(#[from] CpuError),
+}
+
+/// A command of the user's that failed does not fail for want of root.
+fn without_root(error: &LabError) -> &'static str {
+    if matches!(error, LabError::Setup(_)) {
+        ""
+    } else {
+        "; without root `stack`, `load` and `capacity` can use --loopback"
+    }
 }
 
 impl Failure for GroundError {

@@ -132,11 +132,10 @@ pub fn occupied<'a>(
     Some(match most.by {
         // No machine goes on without it.
         by @ Holder::Process { pid: 1, .. } => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { name, pid, .. } if is_before_others() => {
-            format!("stop {name} (pid {pid}) on CPU {cpu}")
-        }
         Holder::Process { name, pid, .. } => {
-            format!("{}, or stop {name} (pid {pid}) on CPU {cpu}", priority())
+            let another = if name == "netfathom" { "another " } else { "" };
+            let stop = format!("stop {another}{name} (pid {pid}) on CPU {cpu}");
+            if is_before_others() { stop } else { format!("{}, or {stop}", priority()) }
         }
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),

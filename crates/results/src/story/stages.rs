@@ -9,7 +9,8 @@ use crate::page::{Cell, Table};
 const LONGEST_BAR: usize = 24;
 
 /// What stands under the table where it is so.
-pub(super) const PARTLY: &str = "n below the total's: some messages skip the stage; share is of all messages";
+pub(super) const PARTLY: &str =
+    "n below the total's: a mean is of the messages that pass the stage, its share is of all";
 
 pub(super) fn new_table() -> Table {
     Table::of("<stage|n|mean|p50|p99|p99.9|share|<").bars(7, LONGEST_BAR)

@@ -190,7 +190,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
     if let Some(account) = send {
         let (bytes, again) = (number::count(account.bytes_timed), number::count(account.retransmitted));
-        page.note(&format!("timed messages have {bytes} bytes; {again} segments were retransmitted"));
+        page.note(&format!("sent: timed messages have {bytes} bytes; {again} segments were retransmitted"));
     }
     if receives {
         read(page, result);
@@ -223,9 +223,12 @@ fn read(page: &mut Page, result: &WatchResult) {
     let (read, threads) = (number::count(account.bytes_read), counted(account.threads, "thread"));
     // Of what is read after a sample, messages from before it are timed alone.
     page.note(&match result.sampling {
-        None => format!("timed messages have {timed} of the {read} bytes read; {threads} followed"),
+        None => format!("received: timed messages have {timed} of the {read} bytes read; {threads} followed"),
         Some(_) => {
-            format!("timed messages have {} bytes; {threads} followed", number::count(account.bytes_timed))
+            format!(
+                "received: timed messages have {} bytes; {threads} followed",
+                number::count(account.bytes_timed)
+            )
         }
     });
 }

@@ -134,7 +134,7 @@ fn constant(plan: &JoinPlan, span: &Span) -> Option<Finding> {
 fn coarse(plan: &JoinPlan, pairs: &[Pair], span: &Span) -> Option<Finding> {
     let (mean_ns, uncertainty_ns) = (span.span.times.mean_ns, span.span.uncertainty_ns);
     // Half a step is what each stamp may be off.
-    let is_few = span.span.times.n > 0 && mean_ns < FEWEST_STEPS * 2.0 * uncertainty_ns;
+    let is_few = uncertainty_ns > 0.0 && mean_ns < FEWEST_STEPS * 2.0 * uncertainty_ns;
     let part = || format!(", {:.0} % of it", 100.0 * uncertainty_ns / mean_ns);
     let relative = if mean_ns > 0.0 { part() } else { String::new() };
     is_few.then(|| Finding {

@@ -14,7 +14,7 @@ use crate::load::judge::{percent, share};
 /// Beyond this share of messages that could not be joined a trial is VOID: our rule. Borodin's outgoing paper chose
 /// conditions in which its capture lost no more than this.
 const MOST_UNJOINED: f64 = 0.05;
-/// No path takes negative time: if this share seems to, none of the times means anything.
+/// No path takes negative time: if this share seems to, or the mean, none of the times means anything.
 const MOST_NEGATIVE: f64 = 0.5;
 /// A clock that moved by more moved what was measured.
 const MOST_MOVED_NS: u64 = 1_000;
@@ -46,6 +46,9 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks
             verdict.lower(Level::Degraded, text);
         }
     }
+    if spans.is_empty() && verdict.level < Level::Void {
+        verdict.lower(Level::Void, "no message has a time in both of two files: there is nothing to compare");
+    }
     for clock in clocks {
         // What was fitted is a drift, which was taken out.
         let moved = clock.moved_ns.unwrap_or(0).unsigned_abs();
@@ -67,6 +70,12 @@ fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
     if joined.untimed > 0 {
         let part = share(joined.untimed, joined.packets);
         let text = format!("{} of the packets in {capture} have no time and are left out", percent(part));
+        verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
+    }
+    let timed = pair.out.count() + pair.out.apart + joined.untimed;
+    if pair.capture == 0 && pair.columns.sent && timed < pair.joined_count() {
+        let part = share(pair.joined_count() - timed, pair.joined_count());
+        let text = format!("{} of the messages in {log} have no send time and are left out", percent(part));
         verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
     }
     if pair.columns.received && joined.received < joined.messages && pair.joined_count() > 0 {
@@ -102,17 +111,19 @@ fn of_files(log: &str, capture: &str, joined: &Joined, verdict: &mut Verdict) {
     let level = |part: f64| if part > MOST_UNJOINED { Level::Void } else { Level::Degraded };
     let allowed =
         |part: f64| if part > MOST_UNJOINED { " (5 % allowed)" } else { "; times are those of the others" };
+    // It may be why messages are missing.
+    let unlogged = share(joined.unlogged, count + joined.unlogged);
+    for (name, damage) in [(capture, &joined.capture_damage), (log, &joined.log_damage)] {
+        if let Some(damage) = damage {
+            let level = level(missing).max(level(unlogged));
+            verdict.lower(level, format!("{name} was not read to its end: {damage}"));
+        }
+    }
     if joined.missing > 0 {
         verdict.lower(level(missing), missing_text(missing, log, capture) + allowed(missing));
     }
-    let unlogged = share(joined.unlogged, count + joined.unlogged);
     if joined.unlogged > 0 {
         verdict.lower(level(unlogged), missing_text(unlogged, capture, log) + allowed(unlogged));
-    }
-    for (name, damage) in [(capture, &joined.capture_damage), (log, &joined.log_damage)] {
-        if let Some(damage) = damage {
-            verdict.lower(Level::Degraded, format!("{name} was not read to its end: {damage}"));
-        }
     }
 }
 
@@ -129,7 +140,7 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
     }
     if times.negative > 0 {
         let part = share(times.negative, times.n);
-        let impossible = part > MOST_NEGATIVE;
+        let impossible = part > MOST_NEGATIVE || times.mean_ns < 0.0;
         let why = if impossible {
             ": the clocks do not match, or the captures are not named in the order in which messages pass them"
         } else {

@@ -77,13 +77,17 @@ impl Times {
         self.current.moments.add(time_ns);
     }
 
-    /// Goes to the window of a moment. What is before the first window is put into it.
+    /// Goes to the window of a moment, which a log that is not in the order of time may have before the first one.
     #[cold]
     fn turn(&mut self, at_ns: i64) {
         self.flush();
-        let start = *self.start_ns.get_or_insert(at_ns);
+        let mut start = *self.start_ns.get_or_insert(at_ns);
         let since = at_ns.saturating_sub(start).max(0);
-        while since / self.window_ns >= MOST_WINDOWS as i64 {
+        let until = start.saturating_sub(at_ns).max(0).cast_unsigned();
+        let before = |window_ns: i64| until.div_ceil(window_ns.cast_unsigned()) as usize;
+        while before(self.window_ns) + self.windows.len().max((since / self.window_ns) as usize + 1)
+            > MOST_WINDOWS
+        {
             let pairs = self.windows.chunks(2);
             self.windows = pairs
                 .map(|pair| {
@@ -94,7 +98,11 @@ impl Times {
                 .collect();
             self.window_ns = self.window_ns.saturating_mul(2);
         }
-        let index = (since / self.window_ns) as usize;
+        let before = before(self.window_ns);
+        self.windows.splice(0..0, std::iter::repeat_n(Moments::default(), before));
+        start = start.saturating_sub(before as i64 * self.window_ns);
+        self.start_ns = Some(start);
+        let index = (at_ns.saturating_sub(start) / self.window_ns) as usize;
         let begin_ns = start.saturating_add(index as i64 * self.window_ns);
         self.current = Current { index, begin_ns, moments: Moments::default() };
     }
@@ -146,6 +154,19 @@ mod tests {
         assert_eq!(series.sum_ns.iter().sum::<i64>(), (0..10_000).map(values).sum::<i64>() + 15);
         assert_eq!(series.window_ns, 128_000_000);
         assert!((peak - 1000.0).abs() < 10.0, "{peak}");
+    }
+
+    #[test]
+    fn times_that_come_backwards_have_the_rate_of_those_that_come_in_order() {
+        let rate = |moments: &mut dyn Iterator<Item = i64>| {
+            let mut times = Times::default();
+            moments.for_each(|i| times.add(i * 1_000_000, 5, 0));
+            let TimesSummary { series, peak_per_s, .. } = times.summary();
+            assert!(series.n.len() <= MOST_WINDOWS && series.n.iter().sum::<u64>() == 10_000);
+            peak_per_s
+        };
+        let rates = [rate(&mut (0..10_000)), rate(&mut (0..10_000).rev())];
+        assert!(rates.iter().all(|rate| (rate - 1000.0).abs() < 10.0), "{rates:?}");
     }
 
     #[test]

@@ -110,10 +110,10 @@ pub fn run(result: &StackResult) -> Verdict {
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
     let planned = if plan.until.is_some() { 0 } else { plan.trials };
     let mut verdict = judge::run(&RULES, &measured, planned);
-    precision::judge(&mut verdict, result);
-    // What a few trials do to the mean is in its interval, and that has just been judged.
+    // What a few trials do to the mean is in its interval, and that is judged next.
     let spared = if plan.until.is_some() { FEW } else { 0.0 };
     judge_parts(&mut verdict, &plan.directions, &measured, spared);
+    precision::judge(&mut verdict, result);
     if !measured.is_empty() {
         judge_others(&mut verdict, result);
         if result.tap == Tap::Pcap {

@@ -238,13 +238,23 @@ pub fn others(comparison: &Comparison, gates: &Gates) -> Option<String> {
     Some(format!("other main quantities: {outcome}{answer}"))
 }
 
+/// Times the rounds that were made.
+const FAR_MORE: usize = 10;
+
 /// What would decide it.
 fn undecided(comparison: &Comparison, gate: &Gate) -> String {
     let rounds = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
     match (comparison.design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
         (Design::Pairs, Some(needed)) => {
-            format!("about {} --rounds would decide it, estimated from {} rounds", rounded_up(needed), rounds)
+            // The threshold itself is then what chance moves the change around.
+            let close =
+                if needed > FAR_MORE * rounds { ": the change is close to the threshold" } else { "" };
+            format!(
+                "about {} --rounds would decide it, estimated from {} rounds{close}",
+                rounded_up(needed),
+                rounds
+            )
         }
         (Design::Pairs, None) => {
             format!(

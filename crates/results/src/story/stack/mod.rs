@@ -108,9 +108,13 @@ impl Story for StackResult {
         let times = self.summaries.iter().map(way).collect::<Vec<_>>();
         let size = number::count(self.plan.size_bytes as u64);
         match most_disturbed(self).filter(|_| undisturbed) {
-            Some(share) if share > FEW_DISTURBED => {
+            Some((way, share)) if share > FEW_DISTURBED => {
                 let of = number::whole_percent(1.0 - share);
-                format!("Undisturbed messages ({of} of all) take {}", times.join(", "))
+                let of_what = match which(self, way).trim() {
+                    "" => "all",
+                    way => way,
+                };
+                format!("Undisturbed messages ({of} of {of_what}) take {}", times.join(", "))
             }
             Some(_) => {
                 let of = |what: &str| format!("Undisturbed {what} messages take {}", times.join(" and "));
@@ -228,23 +232,34 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `other programs or interrupts delayed 3 % of the messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `other programs or interrupts delayed 3 % of the received messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
     let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
-    let share = number::percent(most_disturbed(result)?);
+    let (way, share) = most_disturbed(result)?;
+    let (share, way) = (number::percent(share), which(result, way));
     Some(format!(
-        "other programs or interrupts delayed {share} of the messages (disturbed); all messages: {}",
+        "other programs or interrupts delayed {share} of the {way}messages (disturbed); all messages: {}",
         all.join(" and ")
     ))
 }
 
 /// The part of the messages that the answer leaves out, of the way that has more of them.
-fn most_disturbed(result: &StackResult) -> Option<f64> {
+fn most_disturbed(result: &StackResult) -> Option<(Direction, f64)> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
-    of.filter_map(|s| Some(s.stands_for_all()?.total.disturbed_share())).reduce(f64::max)
+    let shares = of.filter_map(|s| Some((s.direction, s.stands_for_all()?.total.disturbed_share())));
+    shares.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The messages of a direction, where there are two.
+fn which(result: &StackResult, direction: Direction) -> &'static str {
+    match direction {
+        _ if result.summaries.len() < 2 => "",
+        Direction::Tx => "sent ",
+        Direction::Rx => "received ",
+    }
 }
 
 /// What messages waited for the reader's processor.

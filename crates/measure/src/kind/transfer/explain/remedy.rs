@@ -27,13 +27,18 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
     }
 }
 
-/// At the receiver; its limits are not known here.
-pub(super) fn receiver(enough_bytes: u64) -> String {
-    format!(
-        "at the receiver raise the last of the three numbers of net.ipv4.tcp_rmem to {} or more; a -b there keeps the \
-         window small: leave it out",
+/// At the receiver; its limits are not known here. A program that sets its buffer gets a window that does not grow, and
+/// so small a one only in this way.
+pub(super) fn receiver(enough_bytes: u64, is_set: bool) -> String {
+    let raise = format!(
+        "raise the last of the three numbers of net.ipv4.tcp_rmem there to {} or more",
         size(enough_bytes)
-    )
+    );
+    if is_set {
+        format!("the receiver sets a small buffer (-b, SO_RCVBUF): leave that out; if it does not, {raise}")
+    } else {
+        format!("{raise}; a -b there keeps the window small: leave it out")
+    }
 }
 
 fn size(bytes: u64) -> u64 {

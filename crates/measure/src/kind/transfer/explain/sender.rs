@@ -174,7 +174,10 @@ fn receive_window(facts: &Facts) -> Reason {
                 rate(most)
             ),
         ],
-        remedy: remedy::receiver(u64::from(facts.window_bytes).saturating_mul(LARGER)),
+        remedy: remedy::receiver(
+            u64::from(facts.window_bytes).saturating_mul(LARGER),
+            has_small_window(facts),
+        ),
     }
 }
 
