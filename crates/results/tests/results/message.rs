@@ -240,7 +240,7 @@ fn what_cannot_be_known_says_why() {
     assert!(text.contains("could not be read: /proc of a PID namespace"), "{text}");
     let tcp = flat(&sane(&message(|_| {})));
     assert!(!tcp.contains("Unix") && !tcp.contains("PID namespace"), "{tcp}");
-    assert!(tcp.contains("kern: that of the kernel's own workers of the whole machine, whoever"), "{tcp}");
+    assert!(tcp.contains("kern: that of all kernel workers of the machine, for any purpose"), "{tcp}");
 }
 
 #[test]
