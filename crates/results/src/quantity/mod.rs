@@ -89,7 +89,7 @@ const OF_TIMES: [OfTimes; 4] = [
 /// Those that a measurement is made for.
 const MAIN: &[&str] = &["mean", "p99"];
 
-/// What is said of times that were taken: `prefix.mean` to `prefix.p999`, a value for each distribution that is not
+/// The summary of times that were measured: `prefix.mean` to `prefix.p999`, a value for each distribution that is not
 /// empty.
 fn of_times<'a>(
     prefix: &str,
