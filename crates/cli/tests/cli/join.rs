@@ -146,6 +146,32 @@ fn files_of_every_dress_are_joined() {
 }
 
 #[test]
+fn times_that_are_missing_or_below_zero_are_no_answer() {
+    let files = Files::new();
+    let csv = fs::read_to_string(files.path("a.csv")).unwrap();
+    let changed = |name: &str, change: fn((u64, u64)) -> Option<u64>| {
+        let line = |line: &str| {
+            let (sequence, sent) = line.split_once(',').unwrap();
+            let sent_ns = sent.replace('.', "").parse().ok();
+            let sent_ns = sent_ns.map(|sent_ns| change((sequence.parse().unwrap(), sent_ns)));
+            let sent = sent_ns.map_or(sent.into(), |ns| ns.map_or(String::new(), |ns: u64| ns.to_string()));
+            format!("{sequence},{sent}\n")
+        };
+        let text: String = csv.lines().map(line).collect();
+        files.write(name, text.replace("sent_s", "sent_ns").as_bytes());
+        let (ended, record) = files.join(&format!("{name} a.pcap --number u64be@8 --port 9000"));
+        assert_eq!(record.verdict.level, Level::Void, "{name}: {}", ended.out);
+        record.verdict.reasons.iter().map(|reason| reason.text.clone()).collect::<String>()
+    };
+    let none = changed("none.csv", |_| None);
+    assert!(none.contains("100 % of the messages in none.csv have no send time"), "{none}");
+    let half = changed("half.csv", |(sequence, ns)| (sequence % 2 == 1).then_some(ns));
+    assert!(half.contains("have no send time and are left out"), "{half}");
+    let third = changed("third.csv", |(sequence, ns)| Some(ns + u64::from(sequence % 3 == 0) * 1_000_000));
+    assert!(third.contains("the clocks do not match"), "{third}");
+}
+
+#[test]
 fn either_may_come_through_standard_input() {
     let files = Files::new();
     for script in [
