@@ -22,7 +22,7 @@ fn a_process_is_stopped_and_goes_on() {
     let record = serde_json::from_str(&ended.out).unwrap();
     let result = super::cost(&record);
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
-    assert!(record.findings.iter().any(|finding| finding.seen.contains("stopped, not without it")));
+    assert!(record.findings.iter().any(|finding| finding.seen.contains("paused, not without it")));
     drop(process);
     assert!(Command::new("kill").arg(child).status().unwrap().success());
     let gone = Short::new();
