@@ -57,7 +57,8 @@ impl Calls {
         let shared = mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.process.store(std::process::id().into(), Relaxed);
-        let program = object.progs_mut().next().ok_or(SetError::Abi("its name"))?;
+        let program =
+            object.progs_mut().next().ok_or(SetError::Abi("the program that counts system calls"))?;
         let link = program.attach().map_err(SET.step("attach"))?;
         Ok(Self { object, mapping, _link: link })
     }

@@ -39,7 +39,7 @@ pub const MOST_NS: u32 = 1_000_000;
 pub enum DelayError {
     #[error("a delay of {0} ns is too long: choose at most {MOST_NS}")]
     TooLong(u32),
-    #[error(transparent)]
+    #[error("{}{}", .0, .0.remedy())]
     Set(#[from] SetError),
 }
 

@@ -112,7 +112,7 @@ pub struct CostArgs {
     /// Give COMMAND a terminal
     #[arg(help_heading = LIFE, long)]
     pub terminal: bool,
-    /// Minimum number of blocks; a block runs each condition (with, without) twice: A B B A
+    /// Minimum number of blocks; a block runs each condition twice, in order and back: A B B A
     #[arg(help_heading = TRIALS, long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "4"), value_parser = parse_whole::<u32>)]
     pub min_blocks: u32,
     /// Maximum number of blocks

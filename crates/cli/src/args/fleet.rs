@@ -119,7 +119,7 @@ pub struct AgentArgs {
     /// Maximum messages per second; `fleet capacity` alone, which searches, has no such limit
     #[arg(help_heading = "Limits", long, value_name = "RATE", default_value = "10M", value_parser = parse_number)]
     pub max_rate: f64,
-    /// Maximum bits per second of a transfer, at least 8,000 per connection; its first ten segments are exempt
+    /// Maximum bits per second of a transfer, at least 8,000 per connection; the first ten segments of each are exempt
     /// [default: no limit]
     #[arg(help_heading = "Limits", long, value_name = "BITS", value_parser = parse_whole::<u64>)]
     pub max_bits: Option<u64>,

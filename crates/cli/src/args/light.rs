@@ -8,7 +8,7 @@ use super::{parse_time, parse_whole};
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom light
-      finds out how much work takes 200 ms a phase, and does it
+      finds out how much work takes 200 ms per phase, and does it
   netfathom light --calibrate
       only finds out, and prints it the way --sizes reads it
   netfathom light --sizes cpu=200000,calls=1500000 --runs 10

@@ -163,7 +163,7 @@ pub struct SinkArgs {
     /// Write a message log of what was received, for netfathom join
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// One JSON object a line instead of text
+    /// One JSON object per line instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -19,7 +19,7 @@ Examples:
   netfathom ttcp sweep --time 2s bsd
       to the host bsd, where this runs: netfathom ttcp -rs --serve
 
-Each point is a transfer, watched to show what limits it. Its rate runs until
+Each point is a transfer, watched to show what limits it. Its rate counts until
 the receiver had everything.";
 
 /// `netfathom ttcp sweep`.

@@ -7,7 +7,7 @@ use super::{
     CapacityResult, CostResult, FleetResult, JoinResult, LoadResult, MessageResult, ReproduceResult,
     ReverseResult, StackResult, SweepResult, TransferResult, WatchResult,
 };
-use crate::plan::{FleetTest, MessageTest, Transport};
+use crate::plan::{Carrier, FleetTest, MessageTest, Transport};
 
 /// What is known of a measurement before any is made.
 #[derive(Debug)]
@@ -190,7 +190,13 @@ impl Measurement {
             Self::Load(_) | Self::Reverse(_) | Self::Join(_) => transport == Transport::Udp,
             Self::Transfer(transfer) => transfer.plan.protocol == transport,
             Self::Sweep(_) => transport == Transport::Tcp,
-            _ => true,
+            Self::Message(message) => match message.plan.carrier {
+                Carrier::Tcp => transport == Transport::Tcp,
+                Carrier::Udp => transport == Transport::Udp,
+                Carrier::Unix => false,
+            },
+            Self::Fleet(fleet) => (fleet.plan.test == FleetTest::Throughput) == (transport == Transport::Tcp),
+            Self::Reproduce(_) | Self::Cost(_) | Self::Watch(_) => true,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::page::{Cell, Table};
 const LONGEST_BAR: usize = 24;
 
 /// What stands under the table where it is so.
-pub(super) const PARTLY: &str = "n below the total's: mean over the messages that pass it, share over all";
+pub(super) const PARTLY: &str = "n below the total's: mean over the messages in that stage, share over all";
 
 pub(super) fn new_table() -> Table {
     Table::of("<stage|n|mean|p50|p99|p99.9|share|<").bars(7, LONGEST_BAR)

@@ -87,7 +87,7 @@ fn the_slowdown_with_its_interval_comes_first() {
 #[test]
 fn a_target_that_was_missed_stands_beside_what_was_reached() {
     let asked = |precision| flat(&with("cost-chance", |c| c.plan.as_mut().unwrap().precision = precision));
-    assert!(asked(0.002).contains("twice); the widest is ± 0.350 %, target ± 0.200 %"), "{}", asked(0.002));
+    assert!(asked(0.002).contains("back); the widest is ± 0.350 %, target ± 0.200 %"), "{}", asked(0.002));
     assert!(!asked(0.004).contains("target"), "{}", asked(0.004));
 }
 

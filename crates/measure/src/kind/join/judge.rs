@@ -46,7 +46,9 @@ pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks
             verdict.lower(Level::Degraded, text);
         }
     }
-    if spans.is_empty() && verdict.level < Level::Void {
+    let is_whole =
+        pairs.len() == plan.captures.len() * plan.logs.len() && ways.len() + 1 == plan.captures.len();
+    if spans.is_empty() && is_whole && verdict.level < Level::Void {
         verdict.lower(Level::Void, "no message has a time in both of two files: there is nothing to compare");
     }
     for clock in clocks {
@@ -72,9 +74,8 @@ fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
         let text = format!("{} of the packets in {capture} have no time and are left out", percent(part));
         verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
     }
-    let timed = pair.out.count() + pair.out.apart + joined.untimed;
-    if pair.capture == 0 && pair.columns.sent && timed < pair.joined_count() {
-        let part = share(pair.joined_count() - timed, pair.joined_count());
+    if pair.capture == 0 && pair.columns.sent && pair.unsent > 0 {
+        let part = share(pair.unsent, pair.joined_count());
         let text = format!("{} of the messages in {log} have no send time and are left out", percent(part));
         verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
     }

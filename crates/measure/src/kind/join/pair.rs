@@ -29,6 +29,8 @@ pub struct Pair {
     pub inward: Times,
     /// How many were seen on both their ways through one host.
     pub both_ways: u64,
+    /// Joined messages that have no send time in the log.
+    pub unsent: u64,
     fit: Option<Fit>,
 }
 
@@ -88,13 +90,24 @@ pub fn join(
     let joined = join_both(&mut Watched::new(packets, live, stop), &mut messages, &options, |sighting| {
         ways.add(sighting);
     });
-    let Ways { out, inward, both_ways } = ways;
+    let Ways { out, inward, both_ways, unsent } = ways;
     let [out, inward] = [out, inward].map(|[chosen, other]| {
         let none = chosen.count() + chosen.apart == 0;
         if none { other } else { chosen }
     });
-    let pair =
-        Pair { capture, log, capture_format, log_format, columns, joined, out, inward, both_ways, fit };
+    let pair = Pair {
+        capture,
+        log,
+        capture_format,
+        log_format,
+        columns,
+        joined,
+        out,
+        inward,
+        both_ways,
+        unsent,
+        fit,
+    };
     Ok(pair)
 }
 
@@ -141,12 +154,14 @@ struct Ways {
     out: [Times; 2],
     inward: [Times; 2],
     both_ways: u64,
+    unsent: u64,
 }
 
 impl Ways {
     #[inline]
     fn add(&mut self, sighting: &Sighting) {
         self.both_ways += u64::from(!sighting.first);
+        self.unsent += u64::from(sighting.first && sighting.in_log && sighting.sent_ns.is_none());
         let inward_bound = sighting.way == Some(PacketDirection::In);
         if let Some((sent_ns, time_ns)) = sighting.sent_ns.zip(sighting.out_ns())
             && (sighting.first || !inward_bound)

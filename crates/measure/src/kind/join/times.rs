@@ -100,9 +100,9 @@ impl Times {
         }
         let before = before(self.window_ns);
         self.windows.splice(0..0, std::iter::repeat_n(Moments::default(), before));
-        start = start.saturating_sub(before as i64 * self.window_ns);
+        start = start.saturating_sub((before as i64).saturating_mul(self.window_ns));
         self.start_ns = Some(start);
-        let index = (at_ns.saturating_sub(start) / self.window_ns) as usize;
+        let index = (at_ns.saturating_sub(start).max(0) / self.window_ns) as usize;
         let begin_ns = start.saturating_add(index as i64 * self.window_ns);
         self.current = Current { index, begin_ns, moments: Moments::default() };
     }
@@ -154,6 +154,17 @@ mod tests {
         assert_eq!(series.sum_ns.iter().sum::<i64>(), (0..10_000).map(values).sum::<i64>() + 15);
         assert_eq!(series.window_ns, 128_000_000);
         assert!((peak - 1000.0).abs() < 10.0, "{peak}");
+    }
+
+    #[test]
+    fn moments_of_any_clock_have_a_window() {
+        let far = (1 << 62) - 1;
+        for moments in [[far, -far], [-far, far], [i64::MAX, i64::MIN], [0, i64::MIN]] {
+            let mut times = Times::default();
+            moments.iter().chain(&[0, far, -far]).for_each(|&at_ns| times.add(at_ns, 5, 0));
+            let TimesSummary { times: all, series, .. } = times.summary();
+            assert_eq!((all.n, series.n.iter().sum::<u64>()), (5, 5), "{moments:?}");
+        }
     }
 
     #[test]

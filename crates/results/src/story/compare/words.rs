@@ -248,8 +248,11 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
         (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
         (Design::Pairs, Some(needed)) => {
             // The threshold itself is then what chance moves the change around.
-            let close =
-                if needed > FAR_MORE * rounds { ": the change is close to the threshold" } else { "" };
+            let close = if needed > FAR_MORE * rounds {
+                ": the change is too close to the threshold for its spread"
+            } else {
+                ""
+            };
             format!(
                 "about {} --rounds would decide it, estimated from {} rounds{close}",
                 rounded_up(needed),

@@ -93,7 +93,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
                 )
             });
             let target = target(result, &all).unwrap_or_default();
-            format!("99 % intervals from {n} blocks (A B B A: each condition runs twice){target}{phases}")
+            format!("99 % intervals from {n} blocks (each condition runs twice, in order and back){target}{phases}")
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);

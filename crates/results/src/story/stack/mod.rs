@@ -111,8 +111,8 @@ impl Story for StackResult {
             Some((way, share)) if share > FEW_DISTURBED => {
                 let of = number::whole_percent(1.0 - share);
                 let of_what = match which(self, way).trim() {
-                    "" => "all",
-                    way => way,
+                    "" => "all".to_owned(),
+                    way => format!("those {way}"),
                 };
                 format!("Undisturbed messages ({of} of {of_what}) take {}", times.join(", "))
             }
