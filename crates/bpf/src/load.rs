@@ -187,6 +187,18 @@ mod tests {
         assert_eq!(lacks(""), None);
     }
 
+    #[test]
+    fn a_verifier_that_asks_for_privilege_denies() {
+        let refused = |reason: &str| {
+            let source = libbpf_rs::Error::from_raw_os_error(libc::EACCES);
+            Refusal::from(Cause::Failed { source, reason: Some(reason.into()) })
+        };
+        let prohibited = "verifier: R4 has pointer with unsupported alu operation, pointer arithmetic with it prohibited \
+                          for !root";
+        assert!(refused(prohibited).is_denied());
+        assert!(!refused("verifier: invalid access to packet").is_denied());
+    }
+
     /// The program is of another kind, which knows no such packets.
     #[test]
     fn what_the_kernel_refuses_comes_with_the_reason() {

@@ -352,6 +352,8 @@ mod tests {
             false => Some(format!("run netfathom under chrt -f 50, or stop {who} on CPU 1")),
         };
         assert_eq!(advice(300, rustc(), 10), stop("rustc (pid 3121)"));
+        let other_run = Holder::Process { name: "netfathom".into(), pid: 5, cgroup: None };
+        assert_eq!(advice(300, other_run, 10), stop("another netfathom (pid 5)"));
         assert_eq!(advice(2, rustc(), 0), None);
         assert_eq!(advice(0, rustc(), 0), None);
         let stolen = Some("move the load (--cpu): the hypervisor had CPU 1");

@@ -175,3 +175,38 @@ impl Ways {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_joined_message_without_a_send_time_is_unsent_and_no_other() {
+        let sighting = Sighting {
+            flow: 1,
+            sequence: 1,
+            sent_ns: Some(5),
+            stamped_ns: None,
+            received_ns: None,
+            captured_ns: Some(9),
+            uncertainty_ns: 0,
+            way: Some(PacketDirection::Out),
+            first: true,
+            in_log: true,
+        };
+        let mut ways = Ways::default();
+        // One of which the capture lost the way out, one again on its way in, and one that the log has not.
+        let way = Some(PacketDirection::In);
+        for others in [
+            sighting,
+            Sighting { way, ..sighting },
+            Sighting { way, first: false, sent_ns: None, ..sighting },
+            Sighting { in_log: false, sent_ns: None, ..sighting },
+        ] {
+            ways.add(&others);
+            assert_eq!(ways.unsent, 0, "{others:?}");
+        }
+        ways.add(&Sighting { sent_ns: None, ..sighting });
+        assert_eq!(ways.unsent, 1);
+    }
+}

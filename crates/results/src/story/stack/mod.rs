@@ -110,10 +110,7 @@ impl Story for StackResult {
         match most_disturbed(self).filter(|_| undisturbed) {
             Some((way, share)) if share > FEW_DISTURBED => {
                 let of = number::whole_percent(1.0 - share);
-                let of_what = match which(self, way).trim() {
-                    "" => "all".to_owned(),
-                    way => format!("those {way}"),
-                };
+                let of_what = which(self, way).map_or("all".into(), |way| format!("those {way}"));
                 format!("Undisturbed messages ({of} of {of_what}) take {}", times.join(", "))
             }
             Some(_) => {
@@ -238,9 +235,10 @@ fn disturbed(result: &StackResult) -> Option<String> {
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
     let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
     let (way, share) = most_disturbed(result)?;
-    let (share, way) = (number::percent(share), which(result, way));
+    let share = number::percent(share);
+    let messages = which(result, way).map_or("messages".into(), |way| format!("{way} messages"));
     Some(format!(
-        "other programs or interrupts delayed {share} of the {way}messages (disturbed); all messages: {}",
+        "other programs or interrupts delayed {share} of the {messages} (disturbed); all messages: {}",
         all.join(" and ")
     ))
 }
@@ -253,13 +251,12 @@ fn most_disturbed(result: &StackResult) -> Option<(Direction, f64)> {
     shares.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The messages of a direction, where there are two.
-fn which(result: &StackResult, direction: Direction) -> &'static str {
-    match direction {
-        _ if result.summaries.len() < 2 => "",
-        Direction::Tx => "sent ",
-        Direction::Rx => "received ",
-    }
+/// What the messages of a direction are called, where there are two.
+fn which(result: &StackResult, direction: Direction) -> Option<&'static str> {
+    (result.summaries.len() > 1).then_some(match direction {
+        Direction::Tx => "sent",
+        Direction::Rx => "received",
+    })
 }
 
 /// What messages waited for the reader's processor.
