@@ -26,10 +26,10 @@ pub fn has(colours: &Value, wanted: &str) -> bool {
 }
 
 #[test]
-fn names_come_before_their_figures_and_bars_go_on_a_small_screen() {
+fn names_come_before_their_figures_on_a_small_screen() {
     let cells = "[...document.querySelector('tbody tr').cells].slice(0, 3).map((cell) => cell.innerText)";
     for (record, wide, small) in [
-        ("message", ["", "84.9 ms", "91.1 ms"], ["as it was (two)", "84.9 ms", "91.1 ms"]),
+        ("message", ["", "84.9 ms", "91.1 ms"], ["as it was (two)", "", "84.9 ms"]),
         ("sweep", ["1448", "171 kb/s", ""], ["Nagle 83.0 %", "1448", "171 kb/s"]),
     ] {
         let Some(mut shown) = show("names", &of(record)) else { return };

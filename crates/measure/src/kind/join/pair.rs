@@ -195,7 +195,7 @@ mod tests {
             in_log: true,
         };
         let mut ways = Ways::default();
-        // One of which the capture lost the way out, one again on its way in, and one that the log has not.
+        // One that the capture saw on its way in alone, one again on its way in, and one that the log has not.
         let way = Some(PacketDirection::In);
         for others in [
             sighting,

@@ -46,7 +46,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     let is_open = has(Outcome::CannotTell) && comparison.smallest.is_some();
     let notes = [
         (has(Outcome::NoCost), "-: not significant"),
-        (has(Outcome::Cost), "each interval by itself: not corrected for their number, as the answer is"),
+        (has(Outcome::Cost), "each interval by itself, not corrected for the number of spans"),
         (is_open, "inconclusive: a slowdown of over 25 % is possible"),
     ];
     let notes: Vec<&str> = notes.into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect();

@@ -102,8 +102,9 @@ function blockTable(block, title) {
   const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
   const squeezed = last > 0 && rows.length > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
   const drawn = (i) => block.rows.every((row) => row.cells[i]?.bar !== undefined);
-  const shown = columns.filter((_, i) => !squeezed || !drawn(i));
-  if (squeezed && !named(0)) {
+  const barless = squeezed && named(0);
+  const shown = columns.filter((_, i) => !barless || !drawn(i));
+  if (squeezed && !barless) {
     shown.unshift({ ...shown.pop(), wide: true });
     for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
   }
@@ -115,7 +116,7 @@ function blockCell(cell) {
   if (cell.half !== undefined) return [cell.value, ' ', el('small', {}, '±\u00a0' + cell.half)];
   if (cell.style) return el('span', { class: 'mark ' + MARKS[cell.style], title: cell.why || null }, cell.text);
   const track = el('span', { class: 'cellbar' });
-  track.style.width = Math.max(0, Math.min(1, cell.bar || 0)) * 9 + 'rem';
+  track.style.width = 'calc(' + Math.max(0, Math.min(1, cell.bar || 0)) + ' * var(--longest))';
   return track;
 }
 
