@@ -4,9 +4,9 @@ use std::fs;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use async_nats::{Client, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, ServerAddr};
 use netfathom_sys::probe::effective_user;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,8 @@ use crate::error::FleetError;
 
 const PORT: u16 = 4222;
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// A server that was started just before listens by then.
+const LISTENS_WITHIN: Duration = Duration::from_secs(2);
 /// Between two attempts to come back to a server that has gone.
 const AGAIN: Duration = Duration::from_millis(250);
 
@@ -33,7 +35,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Connects, and comes back by itself when the server does.
+    /// Connects, also to a server that has just been started, and comes back by itself when the server does.
     pub async fn connect(&self, name: &str) -> Result<Client, FleetError> {
         let server: ServerAddr = self.url.parse().map_err(|_| FleetError::Url(self.shown()))?;
         let tls = self.url.starts_with("tls://");
@@ -59,11 +61,19 @@ impl Access {
         if let Some(path) = &self.key {
             options = options.nkey(secret(path)?);
         }
-        options.connect(server).await.map_err(|error| self.refused(&error))
+        let until = Instant::now() + LISTENS_WITHIN;
+        loop {
+            match options.clone().connect(server.clone()).await {
+                Err(error) if error.kind() == ConnectErrorKind::Io && Instant::now() < until => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                ended => return ended.map_err(|error| self.refused(&error)),
+            }
+        }
     }
 
     fn refused(&self, error: &async_nats::ConnectError) -> FleetError {
-        use async_nats::ConnectErrorKind::{Authentication, AuthorizationViolation, TimedOut, Tls};
+        use ConnectErrorKind::{Authentication, AuthorizationViolation, TimedOut, Tls};
         let remedy = match error.kind() {
             AuthorizationViolation | Authentication => "give the key of this fleet with --nats-key",
             Tls => "give the certificate of this fleet with --nats-ca",

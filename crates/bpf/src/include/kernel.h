@@ -100,6 +100,7 @@ typedef struct {
 } relocated socket_lock_t;
 
 struct sk_buff_head {
+	struct sk_buff *next;
 	struct sk_buff *prev;
 	__u32 qlen;
 } relocated;

@@ -52,6 +52,7 @@ struct flow {
 	__u64 in_order; /* when the last message in order came */
 	__u64 read_at; /* 0: something was sent since */
 	__u64 asked_at; /* 0: something was read since */
+	__u64 established; /* 0: what came with the handshake is among the messages */
 	struct arrival ring[RING];
 };
 
@@ -193,7 +194,7 @@ static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock 
 	flow->sample = this_sample();
 	flow->read_until = tcp->rcv_nxt;
 	flow->head = flow->tail = 0;
-	flow->ahead = flow->in_order = flow->read_at = flow->asked_at = 0;
+	flow->ahead = flow->in_order = flow->read_at = flow->asked_at = flow->established = 0;
 	if (flow->met)
 		return;
 	flow->met = is_part(tcp) ? LEFT : FOLLOWED;
@@ -212,6 +213,29 @@ static __always_inline struct flow *flow_of(struct sock *sk, const struct tcp_so
 	return flow;
 }
 
+/*
+ * A segment that ends the handshake may have payload: the first request, where the listener waits for it
+ * (TCP_DEFER_ACCEPT), or where it was faster than the bare acknowledgement, on another processor. No hook sees it come. It
+ * is in the socket's queue until the first read ends, or was taken from there.
+ */
+static __always_inline void join_first(struct flow *flow, const struct sock *sk, const struct tcp_sock *tcp)
+{
+	const struct sk_buff *skb = sk->sk_receive_queue.next;
+	__u64 established = flow->established;
+	struct segment segment;
+
+	flow->established = 0;
+	if (!established || tcp->rcv_nxt == flow->read_until)
+		return;
+	count(seen, 1);
+	if (skb == (void *)&sk->sk_receive_queue || !read_segment(skb, &segment)) {
+		count(unstamped, 1);
+		return;
+	}
+	push(flow, &segment, READY, skb, sk, established);
+	arrival(flow, flow->tail - 1)->locked = false;
+}
+
 /* A segment with payload, which TCP has not looked at yet. */
 static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, const struct sk_buff *skb,
 				   const struct segment *segment, __u64 now)
@@ -222,6 +246,7 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 	s.flow = flow_of(sk, tcp);
 	if (!s.flow || s.flow->met == LEFT)
 		return;
+	join_first(s.flow, sk, tcp);
 	settle(&s);
 	take_back(s.flow, s.rcv_nxt);
 	if (!after(s.segment.end, s.rcv_nxt) || s.covered)

@@ -47,14 +47,14 @@ const SENDING: &str = "tcp_sendmsg_locked";
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
 
-/// The hook that sees which sockets a process opens.
-const PREFIX_PROCESSES: &str = "processes_";
+/// The hook that sees which sockets a process opens, and what comes with the end of a handshake.
+const STATES: &str = "on_inet_sock_set_state";
 /// The hook that sees which threads are made.
 const NEW_THREADS: &str = "rx_task_newtask";
 
 /// Fires once a connection or a thread: attached between samples too, for what they would miss cannot be found out later.
 fn is_lasting(program: &str) -> bool {
-    program.starts_with(PREFIX_PROCESSES) || program == NEW_THREADS
+    program == STATES || program == NEW_THREADS
 }
 
 /// Why messages cannot be watched.
@@ -158,7 +158,7 @@ impl Watch {
                 OF_BOTH.contains(&name) || directions.iter().any(|&way| name.starts_with(prefix(way)));
             asked && !lacks(name)
                 || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
-                || selection == Selection::Marked && name.starts_with(PREFIX_PROCESSES)
+                || name == STATES && (selection == Selection::Marked || directions.contains(&Direction::Rx))
         };
         let mut open = SET.open(wanted)?;
         configure(&mut open, as_bytes(&config(selection, directions, detail)))?;

@@ -187,6 +187,7 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	if (!r.thread)
 		return 0;
 	r.copied = tcp->copied_seq;
+	join_first(r.flow, sk, tcp);
 	s.flow = r.flow;
 	s.rcv_nxt = tcp->rcv_nxt;
 	settle(&s);

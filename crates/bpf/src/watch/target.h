@@ -4,7 +4,9 @@
 #define NETFATHOM_WATCH_TARGET_H
 
 /* include/net/tcp_states.h */
+#define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_LISTEN 10
 /* include/linux/in.h, include/linux/socket.h */
 #define IPPROTO_TCP 6

@@ -124,14 +124,34 @@ int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 	return 0;
 }
 
+/* TCP has the segment that ends the handshake of a socket that is followed, and has taken no payload from it yet. */
+static __always_inline void accept(struct sock *sk)
+{
+	struct tcp_sock *tcp;
+	struct flow *flow;
+
+	if (!config.receives || !is_sampling() || !takes_new() || !is_followed(sk))
+		return;
+	tcp = bpf_skc_to_tcp_sock(sk);
+	if (!tcp)
+		return;
+	flow = flow_of(sk, tcp);
+	if (flow && flow->met != LEFT)
+		flow->established = bpf_ktime_get_ns();
+}
+
 /*
  * A process that is watched connects a socket, or has it listen: it is followed before the first message. Those that it
  * accepts have what their listener has.
  */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(processes_inet_sock_set_state, struct sock *sk, int before, int now)
+int BPF_PROG(on_inet_sock_set_state, struct sock *sk, int before, int now)
 {
-	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || sk->sk_protocol != IPPROTO_TCP || !of_watched_process())
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return 0;
+	if (before == TCP_SYN_RECV && now == TCP_ESTABLISHED)
+		accept(sk);
+	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || !of_watched_process())
 		return 0;
 	if (config.receives) {
 		struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

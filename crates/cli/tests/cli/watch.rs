@@ -25,15 +25,13 @@ mod targets;
 mod truth;
 
 /// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
-const HOOKS: usize = 7;
+const HOOKS: usize = 8;
 /// Of UDP, once there is a socket of it.
 const HOOKS_UDP: usize = 3;
 /// Of those that send.
 const HOOKS_TX: usize = 6;
 /// Of these, one program is for both.
 const HOOKS_OF_BOTH: usize = 2;
-/// Of those that see what processes open.
-const HOOKS_OF_PROCESSES: usize = 1;
 
 /// A run that watches already.
 fn watching(args: &str, out: &Path) -> Child {

@@ -55,6 +55,14 @@ pub struct Called {
     pub member: Result<Member, String>,
 }
 
+impl Called {
+    /// Whether both are of one agent, as far as they say.
+    fn is(&self, other: &Self) -> bool {
+        let incarnation = |called: &Self| called.member.as_ref().ok().map(|m| m.facts.incarnation.clone());
+        incarnation(self) == incarnation(other)
+    }
+}
+
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Miss {
@@ -114,30 +122,36 @@ impl Link {
         Ok(Arc::new(Self { access, client, base, round, number, waiting, away_since, connects }))
     }
 
-    /// Everyone who answers, or all of `expected`, where there are names; and how many answers there was no room for.
+    /// Everyone who answers, or all of `expected`, where there are names: these are called again while they are missing, since
+    /// an agent that is being started does not hear the first call. And how many answers there was no room for.
     pub async fn call(&self, expected: &[String]) -> Result<(Vec<Called>, usize), FleetError> {
         let lost = |why: String| FleetError::Lost { url: self.access.shown(), why };
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(|e| lost(e.to_string()))?;
-        let hello = self.access.subject("hello");
-        let called = self.client.publish_with_reply(hello, inbox, "".into()).await;
-        called.map_err(|e| lost(e.to_string()))?;
+        let hello = || self.client.publish_with_reply(self.access.subject("hello"), inbox.clone(), "".into());
+        hello().await.map_err(|e| lost(e.to_string()))?;
         let expected: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
         let mut missing = expected.clone();
         let mut all: BTreeMap<String, Called> = BTreeMap::new();
         let mut left_out = 0;
         let until = Instant::now() + CALL_WITHIN;
         while Instant::now() < until {
-            let quiet = if missing.is_empty() { QUIET } else { CALL_WITHIN };
-            let Ok(Some(message)) = timeout(quiet.min(until - Instant::now()), answers.next()).await else {
-                break;
+            let message = match timeout(QUIET.min(until - Instant::now()), answers.next()).await {
+                Ok(Some(message)) => message,
+                Err(_) if !missing.is_empty() => {
+                    hello().await.map_err(|e| lost(e.to_string()))?;
+                    continue;
+                }
+                _ => break,
             };
             let called = called_from(&message.payload);
             let meant = |called: &Called| expected.is_empty() || expected.contains(called.name.as_str());
             let Some(called) = called.filter(meant) else { continue };
             missing.remove(called.name.as_str());
             if let Some(twin) = all.get_mut(&called.name) {
-                twin.member = Err("two agents have this name: give one of them another --name".into());
+                if !twin.is(&called) {
+                    twin.member = Err("two agents have this name: give one of them another --name".into());
+                }
             } else if all.len() < MOST_HOSTS as usize {
                 all.insert(called.name.clone(), called);
             } else {

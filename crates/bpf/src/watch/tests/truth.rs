@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+use super::send::set;
 use super::*;
 
 /// All that was timed: in which direction ever, and what applications took in between.
@@ -67,4 +68,23 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
             "client {elapsed} ns, stages {timed} ns"
         );
     });
+}
+
+/// The listener waits for the first request, which then comes with the end of the handshake.
+#[test]
+fn what_comes_with_the_handshake_is_a_message_and_has_times() {
+    const CONNECTIONS: u64 = 20;
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, 1);
+    let watches = [attach(Some(listener.local_addr().unwrap().port())), attach(None)];
+    watches[1].mark(&listener, true).unwrap();
+    for _ in 0..CONNECTIONS {
+        exchange(&listener, 2, || thread::sleep(PAUSE));
+    }
+    for watch in watches {
+        holds(&watch, 2 * CONNECTIONS);
+        let total = watch.total().unwrap().moments;
+        assert!(total.mean() > Some(PAUSE.as_nanos() as f64), "{total:?}");
+    }
 }
