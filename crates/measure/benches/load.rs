@@ -297,9 +297,11 @@ impl Bench {
         let receive = if engine == Engine::Xdp { Receive::Xdp } else { Receive::Recvmmsg };
         let shot = self.shot(engine, receive, &stop, &live);
         let expected = ExpectedFlow { flow: shot.flow, lanes: 1, planned: u64::MAX >> 1, spin: Spin::Auto };
-        let far = far_end::local(&self.rig, 0, receive, engine, expected, None)?;
-        let socket = self.rig.sender_socket(far.address)?;
-        let mut engine = shot.engine(0, &socket, far.address)?;
+        let reader = self.rig.reader_socket(0)?;
+        let address = reader.local_addr()?;
+        let _far = far_end::local(&self.rig, reader, receive, engine, expected, None)?;
+        let socket = self.rig.sender_socket(address)?;
+        let mut engine = shot.engine(0, &socket, address)?;
         let cpu = self.cpus.senders[0];
         thread::scope(|scope| {
             let sending = scope.spawn(move || {

@@ -49,16 +49,17 @@ fn binary(machine: Machine) -> Result<PathBuf, String> {
 }
 
 /// What is run on a kernel of a list, which is in the order of versions: every command on the newest of a machine. Where the
-/// table is written, also on the first and on the oldest that netfathom is made for, and that of this machine shows what
-/// its users begin with.
+/// table is written, also on the first and on the oldest that netfathom is made for, and those of this machine show what
+/// users begin with.
 fn extent(kernel: &Wanted, list: &[Wanted]) -> Extent {
     let mut same = list.iter().filter(|other| other.machine == kernel.machine);
     let (first, oldest) =
         (same.clone().next(), same.clone().find(|other| seen::version(&other.name) >= MADE_FOR));
     let is_written = given("NETFATHOM_KERNELS_TABLE").is_some();
-    if is_written && oldest == Some(kernel) && kernel.machine.is_own() {
+    let is_first = is_written && [first, oldest].contains(&Some(kernel));
+    if is_first && kernel.machine.is_own() {
         Extent::Whole
-    } else if same.next_back() == Some(kernel) || is_written && [first, oldest].contains(&Some(kernel)) {
+    } else if is_first || same.next_back() == Some(kernel) {
         Extent::Every
     } else {
         Extent::Short

@@ -29,8 +29,8 @@ tap. *needs* names the version of Linux that brought what a command uses. *witho
 what is missing, and what to do. The tests of `crates/bpf` run on amd64 from 5.18 on: emulated arm64 takes them too long. Those that compare how
 long things take are skipped in an emulator.
 
-5.10, 6.1 and the newest kernel of an architecture run every command; the others run one for each set of kernel programs. 6.1 on amd64, Debian
-12's own, also runs `stack-quick`, with which the README begins. What is *expected* of the rest follows from the kernels on either
+5.10, 6.1 and the newest kernel of an architecture run every command; the others run one for each set of kernel programs. 5.10 and 6.1 on amd64
+also run `stack-quick`, with which the README begins. What is *expected* of the rest follows from the kernels on either
 side. `make test` does the same with the amd64 kernels, without `stack-quick` and those tests, and with every command on the newest only.
 
 ";

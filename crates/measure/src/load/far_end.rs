@@ -1,7 +1,7 @@
 //! The far end of a flight on this machine: a bound socket, and whatever takes the messages
 //! that come to its port.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, UdpSocket};
 
 use netfathom_bpf::sink::{SinkFlow, XdpPass, XdpRedirect, XdpSink};
 use netfathom_bpf::xdp::Mode;
@@ -36,7 +36,6 @@ pub struct ExpectedFlow {
 /// A far end that is ready, and what must stay while it is.
 pub struct Local {
     pub end: Box<dyn FarEnd>,
-    pub address: SocketAddr,
     _stays: Stays,
 }
 
@@ -53,19 +52,18 @@ enum Stays {
     },
 }
 
-/// Makes a far end in the reader's place of a rig.
+/// Makes a far end of a socket in the reader's place of a rig.
 ///
 /// `echo` answers that address. `engine` is that of the sender: frames of the xdp engine
 /// arrive only at a device with a program on it.
 pub fn local(
     rig: &Rig,
-    port: u16,
+    socket: UdpSocket,
     receive: Receive,
     engine: Engine,
     expected: ExpectedFlow,
     echo: Option<IpAddr>,
 ) -> Result<Local, FlightError> {
-    let socket = rig.reader_socket(port)?;
     let address = socket.local_addr().map_err(GroundError::Socket)?;
     let tally = Tally::new(expected.flow, expected.lanes, expected.planned);
     let echo = echo
@@ -109,5 +107,5 @@ pub fn local(
         let index = device()?;
         stays = Stays::Pass { _program: rig.at(Role::Reader, || XdpPass::attach(index))?? };
     }
-    Ok(Local { end, address, _stays: stays })
+    Ok(Local { end, _stays: stays })
 }

@@ -105,9 +105,14 @@ impl Shot<'_> {
             spin: self.spin,
         };
         let echo = self.echo.then(|| self.rig.answers_go_to());
-        let mut far = far_end::local(self.rig, self.port, self.receive, self.engine, expected, echo)?;
+        let reader = self.rig.reader_socket(self.port)?;
+        let to = reader.local_addr().map_err(GroundError::Socket)?;
+        let sockets = self.sockets(to)?;
+        // An engine may need a later kernel than its receiver, and is the one to say so.
+        let senders = self.senders(&sockets, to)?;
+        let mut far = far_end::local(self.rig, reader, self.receive, self.engine, expected, echo)?;
         let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: Transport::Udp };
-        self.fly_to(far.address, &mut *far.end, ways, duration_ns, departures)
+        self.fly_from(&sockets, senders, &mut *far.end, ways, duration_ns, departures)
     }
 
     /// Over connections.
@@ -127,7 +132,8 @@ impl Shot<'_> {
         let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: self.transport };
         let streamed = Streamed::begin(&senders, &readers)?;
         let to = senders[0].peer_addr().map_err(GroundError::Socket)?;
-        let mut outcome = self.fly_from(&senders, to, &mut far, ways, duration_ns, departures)?;
+        let workers = self.senders(&senders, to)?;
+        let mut outcome = self.fly_from(&senders, workers, &mut far, ways, duration_ns, departures)?;
         let bytes = |messages: u64| messages * self.size as u64;
         let (checks, retransmitted) =
             streamed.end(bytes(outcome.sent.accepted), bytes(outcome.read.delivered))?;
@@ -144,15 +150,19 @@ impl Shot<'_> {
         duration_ns: u64,
         departures: Departures<'_>,
     ) -> Result<ShotOutcome, FlightError> {
-        let sockets: Vec<UdpSocket> =
-            (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect::<Result<_, _>>()?;
-        self.fly_from(&sockets, to, far, ways, duration_ns, departures)
+        let sockets = self.sockets(to)?;
+        let senders = self.senders(&sockets, to)?;
+        self.fly_from(&sockets, senders, far, ways, duration_ns, departures)
+    }
+
+    fn sockets(&self, to: SocketAddr) -> Result<Vec<UdpSocket>, GroundError> {
+        (0..self.lanes()).map(|_| self.rig.sender_socket(to)).collect()
     }
 
     fn fly_from(
         &self,
         sockets: &[UdpSocket],
-        to: SocketAddr,
+        senders: Vec<Sender<'static, Option<SenderLog>>>,
         far: &mut dyn FarEnd,
         ways: Ways,
         duration_ns: u64,
@@ -162,7 +172,6 @@ impl Shot<'_> {
         for socket in answered {
             set_receive_buffer(socket, ANSWERS_BYTES).map_err(GroundError::Socket)?;
         }
-        let senders = self.senders(sockets, to)?;
         let before = self.rig.counters()?;
         // Last: some engines take longer to load than the first message is away.
         let windows = Windows { start_ns: far.begin()?, shift: Windows::shift_for(duration_ns) };
