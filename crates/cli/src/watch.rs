@@ -101,6 +101,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         slow: args.slow,
         stop_after: args.stop_after,
         budget: args.budget,
+        unix: Some(args.unix),
     };
     plan.validated()
 }

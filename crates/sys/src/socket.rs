@@ -52,6 +52,12 @@ pub fn is_udp(socket: &impl AsRawFd) -> bool {
     protocol(socket) == Some(libc::IPPROTO_UDP)
 }
 
+/// Whether a socket is one of Unix; false of what is no socket.
+pub fn is_unix(socket: &impl AsRawFd) -> bool {
+    let mut domain = 0i32;
+    get_option(socket, libc::SOL_SOCKET, libc::SO_DOMAIN, &mut domain).is_ok() && domain == libc::AF_UNIX
+}
+
 fn protocol(socket: &impl AsRawFd) -> Option<i32> {
     let mut protocol = 0i32;
     get_option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, &mut protocol).ok()?;

@@ -91,6 +91,7 @@ struct sock_common {
 	__be16 skc_dport;
 	__u16 skc_num; /* the local port */
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 	struct in6_addr skc_v6_daddr; /* CONFIG_IPV6 */
 	struct in6_addr skc_v6_rcv_saddr;
 } relocated;
@@ -108,11 +109,16 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	struct sk_buff_head sk_receive_queue;
+	__u16 sk_type;
 	__u16 sk_protocol; /* since 5.6 */
 	socket_lock_t sk_lock;
 	unsigned long sk_tsq_flags;
 	__u32 sk_pacing_status;
 	void *sk_bpf_storage; /* since 5.2 */
+} relocated;
+
+struct unix_sock {
+	void *addr; /* that of its listener, of a socket that was accepted */
 } relocated;
 
 struct udp_sock {

@@ -64,6 +64,7 @@ struct config {
 	__u32 keeps_slow; /* single messages are kept, if they are slow */
 	__u32 serves; /* the port is a server's */
 	__u32 samples; /* the programs are attached for a while at a time */
+	__u32 follows_unix; /* Unix sockets too */
 };
 
 /* Shared with user space by mmap. */

@@ -22,10 +22,14 @@
 #define MSG_ERRQUEUE 0x2000
 
 struct datagram {
-	__u64 link; /* at the link layer, CLOCK_MONOTONIC; 0: unknown */
+	union {
+		__u64 link; /* at the link layer, CLOCK_MONOTONIC; 0: unknown */
+		__u64 bytes; /* of a Unix socket, which has no link layer */
+	};
 	__u64 ready;
 	__u32 after; /* its number, plus 1: written last */
-	__u32 linear; /* no hook shows when its copy begins */
+	__u32 linear : 1; /* no hook shows when its copy begins */
+	__u32 left : 31; /* of a Unix socket, those that were not read */
 };
 
 struct datagrams {
@@ -92,6 +96,8 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 	return true;
 }
 
+#include "unix.h"
+
 /* A datagram is in the queue of its socket. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(udp_sk_data_ready, struct sock *sk)
@@ -101,7 +107,11 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	__u32 number, waiting;
 	__u64 now;
 
-	if (!is_sampling() || sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
+	if (!is_sampling())
+		return 0;
+	if (is_unix(sk))
+		return come_to_unix(sk);
+	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
 		return 0;
 	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!d)
@@ -152,7 +162,11 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	struct datagram *from;
 	__u32 number;
 
-	if (!is_sampling() || !sk->sk_bpf_storage || sk->sk_protocol != IPPROTO_UDP || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+	if (!is_sampling() || !sk->sk_bpf_storage || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+		return 0;
+	if (is_unix(sk))
+		return read_from_unix(sk, bytes);
+	if (sk->sk_protocol != IPPROTO_UDP)
 		return 0;
 	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
 	if (!d || d->sample != this_sample())

@@ -62,6 +62,10 @@ fn is_lasting(program: &str) -> bool {
 pub enum WatchError {
     #[error("{}{}", .0, denied(.0))]
     Set(#[from] SetError),
+    #[error(
+        "cannot watch Unix sockets: this kernel has no tracepoint sk_data_ready, sock_recv_length (Linux 6.3)"
+    )]
+    Unix,
     #[error("cannot have the kernel stamp packets: {0}; is the loopback device up? (ip link set lo up)")]
     Stamps(io::Error),
 }
@@ -114,6 +118,8 @@ pub struct Detail {
     pub slow: bool,
     /// Messages are followed in [samples](Watch::begin_sample) alone.
     pub samples: bool,
+    /// Of marked sockets those of Unix too: what comes.
+    pub unix: bool,
 }
 
 /// Watches until it is dropped, or the process ends.
@@ -127,6 +133,7 @@ pub struct Watch {
     sees_sending: bool,
     has_datagrams: bool,
     follows_datagrams: bool,
+    follows_unix: bool,
     places: Places,
     /// While it is open, the kernel stamps packets as they come in.
     _stamps: Option<UdpSocket>,
@@ -149,6 +156,9 @@ impl Watch {
         let sees_sending = !tracepoint::is_missing(SENDING);
         let sees_datagrams =
             directions.contains(&Direction::Rx) && !DATAGRAMS.iter().any(|name| tracepoint::is_missing(name));
+        if detail.unix && !sees_datagrams {
+            return Err(WatchError::Unix);
+        }
         // Without it nothing of what is sent can be seen, and of what comes in only the application's own time.
         let lacks = |name: &str| {
             !sees_sending && directions == [Direction::Rx] && name.strip_prefix("on_") == Some(SENDING)
@@ -179,6 +189,7 @@ impl Watch {
             sees_sending,
             has_datagrams: false,
             follows_datagrams: false,
+            follows_unix: detail.unix,
             places: Places::default(),
             _stamps: stamps,
         };
@@ -191,7 +202,7 @@ impl Watch {
     /// Those that are wanted now, and are not attached.
     fn attach_programs(&mut self) -> Result<(), SetError> {
         let is_wanted = |name: &str| {
-            (self.has_datagrams || !name.starts_with(PREFIX_DATAGRAMS))
+            (self.has_datagrams || self.follows_unix || !name.starts_with(PREFIX_DATAGRAMS))
                 && (self.follows_messages() || is_lasting(name))
         };
         let missing: Vec<String> = programs(&self.object)
@@ -291,6 +302,14 @@ impl Watch {
         if self.follow_datagrams()? { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
     }
 
+    /// The same of a Unix socket, if that was asked for.
+    ///
+    /// # Errors
+    /// As [`Self::mark`].
+    pub fn mark_unix(&self, socket: &impl AsFd) -> Result<(), SetError> {
+        if self.follows_unix { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
+    }
+
     fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), SetError> {
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
         let map = set::map(&self.object, map)?;
@@ -359,6 +378,7 @@ fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Con
         by_socket: (detail.by_socket || detail.slow).into(),
         keeps_slow: detail.slow.into(),
         samples: detail.samples.into(),
+        follows_unix: detail.unix.into(),
         serves: match selection {
             Selection::Marked => false,
             Selection::Port(_) => true,

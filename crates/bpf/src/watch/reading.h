@@ -84,7 +84,7 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	bpf_loop(AWAYS, add_before, &waiting, 0);
 	if (!waiting.known && thread->aways_n > AWAYS)
 		count(long_away, 1);
-	add(a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
+	add_passed(a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
 	add_passed(SPAN_HOLE, a->ready - a->taken);
 	add_passed(SPAN_WAKEUP, wait->wakeup);
 	add_passed(SPAN_RUNQUEUE, wait->runqueue);

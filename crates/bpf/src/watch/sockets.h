@@ -10,6 +10,7 @@
 #define NETFATHOM_WATCH_SOCKETS_H
 
 /* include/linux/socket.h */
+#define AF_UNIX 1
 #define AF_INET 2
 
 struct {
@@ -51,6 +52,8 @@ static __always_inline void name_ends(struct sock *sk, struct socket_name *of)
 {
 	of->family = sk->__sk_common.skc_family;
 	of->protocol = sk->sk_protocol;
+	if (of->family == AF_UNIX)
+		return;
 	of->local_port = sk->__sk_common.skc_num;
 	of->peer_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	if (of->family == AF_INET) {

@@ -24,6 +24,7 @@ const CLOSING: u64 = u64::MAX;
 /// Looks without a message after which a socket loses its place; once all are taken, the fewer.
 const IDLE_LOOKS: u32 = 30;
 const IDLE_LOOKS_FULL: u32 = 2;
+const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 
 /// What user space knows of the places between two looks.
@@ -134,6 +135,9 @@ impl SocketName {
     }
 
     fn at(&self, address: &[u32; 4], port: u32) -> String {
+        if self.family == AF_UNIX {
+            return "unix".into();
+        }
         SocketAddr::new(ip(address, self.family), port as u16).to_string()
     }
 

@@ -20,6 +20,7 @@ mod slow;
 mod sockets;
 mod target;
 mod truth;
+mod unix;
 
 const REQUESTS: u64 = 400;
 /// Far beyond what an emulator adds.

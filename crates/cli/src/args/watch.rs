@@ -20,6 +20,8 @@ Examples:
       those that a server receives and sends (Linux 6.16), until Ctrl-C
   netfathom watch --cgroup /system.slice/nginx.service
       the processes of a service
+  netfathom watch postgres --unix
+      what comes over Unix sockets, too
   netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
       one connection: its own end, and the other one
 
@@ -103,6 +105,9 @@ pub struct WatchArgs {
     /// Watches one connection, by the addresses and ports of both ends, its own first
     #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
     pub flow: Option<(SocketAddr, SocketAddr)>,
+    /// Also watch what comes to Unix sockets of the processes (Linux 6.3)
+    #[arg(long)]
+    pub unix: bool,
     /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,

@@ -58,12 +58,19 @@ pub struct WatchPlan {
     pub stop_after: Option<u64>,
     /// Messages are followed for as much of the time as takes this part of a CPU, 0 to 1; `None`: all the time.
     pub budget: Option<f64>,
+    /// Whether Unix sockets of the processes are followed too; records from before that was possible have none.
+    pub unix: Option<bool>,
 }
 
 impl WatchPlan {
     /// Whether it watches what goes this way.
     pub fn watches(&self, direction: Direction) -> bool {
         self.directions.contains(&direction)
+    }
+
+    /// Whether Unix sockets are followed.
+    pub fn follows_unix(&self) -> bool {
+        self.unix == Some(true)
     }
 
     /// Checks what the types do not.
@@ -96,6 +103,12 @@ impl WatchPlan {
             ));
         }
         let wrong = match &self.target {
+            WatchTarget::Port(_) | WatchTarget::Flow { .. } if self.follows_unix() => {
+                "--unix: these sockets have no port; name their process, --pid or by its name"
+            }
+            _ if self.follows_unix() && !self.watches(Direction::Rx) => {
+                "--unix: what is sent over Unix sockets is not followed; watch rx or both"
+            }
             WatchTarget::Port(0) | WatchTarget::Process(0) => {
                 "0 is no port and no process: name one that is there"
             }

@@ -82,9 +82,10 @@ pub fn sockets(target: &WatchTarget) -> String {
 
 fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
     let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
+    let unix = if plan.follows_unix() { "; Unix sockets, received" } else { "" };
     let mut words = vec![
         ("watched", sockets(&plan.target)),
-        ("protocol", format!("{protocols} over IPv4 and IPv6, {}", way::named(&plan.directions))),
+        ("protocol", format!("{protocols} over IPv4 and IPv6, {}{unix}", way::named(&plan.directions))),
         ("time", plan.time_ns.map_or("until it is ended".into(), number::seconds)),
     ];
     words.extend(plan.slow.map(|bound| ("slow messages", slow::named(bound))));

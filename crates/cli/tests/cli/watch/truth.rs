@@ -4,6 +4,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Distribution, WatchedStage};
@@ -30,6 +31,8 @@ struct Server {
     /// before its port is watched.
     connections: Option<u64>,
     udp: bool,
+    /// At `$DIR/socket`; it is watched by its process.
+    unix: bool,
     /// An answer takes so long that what no hook sees is nothing to it: the way into a system call and out of it.
     is_slow: bool,
 }
@@ -57,6 +60,7 @@ asyncio.run(main())'",
     sends: 1,
     connections: None,
     udp: false,
+    unix: false,
     is_slow: true,
 };
 
@@ -115,15 +119,19 @@ macro_rules! tests {
     };
 }
 
+const REDIS: Server = Server {
+    name: "redis-server",
+    needs: "needs redis-server",
+    start:
+        "command -v redis-server || exit 77; cd $DIR
+exec redis-server --save '' --bind 127.0.0.1 --port $PORT --unixsocket $DIR/socket --enable-debug-command yes",
+    request: ("debug sleep 0.001\r\n", "+OK\r\n"),
+    ..ASYNCIO
+};
+
 tests! {
-    redis: Server {
-        name: "redis-server",
-        needs: "needs redis-server",
-        start: "command -v redis-server || exit 77; cd $DIR
-exec redis-server --save '' --bind 127.0.0.1 --port $PORT --enable-debug-command yes",
-        request: ("debug sleep 0.001\r\n", "+OK\r\n"),
-        ..ASYNCIO
-    };
+    redis: REDIS;
+    redis_over_unix: Server { unix: true, connections: Some(100), ..REDIS };
     memcached: MEMCACHED;
     // A header of eight bytes precedes each request.
     memcached_over_udp: Server { udp: true, request: ("\0\0\0\0\0\x01\0\0version\r\n", "\r\n"), ..MEMCACHED };
@@ -137,6 +145,15 @@ exec redis-server --save '' --bind 127.0.0.1 --port $PORT --enable-debug-command
     nginx_in_several_processes: Server { connections: Some(100), ..NGINX };
     postgres: POSTGRES;
     postgres_with_a_process_for_each_connection: Server { connections: Some(40), ..POSTGRES };
+    postgres_over_unix: Server {
+        start: "PATH=$PATH:$(echo /usr/lib/postgresql/*/bin); command -v initdb setpriv || exit 77
+chown nobody $DIR; nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
+$nobody initdb -N -U postgres -A trust -D $DIR/data; ln -s .s.PGSQL.5432 $DIR/socket
+exec $nobody postgres -D $DIR/data -F -p 5432 -c listen_addresses='' -c unix_socket_directories=$DIR",
+        unix: true,
+        connections: Some(40),
+        ..POSTGRES
+    };
     python: ASYNCIO;
     uring_with_multishot: MULTISHOT;
     uring_with_registered_buffers: Server {
@@ -153,7 +170,7 @@ exec redis-server --save '' --bind 127.0.0.1 --port $PORT --enable-debug-command
 struct Running {
     child: Child,
     at: SocketAddr,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Drop for Running {
@@ -178,11 +195,13 @@ impl Running {
             .env("DIR", dir.path());
         command.env("HERE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/watch")).current_dir("/");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let mut running = Self { child, at, _dir: dir };
+        let mut running = Self { child, at, dir };
         let status = until(server.name, || match running.child.try_wait().unwrap() {
             Some(status) => Some(status.code()),
             // One that starts may refuse to speak.
-            None => connect(at, server).and_then(|mut s| ask(&mut s, server.request)).ok().map(|_| None),
+            None => {
+                connect(&running, server).and_then(|mut s| ask(&mut s, server.request)).ok().map(|_| None)
+            }
         });
         match status {
             None => return Some(running),
@@ -193,14 +212,16 @@ impl Running {
     }
 }
 
-/// A connection that is greeted. A socket of UDP is read and written as one of TCP.
-fn connect(at: SocketAddr, server: &Server) -> io::Result<TcpStream> {
+/// A connection that is greeted. A socket of UDP, or of Unix, is read and written as one of TCP.
+fn connect(running: &Running, server: &Server) -> io::Result<TcpStream> {
     let mut socket = if server.udp {
         let socket = UdpSocket::bind("127.0.0.1:0")?;
-        socket.connect(at)?;
+        socket.connect(running.at)?;
         TcpStream::from(OwnedFd::from(socket))
+    } else if server.unix {
+        TcpStream::from(OwnedFd::from(UnixStream::connect(running.dir.path().join("socket"))?))
     } else {
-        let socket = TcpStream::connect(at)?;
+        let socket = TcpStream::connect(running.at)?;
         socket.set_nodelay(true)?;
         socket
     };
@@ -237,20 +258,21 @@ fn holds(test: &str, server: &Server) {
     }
     let Some(running) = Running::start(test, server) else { return };
     let (pid, port) = (running.child.id(), running.at.port());
-    let mut socket = connect(running.at, server).unwrap();
-    let both = HOOKS + HOOKS_TX - HOOKS_OF_BOTH;
+    let mut socket = connect(&running, server).unwrap();
+    let hooks = HOOKS + HOOKS_TX - HOOKS_OF_BOTH;
+    let both = hooks + if server.udp || server.unix { HOOKS_UDP } else { 0 };
     let (dir, of_client) = (out(), out());
     let watch = match server.connections {
-        None => {
-            let hooks = both + if server.udp { HOOKS_UDP } else { 0 };
-            watching_with(hooks, &format!("both --port {port} --json"), dir.path())
+        None => watching_with(both, &format!("both --port {port} --json"), dir.path()),
+        Some(_) => {
+            let unix = if server.unix { "--unix " } else { "" };
+            watching_with(both, &format!("both {unix}--pid {pid} --json"), dir.path())
         }
-        Some(_) => watching_with(both, &format!("both --pid {pid} --json"), dir.path()),
     };
     let own = (server.is_slow && server.connections.is_none()).then(|| {
         let own = socket.local_addr().unwrap();
         let target = format!("both --flow {own}:{} --json", running.at);
-        watching_with(both, &target, of_client.path())
+        watching_with(hooks, &target, of_client.path())
     });
     // Sockets of a process are sought once the programs are at their hooks.
     thread::sleep(Duration::from_millis(300));
@@ -265,7 +287,7 @@ fn holds(test: &str, server: &Server) {
     let (mut connections, mut asked) = (0, Duration::ZERO);
     for request in 0..REQUESTS {
         if server.connections.is_some_and(|n| request * n / REQUESTS >= connections) {
-            socket = connect(running.at, server).unwrap();
+            socket = connect(&running, server).unwrap();
             connections += 1;
         }
         asked += ask(&mut socket, server.request).unwrap();
@@ -280,7 +302,7 @@ fn holds(test: &str, server: &Server) {
     assert!(nearly(account.seen, messages), "{account:?}");
     assert!(nearly(account.timed + 4, account.seen + 4), "{account:?}");
     assert_eq!(account.unread(), 0, "{account:?}");
-    let sent = if server.udp { 0 } else { messages * server.sends };
+    let sent = if server.udp || server.unix { 0 } else { messages * server.sends };
     assert!(nearly(send.account.seen, sent), "{:?}", send.account);
     assert_eq!(send.account.seen, send.account.timed + send.account.missed, "{:?}", send.account);
     assert_eq!(send.lacks_datagrams, server.name == MEMCACHED.name);
@@ -382,7 +404,7 @@ fn a_server_that_is_met_before_its_answer_is_no_client() {
     const TEST: &str = "cli::watch::truth::a_server_that_is_met_before_its_answer_is_no_client";
     needs_root!();
     let Some(running) = Running::start(TEST, &ASYNCIO) else { return };
-    let mut socket = connect(running.at, &ASYNCIO).unwrap();
+    let mut socket = connect(&running, &ASYNCIO).unwrap();
     socket.write_all(b"2.5\n").unwrap();
     let dir = out();
     let watch = watching_with(HOOKS, &format!("--pid {} --json", running.child.id()), dir.path());

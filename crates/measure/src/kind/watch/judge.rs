@@ -124,8 +124,8 @@ fn nothing_came(results: &[&WatchResult], _: f64) -> String {
         Some(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
         ),
-        None if results.iter().any(|result| has_unix_sockets_alone(result)) => {
-            "that process has Unix sockets alone, which watch does not see".into()
+        None if results.iter().any(|r| !r.plan.follows_unix() && has_unix_sockets_alone(r)) => {
+            "that process has Unix sockets alone, which watch follows with --unix".into()
         }
         None => "does that process have a socket (`ss -tunap`), and did the other end send?".into(),
     }

@@ -101,7 +101,12 @@ pub fn run(
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
     observer.keep(&progressed)?;
     let budget = plan.budget.map(Budget::new).transpose()?;
-    let detail = Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: budget.is_some() };
+    let detail = Detail {
+        by_socket: plan.by_socket,
+        slow: plan.slow.is_some(),
+        samples: budget.is_some(),
+        unix: plan.follows_unix(),
+    };
     let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
     look_on(&mut watch, budget, process.as_mut(), &mut progressed.result, (observer, stop))?;

@@ -12,7 +12,7 @@ use netfathom_bpf::watch::Watch;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
-use netfathom_sys::socket::{is_tcp, is_udp, listening_ports};
+use netfathom_sys::socket::{is_tcp, is_udp, is_unix, listening_ports};
 
 use super::WatchRunError;
 use super::members::{self, Members};
@@ -91,6 +91,7 @@ impl Watched {
                     self.late += u64::from(self.looked && opened.contains(&number));
                     watch.mark_datagrams(&socket)
                 }
+                Ok(socket) if is_unix(&socket) => watch.mark_unix(&socket),
                 Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
                     return Err(WatchRunError::Process { pid, source });
                 }

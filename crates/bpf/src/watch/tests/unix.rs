@@ -1,0 +1,130 @@
+//! What comes to Unix sockets.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+
+use super::planted::{others, sum};
+use super::*;
+
+/// `None` on kernels that lack a hook for it.
+fn attach(socket: &impl AsFd) -> Option<Watch> {
+    let detail = Detail { unix: true, ..Detail::default() };
+    match Watch::attach(Selection::Marked, &[Direction::Rx], detail) {
+        Ok(watch) => {
+            watch.mark_unix(socket).unwrap();
+            Some(watch)
+        }
+        Err(WatchError::Unix) => {
+            skipped("watch::tests::unix", "needs sk_data_ready and sock_recv_length: Linux 6.3");
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// Of this test alone.
+fn address(name: &str) -> SocketAddr {
+    SocketAddr::from_abstract_name(format!("netfathom-{}-{name}", std::process::id())).unwrap()
+}
+
+/// One request of 64 bytes after the other, over a connection that is accepted now; the server reads each in two parts,
+/// after `before`.
+fn exchange(listener: &UnixListener, requests: u64, before: impl Fn() + Sync) {
+    let address = listener.local_addr().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut message = [0; 64];
+            for _ in 0..requests {
+                before();
+                stream.read_exact(&mut message[..10]).unwrap();
+                stream.read_exact(&mut message[10..]).unwrap();
+                stream.write_all(&message).unwrap();
+            }
+        });
+        let mut stream = UnixStream::connect_addr(&address).unwrap();
+        let mut message = [7; 64];
+        for _ in 0..requests {
+            stream.write_all(&message).unwrap();
+            stream.read_exact(&mut message).unwrap();
+        }
+    });
+}
+
+/// A reader that is awake may take a message before its sender announces it.
+fn holds(watch: &Watch, requests: u64) {
+    let account = watch.account().unwrap();
+    assert!(nearly(account.timed + account.unfollowed, requests), "{account:?}");
+    assert!(account.unfollowed <= 1 + unseen(requests), "{account:?}");
+    add_up(watch, requests);
+    assert_eq!(watch.stage(WatchStage::Protocol).unwrap().moments.n, 0);
+}
+
+#[test]
+fn each_request_of_an_accepted_socket_is_a_message_and_its_stages_are_its_time() {
+    needs_root!();
+    let listeners = ["a", "b"].map(|name| UnixListener::bind_addr(&address(name)).unwrap());
+    let Some(watch) = attach(&listeners[0]) else { return };
+    exchange(&listeners[0], REQUESTS, || ());
+    exchange(&listeners[1], REQUESTS, || ());
+    holds(&watch, REQUESTS);
+    assert_eq!(watch.reader().unwrap().pid, std::process::id());
+}
+
+#[test]
+fn each_datagram_of_several_senders_is_a_message() {
+    needs_root!();
+    let at = address("datagrams");
+    let server = UnixDatagram::bind_addr(&at).unwrap();
+    let Some(watch) = attach(&server) else { return };
+    let mut message = [0; 100];
+    for round in 0..REQUESTS / 4 {
+        let senders = [(); 4].map(|()| UnixDatagram::unbound().unwrap());
+        for sender in &senders {
+            sender.send_to_addr(&[7; 64], &at).unwrap();
+        }
+        for _ in senders {
+            assert_eq!(server.recv(&mut message).unwrap(), 64, "{round}");
+        }
+    }
+    holds(&watch, REQUESTS);
+}
+
+#[test]
+fn what_waits_for_a_sleeping_reader_is_in_blocked() {
+    const ROUNDS: u64 = 20;
+    needs_root!();
+    needs_times!();
+    let listener = UnixListener::bind_addr(&address("sleeping")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    exchange(&listener, ROUNDS, || thread::sleep(PAUSE));
+    let account = watch.account().unwrap();
+    // Its first message has no times.
+    let blocked = sum(&watch, WatchStage::Blocked);
+    let least = account.timed * (PAUSE.as_nanos() as u64) * 19 / 20;
+    assert!(account.timed >= ROUNDS - 2 && blocked > least, "{blocked} of {least}, {account:?}");
+    assert!(others(&watch, WatchStage::Blocked) * 10 < blocked, "{account:?}");
+}
+
+/// Several messages in one read, and one in several.
+#[test]
+fn reads_that_end_anywhere_take_the_messages_that_they_end() {
+    const MESSAGES: u64 = 100;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("parts")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let mut client = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    client.write_all(&[0; 64]).unwrap();
+    server.read_exact(&mut [0; 64]).unwrap();
+    for _ in 0..MESSAGES {
+        client.write_all(&[0; 64]).unwrap();
+    }
+    let mut all = vec![0; 64 * MESSAGES as usize];
+    for part in all.chunks_mut(64 * 7 + 1) {
+        server.read_exact(part).unwrap();
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.timed, account.unfollowed), (MESSAGES + 1, MESSAGES, 1), "{account:?}");
+    assert_eq!((account.bytes_read, account.bytes_timed), (64 * (MESSAGES + 1), 64 * MESSAGES));
+}
