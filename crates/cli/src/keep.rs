@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
         let out = self.output.out.display().to_string();
         let elsewhere =
             if out == "runs" { String::new() } else { format!(" --out {}", output::harmless(&out)) };
-        format!("more: netfathom report last{elsewhere} --format txt")
+        format!("more: netfathom report last{elsewhere} -v")
     }
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {

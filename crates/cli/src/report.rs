@@ -40,7 +40,13 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     let text = match args.format {
         Format::Html => html_of(beside.as_ref(), &record)?,
         Format::Md => render::markdown::render(&record),
-        Format::Txt if prints(args) => draw::terminal(&story::of(&record), output::width(), output::color()),
+        Format::Txt if prints(args) => {
+            output::page(&story::of(&record), args.verbose)?;
+            if !args.verbose {
+                output::print("\nmore: -v")?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         Format::Txt => draw::terminal(&story::of(&record), page::LEAST_WIDTH, false),
     };
     match place(args) {

@@ -44,7 +44,7 @@ pub struct TcpInfo {
     pub acknowledged_bytes: Option<u64>,
     /// Payload that was received in order, in bytes; since 4.1.
     pub received_bytes: Option<u64>,
-    /// Segments that were sent, bare acknowledgements included; since 4.2.
+    /// Segments that were sent, bare acknowledgments included; since 4.2.
     pub segments_out: Option<u32>,
     /// What is in the send buffer and was not sent yet, since 4.6.
     pub unsent_bytes: Option<u32>,
@@ -52,7 +52,7 @@ pub struct TcpInfo {
     pub limits: Option<Limits>,
 }
 
-/// What congestion control makes of the acknowledgements (`enum tcp_ca_state`).
+/// What congestion control makes of the acknowledgments (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// Something was lost and is sent again at once.

@@ -34,7 +34,7 @@ enum span {
 	SPAN_TX_SENDQ,
 	SPAN_TX_QDISC,
 	SPAN_TX_TOTAL,
-	SPAN_TX_ACKED, /* from there to its acknowledgement */
+	SPAN_TX_ACKED, /* from there to its acknowledgment */
 	SPANS
 };
 

@@ -215,7 +215,7 @@ static __always_inline struct flow *flow_of(struct sock *sk, const struct tcp_so
 
 /*
  * A segment that ends the handshake may have payload: the first request, where the listener waits for it
- * (TCP_DEFER_ACCEPT), or where it was faster than the bare acknowledgement, on another processor. No hook sees it come. It
+ * (TCP_DEFER_ACCEPT), or where it was faster than the bare acknowledgment, on another processor. No hook sees it come. It
  * is in the socket's queue until the first read ends, or was taken from there.
  */
 static __always_inline void join_first(struct flow *flow, const struct sock *sk, const struct tcp_sock *tcp)

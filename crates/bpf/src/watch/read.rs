@@ -113,7 +113,7 @@ impl Watch {
         self.times(abi::SPAN_TX_TOTAL)
     }
 
-    /// From the device to the acknowledgement.
+    /// From the device to the acknowledgment.
     pub fn acknowledged(&self) -> Result<Distribution, SetError> {
         self.times(abi::SPAN_TX_ACKED)
     }

@@ -139,7 +139,7 @@ static __always_inline bool has_room(struct sending *s)
 		return true;
 	if (s->head == s->left)
 		return false;
-	/* Its acknowledgement is given up. */
+	/* Its acknowledgment is given up. */
 	s->head++;
 	return true;
 }

@@ -66,7 +66,7 @@ impl Place {
         }
     }
 
-    /// Bytes that have come in, without those of the headers. Acknowledgements, which at lo come
+    /// Bytes that have come in, without those of the headers. Acknowledgments, which at lo come
     /// in too, are nothing but headers.
     pub fn came(&self, counted: Counted) -> Result<u64, Failure> {
         let now = self.reader().run(counters::read)?.map_err(|e: CountersError| e.to_string())?;

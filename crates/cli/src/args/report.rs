@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::ArgPredicate;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::RunArg;
@@ -10,7 +11,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   netfathom report runs/20261121T031400Z-stack-1a2b3c --open
   netfathom report runs/20261121T031400Z-stack-1a2b3c --format md > result.md
-  netfathom stack both --json | netfathom report - --format txt";
+  netfathom stack both --json | netfathom report - -v";
 
 /// `netfathom report`.
 #[derive(Debug, ClapArgs)]
@@ -19,8 +20,16 @@ pub struct ReportArgs {
     #[command(flatten)]
     pub run: RunArg,
     /// html writes report.html beside the record, md and txt print the tables
-    #[arg(long, value_enum, default_value = "html")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "html",
+        default_value_if("verbose", ArgPredicate::IsPresent, "txt")
+    )]
     pub format: Format,
+    /// Print all tables, not only the answer and the main one (--format txt)
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Write to this file instead; - is standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -189,7 +189,7 @@ pub struct StackArgs {
     #[arg(help_heading = PROOFS, long, value_name = "TIME", value_parser = parse_time, default_value = "0ns", hide_default_value = true)]
     pub reader_delay: u64,
     /// Delay each message in a BPF program, such as tx:20us or rx:20us
-    #[arg(help_heading = PROOFS, long, value_name = "WAY:TIME", value_parser = parse_delay)]
+    #[arg(help_heading = PROOFS, long, value_name = "DIRECTION:TIME", value_parser = parse_delay)]
     pub insert_delay: Option<InsertedDelay>,
     #[command(flatten)]
     pub output: OutputArgs,

@@ -44,11 +44,22 @@ fn with(whole: &str, number: &str) -> String {
 
 #[test]
 fn standard_input_is_a_record_too() {
-    let ended = run(netfathom("report - --format txt").stdin(File::open(fixture("stack")).unwrap()));
+    let ended = run(netfathom("report - -v").stdin(File::open(fixture("stack")).unwrap()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{}", ended.out);
     let message = refused(&mut netfathom("report -"), 1);
     assert!(message.contains("standard input"), "{message}");
+}
+
+#[test]
+fn the_terminal_is_given_the_short_view_and_with_v_the_whole() {
+    let printed = |args: &str| run(netfathom(args).arg(fixture("stack"))).out;
+    let [short, whole] = ["report --format txt", "report -v"].map(printed);
+    let answer = |text: &str| text.lines().next().map(str::to_owned);
+    assert_eq!(answer(&short), answer(&whole));
+    assert!(short.ends_with("\n\nmore: -v\n") && short.lines().count() <= 40, "{short}");
+    assert!(whole.contains("netfathom 0.1.0 stack, ") && whole.lines().count() > 80, "{whole}");
+    assert_eq!(printed("report --format md -v"), printed("report --format md"));
 }
 
 #[test]

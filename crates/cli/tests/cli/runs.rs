@@ -126,7 +126,7 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
         for part in ["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"] {
             assert!(shown.out.contains(part), "{part}: {}", shown.out);
         }
-        let drawn = run(netfathom(&format!("report {name} --format txt --out")).arg(dir.path()));
+        let drawn = run(netfathom(&format!("report {name} -v --out")).arg(dir.path()));
         assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {}", drawn.err);
     }
     let output: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();

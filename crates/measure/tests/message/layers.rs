@@ -72,7 +72,7 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
         let trials = &cell(&p.result, layer).trials;
         trials.iter().map(|t| t.client.segments.unwrap() as f64 / t.messages as f64).fold(f64::MAX, f64::min)
     };
-    // One for each message, and now and then a bare acknowledgement; two where it is cut.
+    // One for each message, and now and then a bare acknowledgment; two where it is cut.
     for one in ["write+nodelay", "writev+nodelay", "two+more", "two+cork", "inline"] {
         assert!(within(segments(one), 0.98, 1.5), "{one} {}", segments(one));
     }

@@ -6,7 +6,7 @@ use netfathom_testkit::needs_root;
 
 use crate::bench::{alone, cell, plan, run};
 
-/// Linux puts an acknowledgement off for at least as long (TCP_DELACK_MIN), a tick less.
+/// Linux puts an acknowledgment off for at least as long (TCP_DELACK_MIN), a tick less.
 const DELAYED_ACK_NS: i64 = 36_000_000;
 
 fn stalling(names: &str) -> MessagePlan {

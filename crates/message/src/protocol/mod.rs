@@ -117,7 +117,7 @@ pub enum ProtocolError {
     /// Data after the peer's own close.
     #[error("the peer sent data after it had closed")]
     AfterClose,
-    /// An acknowledgement of a close that was not sent.
+    /// An acknowledgment of a close that was not sent.
     #[error("the peer acknowledges a close that was never sent")]
     AckWithoutClose,
     /// A frame was begun and not completed in time.

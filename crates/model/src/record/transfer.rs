@@ -50,7 +50,7 @@ pub struct Packets {
     pub pushed: u64,
     /// From a segment to the next.
     pub between: Option<Spread>,
-    /// From a segment to the acknowledgement that covers it.
+    /// From a segment to the acknowledgment that covers it.
     pub acknowledged: Option<Spread>,
     /// As many as were asked for, from the middle on.
     pub shown: Vec<Packet>,

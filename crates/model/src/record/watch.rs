@@ -119,7 +119,7 @@ pub struct WatchSend {
     pub total: Distribution,
     /// Every stage, in the order in which a message passes them; they add up to the total.
     pub stages: Vec<WatchedStage>,
-    /// Beside the total: from the device to the acknowledgement of the last byte.
+    /// Beside the total: from the device to the acknowledgment of the last byte.
     pub acknowledged: Distribution,
     /// What became of every message.
     pub account: WatchSendAccount,

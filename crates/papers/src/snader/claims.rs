@@ -15,7 +15,7 @@ const STALLS_THERE: &str = "figure 4.12 and its explanation: a write blocks unti
                             a segment, 1.2 s in all";
 const NO_DELAY_THERE: &str = "2457.246699 s with -b 1448, 2457.396882 s with -D besides: nothing changes, for full segments \
                               are sent";
-/// As long as Linux delays an acknowledgement (TCP_DELACK_MIN).
+/// As long as Linux delays an acknowledgment (TCP_DELACK_MIN).
 const DELAYED_S: f64 = 0.04;
 /// A transfer that waits for more than this part of its time stalls.
 const STALLS: f64 = 0.1;
@@ -114,7 +114,7 @@ fn stalls(ours: &Ours<'_>, buffer: u32) -> Claim {
         says: format!("Writes wait for delayed ACKs where the buffer is small ({}, -b {buffer})", ours.name),
         there: STALLS_THERE.into(),
         here: format!(
-            "{} % of the time went by in writes of 30 to 60 ms, as long as Linux delays an acknowledgement, with -D \
+            "{} % of the time went by in writes of 30 to 60 ms, as long as Linux delays an acknowledgment, with -D \
              {} %; the median write took {} ms, the longest {} ms (95 % intervals between the trials){}",
             written(share.map(percent), 1),
             written(at_once.map(percent), 1),

@@ -12,7 +12,7 @@ pub const PATH: &str = "path";
 pub const RECEIVER: &str = "path, receive buffer of 64 KiB";
 
 /// Half of the path's round trip. Two round trips, which a full buffer may have to wait for, are so
-/// not to be mistaken for an acknowledgement that is delayed for 40 ms.
+/// not to be mistaken for an acknowledgment that is delayed for 40 ms.
 const DELAY_NS: u64 = 5_000_000;
 /// That of a common network of the time.
 const RATE_BITS_PER_S: u64 = 100_000_000;

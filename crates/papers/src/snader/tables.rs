@@ -27,7 +27,7 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
         rows: printed.chain(here).collect(),
         note: Some(
             "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. That is what the book's explanation \
-             gives: six segments, and each waits up to 200 ms for its acknowledgement. Ours: mean of the trials and \
+             gives: six segments, and each waits up to 200 ms for its acknowledgment. Ours: mean of the trials and \
              half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate."
                 .into(),
         ),
@@ -60,7 +60,7 @@ pub fn held_up(ours: &[Ours<'_>]) -> BesideTable {
         rows: traced.into_iter().chain(here).collect(),
         note: Some(
             "The book's writes are those of its trace of system calls; it puts the second one down to delayed \
-             acknowledgements (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed ACK of Linux, 40 ms, would show in; two round \
+             acknowledgments (figure 4.12: 200 ms from segment to segment). Calls of 30 to 60 ms are those that a delayed ACK of Linux, 40 ms, would show in; two round \
              trips of the path are shorter. The last column is the kernel's own count (tcp_info, tcpi_sndbuf_limited)."
                 .into(),
         ),

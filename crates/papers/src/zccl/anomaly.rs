@@ -16,7 +16,7 @@ use crate::claim::{within, written};
 
 /// What a round trip took the paper on one machine, in µs: of the order of that (7.7.5, figure 7.4).
 pub const THERE_US: f64 = 79_500.0;
-/// As long as a round trip takes, in ms, with one acknowledgement delayed for the 40 ms of Linux (TCP_DELACK_MIN), with what its timer's ticks add.
+/// As long as a round trip takes, in ms, with one acknowledgment delayed for the 40 ms of Linux (TCP_DELACK_MIN), with what its timer's ticks add.
 const ONE_MS: Range<f64> = 35.0..60.0;
 const TWO_MS: Range<f64> = 70.0..120.0;
 /// A round trip of 64 bytes through the paper's library, in ms (table 7.4).
@@ -137,7 +137,7 @@ fn stall(ours: &Ours<'_>, way: &WriteStyle) -> Claim {
         says,
         there: there.into(),
         here: format!(
-            "median {} ms, {} acknowledgements delayed a round trip; about that is an interval within {:.0} to {:.0} ms \
+            "median {} ms, {} acknowledgments delayed a round trip; about that is an interval within {:.0} to {:.0} ms \
              (95 % intervals between rounds of trials)",
             written(median, 2),
             written(way.rounds(ours, delayed).estimate(), 2),
@@ -225,7 +225,7 @@ fn gone(ours: &Ours<'_>, two: &WriteStyle, stalled: Holds, way: &WriteStyle) -> 
         there: there.into(),
         here: format!(
             "mean {} ms, with two writes and nothing else {} ms: {} times as long; gone: significantly more than \
-             {TIMES_LESS:.0}; {} acknowledgements delayed a round trip (95 % intervals between rounds of trials){without}",
+             {TIMES_LESS:.0}; {} acknowledgments delayed a round trip (95 % intervals between rounds of trials){without}",
             written(mean.estimate(), 3),
             written(of_two.estimate(), 2),
             times.written(1.0, 0),
@@ -337,7 +337,7 @@ mod tests {
         let here = &table.rows[1];
         assert_eq!((here.who.as_str(), here.here), ("here, two writes", true));
         assert_eq!(here.cells[0].as_ref().unwrap().value, 86.0);
-        assert_eq!(here.cells[2], None, "nothing counted acknowledgements");
+        assert_eq!(here.cells[2], None, "nothing counted acknowledgments");
         assert_eq!(figure(Some(&of(&made))).unwrap().series[0].points.len(), ways().len());
         assert!(figure(None).is_none() && claims(None).is_empty());
     }

@@ -28,7 +28,7 @@ impl Figures for WatchResult {
                 let name = stage.stage.name();
                 all.extend(of_times(&format!("tx.{name}"), &format!("stage {name}"), &[], [&stage.times]));
             }
-            all.extend(of_times("tx.acknowledged", "device to acknowledgement", &[], [&send.acknowledged]));
+            all.extend(of_times("tx.acknowledged", "device to acknowledgment", &[], [&send.acknowledged]));
         }
         let seconds = self.followed_ns() as f64 / 1e9;
         let rate = |seen: u64| (seconds > 0.0).then(|| seen as f64 / seconds);

@@ -60,9 +60,9 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
 }
 
 /// Each holder and how long it had the CPU, the longest first. Many processes of one name, as a shell starts them, are one.
-fn by_name(holders: &[Held]) -> Vec<(String, u64)> {
+fn by_name<'a>(holders: impl IntoIterator<Item = &'a Held> + Clone) -> Vec<(String, u64)> {
     let mut of_name: HashMap<&str, u32> = HashMap::new();
-    for held in holders {
+    for held in holders.clone() {
         if let Holder::Process { name, .. } = &held.by {
             *of_name.entry(name).or_default() += 1;
         }
@@ -139,7 +139,9 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
     if thread.foreign().map(|(_, share)| share).sum::<f64>() < 0.5 {
         return None;
     }
-    let most = thread.foreign().filter(|(_, share)| *share >= LEAST_HELD).take(2);
+    let foreign = by_name(thread.holders.iter().filter(|held| held.by.is_foreign()));
+    let shares = foreign.iter().map(|(who, ns)| (who, *ns as f64 / thread.waited_ns.max(1) as f64));
+    let most = shares.filter(|(_, share)| *share >= LEAST_HELD).take(2);
     let most = most.enumerate().map(|(place, (by, share))| {
         let verb = if place == 0 { "had it " } else { "" };
         format!("{by} {verb}{}", number::whole_percent(share))
@@ -166,10 +168,10 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
         if thread.holders.is_empty() {
             table.row([&first[..], &["-", "-", "-"].map(String::from)].concat());
         }
-        for (i, held) in thread.holders.iter().enumerate() {
-            let of_wait = number::percent(held.ns as f64 / thread.waited_ns.max(1) as f64);
+        for (i, (who, ns)) in by_name(&thread.holders).into_iter().enumerate() {
+            let of_wait = number::percent(ns as f64 / thread.waited_ns.max(1) as f64);
             let own = if i == 0 { first.clone() } else { Default::default() };
-            let holder = [held.by.to_string(), of_wait, number::seconds(held.ns)];
+            let holder = [who, of_wait, number::seconds(ns)];
             table.row([own.to_vec(), holder.to_vec()].concat());
         }
     }
@@ -237,6 +239,15 @@ mod tests {
         let rows = by_name(&holders);
         let rows: Vec<(&str, u64)> = rows.iter().map(|(who, ns)| (who.as_str(), *ns)).collect();
         assert_eq!(rows, [("ls (4 processes)", 40), ("sh (pid 1)", 30), ("sh (pid 2)", 20)]);
+        let sender = Contention { holders, ..thread(LoadThread::Sender, 90, &[]) };
+        assert_eq!(
+            remark(&sender, None).unwrap(),
+            "the sender waited 9 % of the time for CPU 1: ls (4 processes) had it 44 %, sh (pid 1) 33 %"
+        );
+        let mut page = Page::default();
+        draw(&mut page, [&sender].into_iter());
+        let table = crate::draw::terminal(&page, 80, false);
+        assert!(table.contains("ls (4 processes)") && !table.contains("ls (pid"), "{table}");
     }
 
     fn rustc() -> Holder {

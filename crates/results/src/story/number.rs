@@ -56,7 +56,7 @@ pub(super) fn share_interval(share: f64, half_width: Option<f64>) -> String {
 
 /// Where tenths would say more than is known.
 pub(super) fn whole_percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    if share.abs() < 9.995 { format!("{:.0} %", share * 100.0) } else { percent(share) }
 }
 
 /// One thing over another, with half its interval.

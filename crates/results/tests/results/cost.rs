@@ -60,7 +60,7 @@ fn the_slowdown_with_its_interval_comes_first() {
     let answer = "VALID nothing (A/A) slows the span plant-1 → plant-2 of tar: 25.0 % (24.0 to 26.0 %) - slowed most: \
                   plant-1 → plant-2; the interval is corrected for 7 spans; tar as a whole: 0.12 % (-0.23 to 0.47 %), not significant";
     assert!(text.contains(answer), "{text}");
-    let one_by_chance = with("cost-chance", |c| {
+    let mut one_by_chance = with("cost-chance", |c| {
         let part = &mut c.benchmarks[0].comparisons[0].spans[1];
         let ratio = part.ratio.as_mut().unwrap();
         // Beyond the 99 % interval of one span (t = 3.11 instead of 2.20), not beyond that of seven.
@@ -71,6 +71,13 @@ fn the_slowdown_with_its_interval_comes_first() {
         "{}",
         message(&one_by_chance)
     );
+    // A phase that is slower by itself has a line; a span of thousands would be by chance.
+    assert!(!message(&one_by_chance).contains("by itself the"), "{}", message(&one_by_chance));
+    let Measurement::Cost(cost) = &mut one_by_chance.measurement else { panic!("another measurement") };
+    cost.benchmarks[0].resources = vec!["CPU".into(); 7];
+    let text = message(&one_by_chance);
+    let alone = "- by itself the phase plant-1 → plant-2 of tar is significantly slower, not corrected for the 7 phases: ";
+    assert!(text.contains("VALID no significant slowdown of ") && text.contains(alone), "{text}");
     let text = message(&fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);

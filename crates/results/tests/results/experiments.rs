@@ -164,7 +164,7 @@ fn a_distortion_stands_before_the_table() {
         }));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let remark = "to a send call: the times are of a slower program";
+    let remark = "to a send call: times and verdict are of the slower program, not of one without the tap";
     assert!(with(0.1).contains(&format!("the bpf tap adds +30 % ± 10 {remark}")), "{}", with(0.1));
     assert!(!with(0.4).contains(remark), "{}", with(0.4));
 }

@@ -99,6 +99,19 @@ fn a_terminal_obeys_nothing_of_a_record() {
     }
 }
 
+/// The record in it is whole: what steers is written as an escape.
+#[test]
+fn a_report_as_a_file_has_nothing_that_steers() {
+    for name in ALL {
+        let drawn = html::render(&poisoned(fixture(name))).expect("drawn");
+        assert!(!drawn.chars().any(steers), "{name}");
+        assert!(
+            drawn.contains("\\u202e\\u000d") || drawn.contains("\\u202e\\r"),
+            "{name}: the test is of no use"
+        );
+    }
+}
+
 #[test]
 fn a_comparison_obeys_nothing_of_its_records() {
     for name in ["stack", "message", "cost", "join"] {

@@ -38,18 +38,18 @@ pub fn buffer_bytes(socket: BorrowedFd<'_>, which: SocketBuffer) -> io::Result<u
     Ok(bytes.unsigned_abs())
 }
 
-/// Has the kernel put acknowledgements off for as long as it may (TCP_QUICKACK 0), until it finds
+/// Has the kernel put acknowledgments off for as long as it may (TCP_QUICKACK 0), until it finds
 /// that they are needed sooner.
 pub fn delay_acks(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_QUICKACK, &0_i32)
 }
 
-/// Sends each write at once, without waiting for the acknowledgement of the last (TCP_NODELAY).
+/// Sends each write at once, without waiting for the acknowledgment of the last (TCP_NODELAY).
 pub fn set_no_delay(socket: BorrowedFd<'_>) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)
 }
 
-/// Has the kernel send acknowledgements at once for now (TCP_QUICKACK 1): it goes back to putting
+/// Has the kernel send acknowledgments at once for now (TCP_QUICKACK 1): it goes back to putting
 /// them off by itself, so that it is set again after each read.
 #[inline]
 pub fn acknowledge_at_once(socket: BorrowedFd<'_>) -> io::Result<()> {

@@ -14,7 +14,7 @@ pub fn queued_out(socket: BorrowedFd<'_>) -> io::Result<u32> {
 }
 
 /// Of [`queued_out`] of TCP what was not sent yet (SIOCOUTQNSD, since Linux 2.6.36); the
-/// difference is under way, or was received and its acknowledgement is.
+/// difference is under way, or was received and its acknowledgment is.
 ///
 /// # Errors
 /// EINVAL for a TCP socket that listens, ENOTTY for a socket of UDP.
@@ -59,7 +59,7 @@ mod tests {
         while let Ok(n) = sender.write(&[1; 10_000]) {
             sent += n;
         }
-        // The peer's window is full: the rest waits here. Acknowledgements may still come.
+        // The peer's window is full: the rest waits here. Acknowledgments may still come.
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             let held = queued_out(sender.as_fd()).unwrap();

@@ -172,7 +172,7 @@ fn what_pacing_holds_shows_as_pacing() {
 }
 
 #[test]
-fn two_small_writes_against_delayed_acknowledgements_show_as_nagle() {
+fn two_small_writes_against_delayed_acknowledgments_show_as_nagle() {
     needs_root!();
     const ROUNDS: u64 = 40;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -187,7 +187,7 @@ fn two_small_writes_against_delayed_acknowledgements_show_as_nagle() {
     }
     let sums = holds(&watch, 2 * ROUNDS, 20 * ROUNDS);
     let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap();
-    // The first acknowledgements of a connection are not delayed.
+    // The first acknowledgments of a connection are not delayed.
     assert!((ROUNDS / 2..=ROUNDS).contains(&of(WatchStage::Nagle).1), "{sums:?}");
     let others: i128 = sums.iter().filter(|sum| sum.0 != WatchStage::Nagle).map(|sum| sum.2).sum();
     assert!(of(WatchStage::Nagle).2 > 4 * others, "{sums:?}");
@@ -206,7 +206,7 @@ fn what_waits_in_great_numbers_is_merged_and_its_bytes_have_times() {
         server.write_all(&[0; 1000]).unwrap();
     }
     client.read_exact(&mut vec![0; 1000 * BURST]).unwrap();
-    // Its acknowledgement follows all others.
+    // Its acknowledgment follows all others.
     let account = watch.send_account().unwrap();
     println!("{account:?}");
     assert_eq!((account.seen, account.unsent(), account.missed), (BURST as u64, 0, 0));

@@ -19,7 +19,7 @@ const PAGES: [&str; 10] = [
     "python/src/netfathom",
 ];
 /// Words of one's own, each as lower-case words between which anything but letters stands.
-const FORBIDDEN: [&str; 13] = [
+const FORBIDDEN: [&str; 15] = [
     "told",
     "said",
     "nobody",
@@ -33,6 +33,8 @@ const FORBIDDEN: [&str; 13] = [
     "cannot tell",
     "kept up",
     "by turns",
+    "acknowledgement",
+    "acknowledgements",
 ];
 
 fn forbidden(text: &str) -> Vec<&'static str> {

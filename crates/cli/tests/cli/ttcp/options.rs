@@ -263,7 +263,7 @@ fn nothing_is_kept_unless_it_is_asked_for() {
     let kept = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
     assert!(kept.join("report.html").is_file());
     assert!(from.err.contains(&format!("ttcp-t: report: {}/report.html", kept.display())), "{}", from.err);
-    let mut command = crate::child::netfathom("report --format txt");
+    let mut command = crate::child::netfathom("report -v");
     let drawn = run(command.arg(&kept));
     assert!(drawn.out.contains("16,777,216 bytes sent in "), "{}{}", drawn.out, drawn.err);
 }

@@ -83,7 +83,7 @@ fn rows_of(stalled: &Layer) -> Vec<(Layer, &'static str)> {
         (two(NoDelay), "TCP_NODELAY at both ends"),
         (two(Cork), "TCP_CORK around each message"),
         (two(More), "MSG_MORE with the header"),
-        (two(QuickAck), "acknowledgements at once (TCP_QUICKACK)"),
+        (two(QuickAck), "acknowledgments at once (TCP_QUICKACK)"),
         (one(Form::Writev), "header and body in one call (writev)"),
         (one(Form::Write), "header and body in one buffer"),
         (Layer::Library { strategy: Strategy::Adaptive }, "the message library"),

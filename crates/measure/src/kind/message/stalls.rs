@@ -10,7 +10,7 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Finding;
 use netfathom_stats::bucket_bounds;
 
-/// As long as Linux puts an acknowledgement off at first, and what a busy machine adds
+/// As long as Linux puts an acknowledgment off at first, and what a busy machine adds
 /// (TCP_DELACK_MIN, 40 ms).
 const DELAYED_NS: Range<u64> = 36_000_000..60_000_000;
 /// One at each end, one after the other.

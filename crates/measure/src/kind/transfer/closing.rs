@@ -19,7 +19,7 @@ use super::{Around, Broken};
 
 /// How often it is looked whether anything moves.
 const LOOK: Duration = Duration::from_millis(20);
-/// Between two looks once the peer has closed and only an acknowledgement is missing.
+/// Between two looks once the peer has closed and only an acknowledgment is missing.
 const SHORT: Duration = Duration::from_millis(1);
 
 /// The most bytes of a peer's reply that are kept.

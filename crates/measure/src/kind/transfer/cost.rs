@@ -2,7 +2,7 @@
 //! soft interrupts of the network that others are charged with.
 //!
 //! Counting begins with the first stream, so that the wait for it is not within, and ends when
-//! the last has ended, acknowledgements and closing included.
+//! the last has ended, acknowledgments and closing included.
 
 use std::fmt;
 use std::sync::Mutex;

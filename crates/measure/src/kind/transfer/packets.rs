@@ -163,7 +163,7 @@ fn account(seen: &[Packet], shown: usize) -> Packets {
     }
 }
 
-/// Of each segment, the time until an acknowledgement covers it.
+/// Of each segment, the time until an acknowledgment covers it.
 fn until_acknowledged(seen: &[Packet]) -> Vec<u64> {
     let (mut waits, mut open) = (Vec::new(), std::collections::VecDeque::new());
     for packet in seen {

@@ -1,7 +1,7 @@
 //! Calls that end where segments end.
 //!
 //! A call that ends within a segment leaves a part of one behind. Nagle's algorithm holds such a part until the one
-//! before it is acknowledged, so that acknowledgements set the pace and a stream that fills its CPU is less than half as
+//! before it is acknowledged, so that acknowledgments set the pace and a stream that fills its CPU is less than half as
 //! fast. A call therefore stops at the last whole segment, and the next one takes the rest along: there are as many
 //! calls as buffers, and the bytes of the stream are the same.
 
@@ -54,7 +54,7 @@ impl<'a> Segments<'a> {
         bytes
     }
 
-    /// The size changes while the peer's window grows: over loopback it doubles after the first acknowledgements.
+    /// The size changes while the peer's window grows: over loopback it doubles after the first acknowledgments.
     fn look(&mut self) {
         let info = self.socket.and_then(|socket| tcp_info::read(socket).ok());
         self.segment_bytes = info.map_or(1, |info| (info.mss_bytes as usize).clamp(1, LONGEST));

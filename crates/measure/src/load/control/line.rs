@@ -60,7 +60,7 @@ pub(super) struct Lines {
 
 pub(super) fn open(stream: TcpStream, peer: SocketAddr) -> Result<(Lines, Writer), ControlError> {
     let prepare = || {
-        // A line must not wait for the acknowledgement of the one before.
+        // A line must not wait for the acknowledgment of the one before.
         stream.set_nodelay(true)?;
         stream.set_write_timeout(Some(LINE_WITHIN))?;
         // Blocking is inherited by nothing on Linux, but costs nothing to say.

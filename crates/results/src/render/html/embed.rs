@@ -1,7 +1,9 @@
 //! Putting data and code into a page without letting data become code.
 
+use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 
+use askama::filters::{Escaper, Html};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -9,16 +11,32 @@ use flate2::write::DeflateEncoder;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// JSON that can stand in a `<script>` element: it cannot end the element, open a comment
-/// in it, or break a line where JavaScript would.
+use crate::page::steers;
+
+/// Text in the page: no HTML, and nothing that steers its reader but the ends of lines.
+#[derive(Clone, Copy)]
+pub struct Harmless;
+
+impl Escaper for Harmless {
+    fn write_escaped_str<W: fmt::Write>(&self, dest: W, text: &str) -> fmt::Result {
+        Html.write_escaped_str(dest, &text.replace(|c| c != '\n' && steers(c), " "))
+    }
+}
+
+/// JSON that can stand in a `<script>` element: it cannot end the element, open a comment in it, break a line where
+/// JavaScript would, or steer whoever reads the file.
 pub fn json_for_script(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    // These characters only occur within strings, where the escape means the same.
-    Ok(serde_json::to_string(value)?
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029"))
+    let json = serde_json::to_string(value)?;
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        // These characters only occur within strings, where the escape means the same.
+        if matches!(c, '<' | '>' | '&') || steers(c) {
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    Ok(text)
 }
 
 /// Deflated bytes as text: letters, digits, `+`, `/` and `=`.
@@ -39,9 +57,10 @@ mod tests {
 
     #[test]
     fn data_cannot_end_its_element() {
-        let json = json_for_script(&"</script><!-- \u{2028} & -->").unwrap();
-        assert!(!json.contains(['<', '>', '&', '\u{2028}']), "{json}");
-        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "</script><!-- \u{2028} & -->");
+        let text = "</script><!-- \u{2028} & --> \u{202e}\u{9b}\u{7f}\n";
+        let json = json_for_script(&text).unwrap();
+        assert!(!json.contains(['<', '>', '&']) && !json.contains(steers), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 
     #[test]

@@ -18,7 +18,6 @@ use serde::Serialize;
 
 use crate::compare::{Comparison, Gates};
 use crate::draw;
-use crate::page::printable;
 use crate::story;
 use embed::{json_for_script, sha256_source, squeezed};
 use samples::Samples;
@@ -199,29 +198,25 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let mut reasons: Vec<&Reason> = record.verdict.shown().collect();
     // What is not part of the answer comes last.
     reasons.sort_by_key(|reason| reason.level != record.verdict.level);
-    let shown = |r: &&Reason| Reason { text: printable(&r.text), ..(*r).clone() };
     let level = record.verdict.level;
     let page = Page::new(&ReportData { page: &body.page, plan: &body.plan })?;
     let page = Page {
         carried: Some(Carried::of(&record, &page.facts, run)?),
-        title: format!("{} · {}", level.name(), printable(&record.id)),
+        title: format!("{} · {}", level.name(), record.id),
         command: record.measurement.name().into(),
-        id: printable(&record.id),
+        id: record.id.clone(),
         heading: body.title,
-        started: printable(&record.started_utc),
+        started: record.started_utc.clone(),
         verdicts: vec![Verdict {
             level,
             tone: level.name().to_lowercase(),
             label: story::story(&record.measurement).partial().unwrap_or_else(|| level.name().into()),
             trust: words::trust(level),
             state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
-            answer: printable(&story::answer(&record.measurement, record.verdict.level)),
-            reasons: reasons.iter().take(MOST_REASONS).map(shown).collect(),
+            answer: story::answer(&record.measurement, record.verdict.level),
+            reasons: reasons.iter().take(MOST_REASONS).map(|reason| (*reason).clone()).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
-            remarks: story::headline::remarks(&record, &body)
-                .iter()
-                .map(|remark| printable(remark))
-                .collect(),
+            remarks: story::headline::remarks(&record, &body),
         }],
         ..page
     };
@@ -238,7 +233,7 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
             label: label.into(),
             trust: "",
             state: Vec::new(),
-            answer: printable(&story::compare::answer(comparison, gates)),
+            answer: story::compare::answer(comparison, gates),
             reasons: Vec::new(),
             more_reasons: 0,
             remarks: Vec::new(),

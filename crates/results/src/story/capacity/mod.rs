@@ -35,8 +35,8 @@ impl Story for CapacityResult {
         }
     }
 
-    /// Such as `1 thread sustains 301k ± 9k messages/s, one per call; 157k/s to a sleeping receiver`: with one call a message where
-    /// that was searched, since that is what most programs do.
+    /// The one rate to quote, such as `1 thread sustains 301k ± 9k messages/s, one per call`: with one call a message where
+    /// that was searched, since that is what most programs do. The other rates are remarks.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
@@ -48,21 +48,11 @@ impl Story for CapacityResult {
         let rate = sustained(row, &most);
         let threads = counted(row.workers, "thread");
         let sustain = if row.workers == 1 { "sustains" } else { "sustain" };
-        let to = if row.blocking_per_s.is_none() && row.engine.passes_stack() {
-            " to a polling receiver"
-        } else {
-            ""
-        };
         let how = match row.engine {
             Engine::Send => ", one per call".into(),
             other => format!(" with {}", other.name()),
         };
-        let most = format!("{threads} {sustain} {rate} {tcp}messages/s{to}{how}");
-        match row.blocking_per_s {
-            Some(asleep) => format!("{most}; {} to a sleeping receiver", number::rate(asleep.mean_per_s)),
-            None if row.engine.passes_stack() => most,
-            None => format!("{most}, bypassing the stack"),
-        }
+        format!("{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row))
     }
 
     fn is_of_values(&self) -> bool {
@@ -95,34 +85,26 @@ fn finished(result: &CapacityResult) -> String {
     format!("{} of {wanted} pairs of engine and workers are finished", result.rows.len())
 }
 
-/// What the answer is of, and what narrows it: the schedule, bursts, the paper's inference.
+/// What the answer means, the other rates by their names, and what narrows them.
 fn remarks(result: &CapacityResult) -> Vec<String> {
     let plan = &result.plan;
     let sustained = leading(result);
     let fastest = best(result, |r| r.sustained_per_s)
         .filter(|(row, _)| sustained.is_some_and(|(leading, _)| leading.engine != row.engine));
-    let fastest = fastest.map(|(row, b)| {
-        let past = if row.engine.passes_stack() { "" } else { ", bypassing the stack" };
-        format!("most: {} ({}{past})", bounded(&b), name(row))
-    });
-    let on_schedule = sustained.map(|(row, _)| match row.capacity_per_s {
-        Some(b) => {
-            format!("on schedule (99 % sent within 10 % of a send slot): {} ({})", bounded(&b), name(row))
-        }
-        None => format!("no rate was on schedule ({})", name(row)),
-    });
+    let fastest =
+        fastest.map(|(row, b)| format!("fastest engine: {} ({}{})", bounded(&b), name(row), past(row)));
     let inferred = result.trusted_inference();
     let how = format!(
-        "sustained to a polling receiver: under 0.1 % of the {}-byte messages lost; some sent late; {}, {}",
+        "sustained: a polling receiver loses under 0.1 % of the {}-byte messages, some sent late; {}, {}",
         plan.size_bytes,
         place(plan.place),
         counted(plan.trials, "search") + " for the highest rate"
     );
     let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
     [
-        fastest,
         Some(how).filter(|_| !result.rows.is_empty()),
-        on_schedule,
+        sustained.map(|(row, _)| others(row)),
+        fastest,
         waits.into_iter().next(),
         sustained.and_then(|(row, _)| asleep(result, row)),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
@@ -130,6 +112,21 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// The rates of the same row that are not the answer.
+fn others(row: &CapacityRow) -> String {
+    let who = if row.workers == 1 { "the same thread" } else { "the same threads" };
+    let asleep = row.blocking_per_s.map(|b| format!("{} to a sleeping receiver", bounded(&b)));
+    let on_schedule = match row.capacity_per_s {
+        Some(b) => format!("{} on schedule", bounded(&b)),
+        None => "no rate on schedule".into(),
+    };
+    format!("{who}: {}", asleep.into_iter().chain([on_schedule]).collect::<Vec<_>>().join("; "))
+}
+
+fn past(row: &CapacityRow) -> &'static str {
+    if row.engine.passes_stack() { "" } else { ", bypassing the stack" }
 }
 
 /// What another engine sustains with the receiver that most programs have; engines past the stack have none.

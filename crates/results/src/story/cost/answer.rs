@@ -6,7 +6,8 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Out
 use netfathom_stats::decided_width;
 
 use super::comparison::{
-    Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_part, span_name,
+    Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_alone, slowed_part,
+    span_name,
 };
 use super::figure::{Figure, slowdown};
 use crate::page::shortened;
@@ -71,6 +72,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     }
     let all = compared(result);
     let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
+    let alone = all.iter().find_map(|(benchmark, comparison)| by_itself(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
     let shares = shares
@@ -100,6 +102,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     apart
         .into_iter()
         .chain(part)
+        .chain(alone)
         .chain(first)
         .chain(shares)
         .chain(others)
@@ -202,6 +205,18 @@ fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<Stri
         slowed.title(),
         noun(benchmark),
         shortened(&benchmark.name, LONGEST_BEFORE)
+    ))
+}
+
+/// The phase that is slower if it is decided without the others.
+fn by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
+    let slowed = slowed_alone(benchmark, comparison)?;
+    Some(format!(
+        "by itself the phase {} of {} is significantly slower, not corrected for the {} phases: {}",
+        slowed.span,
+        shortened(&benchmark.name, LONGEST_BEFORE),
+        comparison.spans.len(),
+        slowed.change.percent()
     ))
 }
 

@@ -134,6 +134,19 @@ pub(super) fn slowed_part<'a>(benchmark: &'a CostBenchmark, comparison: &Compari
 /// together, since the largest of them is chosen.
 pub(super) fn most_taken<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
     let together = if comparison.outcome == Outcome::NoCost { comparison.spans.len() } else { 1 };
+    most_of(benchmark, comparison, together)
+}
+
+/// The phase that is slower by itself only: not where all phases are decided together, and not as part of a slower whole.
+pub(super) fn slowed_alone<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
+    let is_open = matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell);
+    let has_phases = !benchmark.resources.is_empty();
+    (is_open && has_phases && slowed_part(benchmark, comparison).is_none())
+        .then(|| most_of(benchmark, comparison, 1))
+        .flatten()
+}
+
+fn most_of<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison, together: usize) -> Option<Slowed<'a>> {
     let slowed = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
     let figures = slowed.filter_map(|(i, s)| Some((i, Figure::decided_of(comparison, s.ratio?, together))));
     let beyond = figures.filter(|(_, figure)| figure.beyond_chance());

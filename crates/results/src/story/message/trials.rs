@@ -100,7 +100,7 @@ fn each(result: &MessageResult) -> Table {
         "",
         "how long its threads were ready and waited for a CPU",
         "how long its threads were ready and waited for a CPU",
-        "acknowledgements that were delayed until their timer ran out",
+        "acknowledgments that were delayed until their timer ran out",
     ]);
     let mut all: Vec<(&MessageCell, &MessageTrial)> =
         result.cells.iter().flat_map(|cell| cell.trials.iter().map(move |trial| (cell, trial))).collect();

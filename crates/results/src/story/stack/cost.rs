@@ -117,7 +117,10 @@ fn per_message(e: &Estimate) -> String {
 pub(super) fn distortion(result: &StackResult) -> Option<String> {
     let share = result.self_cost.as_ref()?.send_call_share.filter(|share| distorts(Some(*share)))?;
     let tap = result.tap.name();
-    Some(format!("the {tap} tap adds {} to a send call: the times are of a slower program", percent(share)))
+    let by = percent(share);
+    Some(format!(
+        "the {tap} tap adds {by} to a send call: times and verdict are of the slower program, not of one without the tap"
+    ))
 }
 
 /// Whether a tap distorts what it measures, even where it loses nothing.

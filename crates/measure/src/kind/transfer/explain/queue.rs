@@ -50,7 +50,7 @@ impl QueueState {
     }
 }
 
-/// For each look, whether a piece waited for an acknowledgement, and the program for the piece: it
+/// For each look, whether a piece waited for an acknowledgment, and the program for the piece: it
 /// gave nothing more until it went, and it went when all before it was acknowledged.
 ///
 /// One look cannot show that a piece waited: with looks further apart than half a round trip each
@@ -90,8 +90,8 @@ pub(super) fn standing(looks: &[TransferSample], states: &[QueueState]) -> Vec<u
 }
 
 /// For each look, whether it lies in a time in which the program at the peer did not read: bytes were acknowledged, but
-/// the end of the window stood still. Who reads moves it with every acknowledgement. The kernel of a program that does
-/// not read also delays its acknowledgements, so that the sender seems to wait for the path.
+/// the end of the window stood still. Who reads moves it with every acknowledgment. The kernel of a program that does
+/// not read also delays its acknowledgments, so that the sender seems to wait for the path.
 ///
 /// The end of the window is known to `slack` bytes: what a write that waits has in the queue is not counted yet.
 pub(super) fn unread(looks: &[TransferSample], slack: u64, shortest_ns: u64) -> Vec<bool> {

@@ -182,7 +182,7 @@ fn receive_window(facts: &Facts) -> Reason {
 }
 
 /// Whether a full window is due to a program that does not read. Such a window closes, and a full one is ample: until
-/// the program reads, the kernel there also delays the acknowledgement of what fills it. A window that is too small is
+/// the program reads, the kernel there also delays the acknowledgment of what fills it. A window that is too small is
 /// full as well, but stays open.
 fn is_closed_by_reader(facts: &Facts) -> bool {
     let a_round_trip = facts.bytes_per_s * f64::from(facts.min_rtt_us) / 1e6;

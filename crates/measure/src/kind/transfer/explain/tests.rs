@@ -77,7 +77,7 @@ fn a_buffer_with_all_of_it_under_way_is_too_small() {
 }
 
 #[test]
-fn what_stands_still_for_so_long_waits_for_an_acknowledgement() {
+fn what_stands_still_for_so_long_waits_for_an_acknowledgment() {
     let stands = |ms: u64| {
         let mut stands = stream(|tick, s| {
             s.bytes = 1_000_000 + tick / ms * 8192;

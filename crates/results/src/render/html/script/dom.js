@@ -13,9 +13,10 @@ function el(tag, attributes, ...children) {
   return node;
 }
 
-// Text without what turns the direction of the text around it.
+// Text without control characters and what turns the direction of the text around it: as `steers` in Rust, lines and tabs
+// apart.
 function harmless(value) {
-  return String(value).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ');
+  return String(value).replace(/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }
 
 // No list of the page is longer, whatever the record holds.

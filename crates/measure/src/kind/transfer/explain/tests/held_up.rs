@@ -94,7 +94,7 @@ fn a_limit_is_only_raised_and_only_where_it_is_one() {
     assert_eq!(Host::limits("4096 1"), None);
 }
 
-/// A congestion window that is full, and a program that does not read for 60 of 200 ms: meanwhile an acknowledgement
+/// A congestion window that is full, and a program that does not read for 60 of 200 ms: meanwhile an acknowledgment
 /// comes after 44 ms, and what is acknowledged takes room in the window.
 fn stops(reads: bool, again: u32) -> TransferStream {
     stream(|tick, s| {
@@ -124,7 +124,7 @@ fn a_reader_that_stops_now_and_then_is_reported_in_addition_to_a_full_path() {
     }
 }
 
-/// A program that reads 16 MB/s in gulps: half of the time the window is full, as its acknowledgement is delayed, and half
+/// A program that reads 16 MB/s in gulps: half of the time the window is full, as its acknowledgment is delayed, and half
 /// of it closed. `closes` is whether it does; `rtt_us` the round trip.
 fn reads_in_gulps(closes: bool, rtt_us: u32) -> TransferStream {
     let mut gulps = stream(|tick, s| {
