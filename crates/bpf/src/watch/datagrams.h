@@ -151,9 +151,8 @@ int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 	return 0;
 }
 
-/* A thread has read a datagram; its system call goes on. */
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
+/* Not inlined, as what reads from a Unix socket is not: their states together do not fit on the stack. */
+static __noinline int read_datagram(struct sock *sk, int bytes)
 {
 	struct arrival a = { .state = READY };
 	struct reading r = {};
@@ -162,12 +161,6 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	struct datagram *from;
 	__u32 number;
 
-	if (!is_sampling() || !sk->sk_bpf_storage || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
-		return 0;
-	if (is_unix(sk))
-		return read_from_unix(sk, bytes);
-	if (sk->sk_protocol != IPPROTO_UDP)
-		return 0;
 	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
 	if (!d || d->sample != this_sample())
 		return 0;
@@ -192,6 +185,17 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 	end(&a, &r);
 	r.thread->copying = 0;
 	return 0;
+}
+
+/* A thread has read; its system call goes on. */
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
+{
+	if (!is_sampling() || !sk->sk_bpf_storage || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
+		return 0;
+	if (is_unix(sk))
+		return read_from_unix(sk, bytes);
+	return sk->sk_protocol == IPPROTO_UDP ? read_datagram(sk, bytes) : 0;
 }
 
 #endif

@@ -106,20 +106,22 @@ static long read_unix(__u32 i, struct unix_read *u)
 
 	if (number == u->from->came)
 		return 1;
-	if (observe(from->after) == number + 1) {
-		if (u->streams && !u->empties && u->bytes < from->left) {
-			from->left -= u->bytes;
-			return 1;
-		}
-		a.link = a.taken = a.ready = from->ready;
-		a.bytes = u->streams ? from->bytes : u->bytes;
-		u->bytes -= from->left < u->bytes ? from->left : u->bytes;
-		u->from->read = number + 1;
-		end(&a, u->reading);
-		return !u->streams;
+	if (observe(from->after) != number + 1) {
+		__sync_val_compare_and_swap(&u->from->read, number, number + 1);
+		return 0;
 	}
-	u->from->read = number + 1;
-	return 0;
+	if (u->streams && !u->empties && u->bytes < from->left) {
+		from->left -= u->bytes;
+		return 1;
+	}
+	a.link = a.taken = a.ready = from->ready;
+	a.bytes = u->streams ? from->bytes : u->bytes;
+	/* Another thread that reads takes the next one. */
+	if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) != number)
+		return 0;
+	u->bytes -= from->left < u->bytes ? from->left : u->bytes;
+	end(&a, u->reading);
+	return u->streams == 0;
 }
 
 /* The thread that runs has read; its system call goes on. */

@@ -42,7 +42,7 @@ pub enum Extent {
 pub const FIRST: &str = "stack-quick";
 
 /// What each set of kernel programs does where hooks, verifier or ways to attach differ between kernels.
-const SHORT: [&str; 11] = [
+const SHORT: [&str; 12] = [
     "host",
     "stack-both",
     "stack-delayed-rx",
@@ -52,6 +52,7 @@ const SHORT: [&str; 11] = [
     "message-udp",
     "cost-self",
     "watch-rx",
+    "watch-unix",
     "load-af_xdp",
     "load-xdp",
 ];
@@ -80,6 +81,8 @@ pub fn runs(extent: Extent) -> Vec<Run> {
         ("watch-rx", format!("watch rx {WATCH}")),
         ("watch-tx", format!("watch tx {WATCH}")),
         ("watch-both", format!("watch both {WATCH}")),
+        // Its programs load; what comes is held against servers by other tests.
+        ("watch-unix", "watch rx --unix --json --pid 1 --time 500ms".to_owned()),
         ("reverse", "reverse --json --time 500ms --trials 1 --inbound 1k..2k --variant ignored".to_owned()),
         (FIRST, "stack --quick --json".to_owned()),
     ];

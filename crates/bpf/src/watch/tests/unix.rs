@@ -91,6 +91,32 @@ fn each_datagram_of_several_senders_is_a_message() {
 }
 
 #[test]
+fn several_threads_that_read_take_a_message_each() {
+    const READERS: u64 = 4;
+    needs_root!();
+    let at = address("readers");
+    let server = UnixDatagram::bind_addr(&at).unwrap();
+    let Some(watch) = attach(&server) else { return };
+    thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                let mut message = [0; 100];
+                while server.recv(&mut message).unwrap() == 64 {}
+            });
+        }
+        let sender = UnixDatagram::unbound().unwrap();
+        (0..REQUESTS).for_each(|_| assert_eq!(sender.send_to_addr(&[7; 64], &at).unwrap(), 64));
+        // Ends a reader each.
+        (0..READERS).for_each(|_| assert_eq!(sender.send_to_addr(&[7], &at).unwrap(), 1));
+    });
+    let account = watch.account().unwrap();
+    println!("{account:?}");
+    assert!(nearly(account.seen, REQUESTS + READERS) && account.unread() >= 0, "{account:?}");
+    assert!(nearly(account.ended(), account.seen), "{account:?}");
+    assert!(nearly(account.bytes_read, 64 * REQUESTS + READERS), "{account:?}");
+}
+
+#[test]
 fn what_waits_for_a_sleeping_reader_is_in_blocked() {
     const ROUNDS: u64 = 20;
     needs_root!();
