@@ -101,7 +101,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         slow: args.slow,
         stop_after: args.stop_after,
         budget: args.budget,
-        unix: Some(args.unix),
+        unix: args.unix.then_some(true),
     };
     plan.validated()
 }

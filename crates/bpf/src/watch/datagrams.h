@@ -37,6 +37,9 @@ struct datagrams {
 	__u64 begun; /* the one that it becomes of */
 	__u32 came;
 	__u32 read;
+	/* Of a Unix socket. */
+	__u32 first; /* that came after it was met */
+	__u32 lags;
 	struct datagram ring[PLACES];
 };
 
@@ -91,7 +94,7 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 	if (begun == sample || __sync_val_compare_and_swap(&d->begun, begun, sample) != begun)
 		return false;
 	d->read = next;
-	d->came = next + (waiting > 1 ? waiting - 1 : 0);
+	d->first = d->came = next + (waiting > 1 ? waiting - 1 : 0);
 	publish(d->sample, sample);
 	return true;
 }

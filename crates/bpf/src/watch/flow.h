@@ -227,11 +227,15 @@ static __always_inline void join_first(struct flow *flow, const struct sock *sk,
 	flow->established = 0;
 	if (!established || tcp->rcv_nxt == flow->read_until)
 		return;
-	count(seen, 1);
 	if (skb == (void *)&sk->sk_receive_queue || !read_segment(skb, &segment)) {
+		count(seen, 1);
 		count(unstamped, 1);
 		return;
 	}
+	/* It is of the SYN, or came later: no hook sees what comes to a socket that is half closed. */
+	if (!after(segment.end, flow->read_until) || (skb->tstamp && skb->tstamp - shared.realtime_ahead > established))
+		return;
+	count(seen, 1);
 	push(flow, &segment, READY, skb, sk, established);
 	arrival(flow, flow->tail - 1)->locked = false;
 }

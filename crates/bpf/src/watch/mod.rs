@@ -62,10 +62,8 @@ fn is_lasting(program: &str) -> bool {
 pub enum WatchError {
     #[error("{}{}", .0, denied(.0))]
     Set(#[from] SetError),
-    #[error(
-        "cannot watch Unix sockets: this kernel has no tracepoint sk_data_ready, sock_recv_length (Linux 6.3)"
-    )]
-    Unix,
+    #[error("cannot watch Unix sockets: this kernel has no tracepoint {0} (Linux 6.3)")]
+    Unix(String),
     #[error("cannot have the kernel stamp packets: {0}; is the loopback device up? (ip link set lo up)")]
     Stamps(io::Error),
 }
@@ -157,7 +155,8 @@ impl Watch {
         let sees_datagrams =
             directions.contains(&Direction::Rx) && !DATAGRAMS.iter().any(|name| tracepoint::is_missing(name));
         if detail.unix && !sees_datagrams {
-            return Err(WatchError::Unix);
+            let missing = DATAGRAMS.into_iter().filter(|name| tracepoint::is_missing(name));
+            return Err(WatchError::Unix(missing.collect::<Vec<_>>().join(", ")));
         }
         // Without it nothing of what is sent can be seen, and of what comes in only the application's own time.
         let lacks = |name: &str| {
@@ -316,7 +315,11 @@ impl Watch {
         if map.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?.is_none() {
             let mut value = vec![0; map.value_size() as usize];
             value[..size_of::<u32>()].copy_from_slice(&first.to_ne_bytes());
-            map.update(&key, &value, MapFlags::NO_EXIST).map_err(SET.step("mark a socket for"))?;
+            match map.update(&key, &value, MapFlags::NO_EXIST) {
+                // A program was faster.
+                Err(e) if e.kind() == libbpf_rs::ErrorKind::AlreadyExists => {}
+                marked => marked.map_err(SET.step("mark a socket for"))?,
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
  *
  * A message is what a sender queues at once, and waits from then on. As with datagrams, messages and reads are counted:
  * no hook has both. Of a stream the bytes are counted too, as a read ends anywhere. A message may be read before it is
- * announced: then it waited for nothing, and has no times.
+ * announced: then it has no times.
  */
 #ifndef NETFATHOM_WATCH_UNIX_H
 #define NETFATHOM_WATCH_UNIX_H
@@ -13,6 +13,8 @@
 #define SOCK_STREAM 1
 /* Watched sockets that listen, at once. */
 #define LISTENERS 1024
+/* Messages that came one by one while others seemed to wait before them: those had been read. */
+#define LAGS 8
 
 /* The addresses of sockets that listen, as the kernel has them: what they accept has the same one. */
 struct {
@@ -53,16 +55,39 @@ static __always_inline struct datagrams *followed_unix(struct sock *sk)
 	return bpf_sk_storage_get(&datagrams, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/*
+ * Of what waits alone, no number before it is right. Threads that are about to return from a read make it seem so now and
+ * then, but not again and again.
+ */
+static __always_inline void catch_up(struct datagrams *d, __u32 number, __u32 waiting)
+{
+	__u32 read = d->read;
+
+	if (waiting != 1 || !after(number, read)) {
+		d->lags = 0;
+		return;
+	}
+	if (++d->lags < LAGS || __sync_val_compare_and_swap(&d->read, read, number) != read)
+		return;
+	d->lags = 0;
+	if (!after(d->first, read))
+		count(unfollowed, number - read);
+}
+
 /* In the sender's call: a message is in the queue of its reader. */
 static __noinline int come_to_unix(struct sock *sk)
 {
 	const struct sk_buff *last = sk->sk_receive_queue.prev;
-	bool is_read = last == (void *)&sk->sk_receive_queue;
-	struct datagrams *d = followed_unix(sk);
-	__u32 waiting = sk->sk_receive_queue.qlen;
+	__u32 streams = sk->sk_type == SOCK_STREAM, waiting = sk->sk_receive_queue.qlen;
+	__u32 number, bytes = last->len;
+	struct datagrams *d;
 	struct datagram *to;
-	__u32 number;
+	bool is_read;
 
+	/* It may be freed from here on. Others send datagrams to the same socket, but not to this end of a stream. */
+	barrier();
+	is_read = last == (void *)&sk->sk_receive_queue || (streams && sk->sk_receive_queue.prev != last);
+	d = followed_unix(sk);
 	if (!d)
 		return 0;
 	/* A connection waits to be accepted. */
@@ -70,22 +95,31 @@ static __noinline int come_to_unix(struct sock *sk)
 		note_listener(sk);
 		return 0;
 	}
-	/* What waits from before is not counted: it is read first. */
-	if ((waiting > 1 && d->sample != this_sample()) || !begin_datagrams(d, waiting) || !takes_new())
-		return 0;
-	count(seen, 1);
-	if (d->came - d->read >= PLACES) {
-		count(crowded, 1);
+	if (streams && waiting > 1 && d->sample != this_sample()) {
+		/* How many bytes wait before it is not known. */
+		if (takes_new()) {
+			count(seen, 1);
+			count(unfollowed, 1);
+		}
 		return 0;
 	}
-	number = __sync_fetch_and_add(&d->came, 1);
+	if (!begin_datagrams(d, waiting) || !takes_new())
+		return 0;
+	count(seen, 1);
 	if (is_read) {
 		count(unfollowed, 1);
 		return 0;
 	}
+	if ((__s32)(d->came - d->read) >= PLACES) {
+		count(crowded, 1);
+		return 0;
+	}
+	number = __sync_fetch_and_add(&d->came, 1);
+	if (!streams)
+		catch_up(d, number, waiting);
 	to = datagram(d, number);
 	to->ready = bpf_ktime_get_ns();
-	to->bytes = to->left = last->len;
+	to->bytes = to->left = bytes;
 	publish(to->after, number + 1);
 	return 0;
 }
@@ -93,6 +127,7 @@ static __noinline int come_to_unix(struct sock *sk)
 struct unix_read {
 	struct datagrams *from;
 	struct reading *reading;
+	__u32 until; /* those that came later were not read */
 	__u32 bytes; /* that are not yet of a message */
 	__u32 streams; /* as a bool, the verifier does not know that it is 0 or 1 */
 	bool empties; /* nothing waits behind it */
@@ -104,10 +139,16 @@ static long read_unix(__u32 i, struct unix_read *u)
 	struct datagram *from = datagram(u->from, number);
 	struct arrival a = { .state = READY };
 
-	if (number == u->from->came)
+	if (!after(u->until, number))
 		return 1;
-	if (observe(from->after) != number + 1) {
+	if (after(u->from->first, number)) {
+		/* It waited before others were counted. */
 		__sync_val_compare_and_swap(&u->from->read, number, number + 1);
+		return 1;
+	}
+	if (observe(from->after) != number + 1) {
+		if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) == number)
+			count(unfollowed, 1);
 		return 0;
 	}
 	if (u->streams && !u->empties && u->bytes < from->left) {
@@ -120,18 +161,22 @@ static long read_unix(__u32 i, struct unix_read *u)
 	if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) != number)
 		return 0;
 	u->bytes -= from->left < u->bytes ? from->left : u->bytes;
-	end(&a, u->reading);
+	if (a.ready > u->reading->now)
+		count(unfollowed, 1);
+	else
+		end(&a, u->reading);
 	return u->streams == 0;
 }
 
 /* The thread that runs has read; its system call goes on. */
 static __noinline int read_from_unix(struct sock *sk, int bytes)
 {
-	struct unix_read u = { .bytes = bytes };
+	struct unix_read u = { .bytes = bytes, .streams = sk->sk_type == SOCK_STREAM };
 	struct reading r = { .sk = sk };
 	struct account account;
 
-	if (bytes <= 0)
+	/* The end of a stream. */
+	if (u.streams && !bytes)
 		return 0;
 	u.from = bpf_sk_storage_get(&datagrams, sk, 0, 0);
 	if (!u.from || u.from->sample != this_sample())
@@ -145,7 +190,7 @@ static __noinline int read_from_unix(struct sock *sk, int bytes)
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
 	u.reading = &r;
-	u.streams = sk->sk_type == SOCK_STREAM;
+	u.until = observe(u.from->came);
 	u.empties = !sk->sk_receive_queue.qlen;
 	bpf_loop(PLACES, read_unix, &u, 0);
 	r.thread->copying = 0;

@@ -28,7 +28,7 @@ pub struct ReportArgs {
     )]
     pub format: Format,
     /// Print all tables, not only the answer and the main one (--format txt)
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with_all = ["output", "open"])]
     pub verbose: bool,
     /// Write to this file instead; - is standard output
     #[arg(long, short, value_name = "FILE")]

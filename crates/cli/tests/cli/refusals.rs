@@ -68,6 +68,8 @@ fn targets_that_cannot_be_watched() {
         "watch rx",
         "watch --port 0",
         "watch --port 80 --pid 1",
+        "watch --port 80 --unix",
+        "watch tx --pid 1 --unix",
         "watch out redis-server",
         "watch --cgroup /",
         "watch --flow 10.0.0.1:80",

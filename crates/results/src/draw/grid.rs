@@ -28,7 +28,8 @@ struct Line {
     strong: bool,
 }
 
-/// The lines of a table of texts, two columns in, each with whether it is set off.
+/// The lines of a table of texts, two columns in, each with whether it is set off. One with a text that is wrapped under
+/// itself is several.
 pub(super) fn lines(table: &Table, width: usize) -> Vec<(String, bool)> {
     let all: Vec<usize> = (0..table.columns.len()).collect();
     let whole = [false, true].map(|below| Grid::of(table, &all, width, below));
@@ -157,7 +158,7 @@ impl Grid {
             let line = self.set(&each.cells, &widths);
             match &each.across {
                 None => lines.push((line, each.strong)),
-                Some(text) => lines.extend(run_on(&line, text, width).into_iter().map(|l| (l, each.strong))),
+                Some(text) => lines.push((run_on(&line, text, width).join("\n"), each.strong)),
             }
         }
         lines
@@ -303,6 +304,6 @@ mod tests {
     }
 
     fn text(table: &Table, width: usize) -> Vec<String> {
-        lines(table, width).into_iter().map(|l| l.0).collect()
+        lines(table, width).iter().flat_map(|l| l.0.split('\n')).map(str::to_owned).collect()
     }
 }

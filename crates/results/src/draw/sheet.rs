@@ -211,14 +211,19 @@ impl Sheet {
         self.put(&painted);
     }
 
+    /// Whole, or not at all.
     fn put(&mut self, line: &str) {
-        if self.left_out > 0 || self.lines >= self.most_lines || self.text.len() + line.len() > MOST_BYTES {
-            self.left_out += 1;
+        let lines = line.split('\n').count();
+        if self.left_out > 0
+            || self.lines + lines > self.most_lines
+            || self.text.len() + line.len() > MOST_BYTES
+        {
+            self.left_out += lines;
             return;
         }
         self.text.push_str(line);
         self.text.push('\n');
-        self.lines += 1;
+        self.lines += lines;
     }
 
     fn paint(&self, style: Style, text: &str) -> String {

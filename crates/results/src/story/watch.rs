@@ -4,7 +4,9 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::counted;
-use netfathom_model::record::{WatchAccount, WatchPrograms, WatchResult, WatchSendAccount};
+use netfathom_model::record::{
+    WatchAccount, WatchPrograms, WatchResult, WatchSendAccount, WatchStage, WatchedStage,
+};
 
 use super::place::Site;
 use super::{Body, Story, number};
@@ -105,11 +107,23 @@ fn name(result: &WatchResult) -> String {
     }
 }
 
+/// Where the time of what comes in begins.
+fn begin(result: &WatchResult) -> &'static str {
+    let of_network = |stage: &&WatchedStage| matches!(stage.stage, WatchStage::Protocol | WatchStage::Lock);
+    let networked: u64 = result.stages.iter().filter(of_network).map(|stage| stage.times.n).sum();
+    match (result.plan.follows_unix(), networked) {
+        (false, _) => "link layer",
+        (true, 0) => "sender's call",
+        (true, _) => "link layer (Unix: sender's call)",
+    }
+}
+
 /// Those that were asked for, sending first as in `stack`.
 fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     let receive = result.plan.watches(Direction::Rx).then(|| Way {
         direction: Direction::Rx,
-        lacks_datagrams: false,
+        lacks: None,
+        from: begin(result),
         total: &result.total,
         stages: &result.stages,
         beside: vec![
@@ -119,7 +133,13 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     });
     let send = result.send.as_ref().map(|send| Way {
         direction: Direction::Tx,
-        lacks_datagrams: send.lacks_datagrams,
+        lacks: match (send.lacks_datagrams, result.plan.follows_unix()) {
+            (false, false) => None,
+            (true, false) => Some("by UDP"),
+            (false, true) => Some("over Unix sockets"),
+            (true, true) => Some("by UDP or over Unix sockets"),
+        },
+        from: "send call",
         total: &send.total,
         stages: &send.stages,
         beside: vec![("acknowledged *", "device to the ACK of the last byte", Some(&send.acknowledged))],
@@ -181,7 +201,7 @@ fn account(page: &mut Page, result: &WatchResult) {
     let send = result.send.as_ref().map(|send| &send.account);
     let of_sent = send.map(|account| ("sent", sent(account)));
     let head = if send.is_some() { "received" } else { "messages" };
-    let of_received = receives.then(|| (head, received(&result.account)));
+    let of_received = receives.then(|| (head, received(&result.account, result.plan.follows_unix())));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
     result.programs.iter().for_each(|programs| page.note(&own(programs, result)));
@@ -263,6 +283,8 @@ fn table(page: &mut Page, columns: &[Column]) {
 
 const MERGED: &str = "many waited in one socket: they have the times of the one before";
 const CROWDED: &str = "too many waited in one socket";
+const UNFOLLOWED: &str = "came before their thread first read, or a context switch was missed";
+const UNFOLLOWED_UNIX: &str = "came before their thread first read, a context switch was missed, or were read before they were announced (Unix)";
 const OPEN: &str = "in the end, or when the connection was closed";
 
 /// All that was seen, what became of it, and what waits.
@@ -283,14 +305,18 @@ fn sent(account: &WatchSendAccount) -> Vec<Row> {
     rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()))
 }
 
-fn received(account: &WatchAccount) -> Vec<Row> {
-    let seen = ("seen", account.seen, "segments and datagrams, after GRO");
+fn received(account: &WatchAccount, unix: bool) -> Vec<Row> {
+    let (seen, unfollowed) = match unix {
+        false => ("segments and datagrams, after GRO", UNFOLLOWED),
+        true => ("segments, datagrams and messages of Unix sockets", UNFOLLOWED_UNIX),
+    };
+    let seen = ("seen", account.seen, seen);
     let meanings = [
         "",
         MERGED,
         "the socket had no room: TCP's come again, UDP's are lost",
         "no stamp of the link layer",
-        "came before their thread first read, or a context switch was missed",
+        unfollowed,
         CROWDED,
     ];
     rows(seen, &account.outcomes(), &meanings, ("unread", account.unread()))

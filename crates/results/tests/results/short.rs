@@ -6,7 +6,7 @@ use netfathom_model::record::{
     Ended, Measurement, Precision, Series, Undisturbed, UndisturbedTimes, Value, Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
-use netfathom_results::page::Page;
+use netfathom_results::page::{Page, Table};
 use netfathom_results::{draw, story};
 
 use crate::fixtures::{ALL, fixture};
@@ -91,6 +91,23 @@ fn what_does_not_fit_is_left_out_whole_and_with_its_heading() {
         assert_eq!((count("word0 "), count("word0 ")), (count("word39"), count("heading")), "{text}");
         assert_eq!(count(": -v\n") == 1, count("word39") < notes, "{text}");
     }
+}
+
+#[test]
+fn a_row_with_a_long_text_is_left_out_whole() {
+    let paragraph = (0..40).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    let has_words = |notes: usize| {
+        let (mut page, mut table) = (Page::default(), Table::of("<name|n"));
+        (0..notes).for_each(|_| page.note("a"));
+        table.row(["a", "1"]);
+        table.row_across("b", &paragraph);
+        page.table(table);
+        let text = draw::short(&page, 80, false);
+        ["word0 ", "word39"].map(|word| text.contains(word))
+    };
+    let all: Vec<[bool; 2]> = (20..40).map(has_words).collect();
+    assert!(all.iter().all(|[first, last]| first == last), "{all:?}");
+    assert!(all.contains(&[true; 2]) && all.contains(&[false; 2]), "{all:?}");
 }
 
 #[test]

@@ -124,17 +124,28 @@ fn nothing_came(results: &[&WatchResult], _: f64) -> String {
         Some(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
         ),
-        None if results.iter().any(|r| !r.plan.follows_unix() && has_unix_sockets_alone(r)) => {
-            "that process has Unix sockets alone, which watch follows with --unix".into()
+        None if results.iter().any(|r| r.plan.follows_unix()) => {
+            "does that process have a socket (`ss -tunxap`), and did the other end send?".into()
         }
-        None => "does that process have a socket (`ss -tunap`), and did the other end send?".into(),
+        None => {
+            let [unix, all] = results.iter().map(|r| sockets(r)).max().unwrap_or_default();
+            match (unix > 0, unix == all) {
+                (true, true) => "that process has Unix sockets alone, which watch follows with --unix",
+                (true, false) => {
+                    "did the other end send (`ss -tunap`)? Its Unix sockets are followed with --unix"
+                }
+                (false, _) => "does that process have a socket (`ss -tunap`), and did the other end send?",
+            }
+            .into()
+        }
     }
 }
 
-fn has_unix_sockets_alone(result: &WatchResult) -> bool {
-    let Some(pid) = result.reader.as_ref().map(|reader| reader.pid) else { return false };
+/// How many Unix sockets the first process has, and how many sockets.
+fn sockets(result: &WatchResult) -> [usize; 2] {
+    let Some(pid) = result.reader.as_ref().map(|reader| reader.pid) else { return [0; 2] };
     let (inodes, unix) = (process::sockets(pid).unwrap_or_default(), unix_inodes(pid));
-    !inodes.is_empty() && inodes.iter().all(|(inode, _)| unix.contains(inode))
+    [inodes.iter().filter(|(inode, _)| unix.contains(inode)).count(), inodes.len()]
 }
 
 pub(super) fn verdict(result: &WatchResult) -> Verdict {

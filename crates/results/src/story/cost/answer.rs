@@ -72,7 +72,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     }
     let all = compared(result);
     let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
-    let alone = all.iter().find_map(|(benchmark, comparison)| by_itself(benchmark, comparison));
+    let alone = all.first().and_then(|(benchmark, comparison)| by_itself(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
     let shares = shares

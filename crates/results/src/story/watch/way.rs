@@ -9,7 +9,10 @@ use crate::story::{contention, curves, distributions, number};
 
 pub(super) struct Way<'a> {
     pub direction: Direction,
-    pub lacks_datagrams: bool,
+    /// What of it is not seen.
+    pub lacks: Option<&'static str>,
+    /// Where its time begins, of what comes in.
+    pub from: &'static str,
     pub total: &'a Distribution,
     pub stages: &'a [WatchedStage],
     /// What is no part of the total: name, note and times.
@@ -28,9 +31,9 @@ pub(super) fn named(directions: &[Direction]) -> &'static str {
 impl Way<'_> {
     /// The mean, and the tail if no other way stands beside it.
     pub fn answer(&self, beside: bool) -> String {
-        let span = match self.direction {
-            Direction::Rx => "from link layer to read",
-            Direction::Tx => "from send call to device",
+        let span: String = match self.direction {
+            Direction::Rx => format!("from {} to read", self.from),
+            Direction::Tx => "from send call to device".into(),
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
         if beside {
@@ -73,12 +76,12 @@ impl Way<'_> {
 
     /// With another way beside it, the short view has no room for all notes.
     pub fn stages(&self, page: &mut Page, beside: bool) {
-        page.main(match self.direction {
-            Direction::Rx => "Receive (rx): link layer to application",
-            Direction::Tx => "Send (tx): application to device",
+        page.main(&match self.direction {
+            Direction::Rx => format!("Receive (rx): {} to application", self.from),
+            Direction::Tx => "Send (tx): application to device".into(),
         });
-        if self.lacks_datagrams {
-            page.text("TCP alone: what is sent by UDP is not measured");
+        if let Some(lacks) = self.lacks {
+            page.text(&format!("TCP alone: what is sent {lacks} is not measured"));
         }
         if self.total.n == 0 {
             page.text("n/a: no message has times");

@@ -78,7 +78,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits:
     let behind = (1.0 - facts.empty - facts.standard - turns).max(0.0);
     let runs = facts.processor.max(behind);
     if runs >= waits {
-        return busy(plan, stream, runs + waits, evidence);
+        return busy(plan, stream, runs, evidence);
     }
     Reason {
         cause: Cause::Nothing,

@@ -243,6 +243,19 @@ fn a_receiver_tells_its_own_program_and_window_from_the_rest() {
     assert_eq!(receiver(&slow), Cause::SlowReceiver);
 }
 
+/// A gigabyte a second, and a quarter of the time there is none of it to read.
+#[test]
+fn a_busy_receiver_is_not_busy_while_nothing_comes() {
+    let mut fast = stream(|tick, s| {
+        (s.bytes, s.window_bytes) = (tick * 1_000_000, 100_000_000);
+        s.queued_bytes = if tick % 4 == 0 { 0 } else { 5000 };
+    });
+    (fast.bytes, fast.system_ns) = (200_000_000, fast.duration_ns / 2);
+    let reason = explain(&plan(Role::Receive), &fast, &Host::default());
+    assert_eq!(reason.cause, Cause::Processor);
+    assert!((0.7..0.8).contains(&reason.share), "{reason:?}");
+}
+
 #[test]
 fn of_several_streams_the_cause_of_most_is_reported() {
     let (lossy, full) = (congested(10_500, 40), congested(30_000, 0));
