@@ -64,7 +64,7 @@ impl Width {
 
 impl Precision {
     /// Time limits to advise, in seconds.
-    const LIMITS_S: [u64; 8] = [30, 60, 120, 300, 600, 1200, 1800, 3600];
+    const LIMITS_S: [u64; 5] = [30, 60, 120, 300, 600];
 
     /// Whether all are as narrow as asked.
     pub fn is_within(&self, precision: f64) -> bool {
@@ -78,7 +78,7 @@ impl Precision {
     }
 
     /// A time limit in which that interval is as narrow as asked if trials go on to differ as they do: an interval
-    /// is half as wide after four times as many. `None` beyond an hour.
+    /// is half as wide after four times as many. `None` beyond ten minutes.
     pub fn time_limit_ns(&self, width: &Width, until: Until) -> Option<u64> {
         let needed_ns = self.after_ns as f64 * (width.half? / until.precision).powi(2);
         Self::LIMITS_S.into_iter().map(|s| s * 1_000_000_000).find(|&limit| limit as f64 >= needed_ns)

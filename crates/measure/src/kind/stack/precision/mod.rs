@@ -114,7 +114,7 @@ pub fn judge(verdict: &mut Verdict, result: &StackResult) {
     }
 }
 
-/// More time; or, where that would be more than an hour, another machine state.
+/// More time; or, where that would be more than ten minutes, another machine state.
 fn remedy(result: &StackResult, precision: &Precision, width: &Width, until: Until) -> String {
     let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
     longer.map_or_else(
