@@ -13,7 +13,7 @@
 #define SOCK_STREAM 1
 /* Watched sockets that listen, at once. */
 #define LISTENERS 1024
-/* Messages that came one by one while others seemed to wait before them: those had been read. */
+/* Datagrams in a row that waited alone, while others before them counted as unread: a count was missed. */
 #define LAGS 8
 
 /* The addresses of sockets that listen, as the kernel has them: what they accept has the same one. */
@@ -56,8 +56,8 @@ static __always_inline struct datagrams *followed_unix(struct sock *sk)
 }
 
 /*
- * Of what waits alone, no number before it is right. Threads that are about to return from a read make it seem so now and
- * then, but not again and again.
+ * A datagram waits alone, so all before it were read. If they do not count as read, a thread that has taken one has not
+ * returned yet, or a count was missed; the latter stays so.
  */
 static __always_inline void catch_up(struct datagrams *d, __u32 number, __u32 waiting)
 {
