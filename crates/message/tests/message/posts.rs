@@ -161,8 +161,14 @@ fn sleeps(name: &str) -> u64 {
         let mut statuses = threads.filter_map(|one| fs::read_to_string(one.ok()?.path().join("status")).ok());
         statuses.find(|status| status.starts_with(&format!("Name:\t{name}\n")))
     };
-    // The list lacks a thread now and then, if another one ends while it is read.
-    let status = (0..1000).find_map(|_| find()).expect(name);
+    // A thread has its name once it runs, which it may not have done yet.
+    let until = Instant::now() + Duration::from_secs(10);
+    let mut status = find();
+    while status.is_none() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+        status = find();
+    }
+    let status = status.expect(name);
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.unwrap().trim().parse().unwrap()
 }
