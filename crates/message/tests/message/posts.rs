@@ -161,7 +161,7 @@ fn sleeps(name: &str) -> u64 {
         let mut statuses = threads.filter_map(|one| fs::read_to_string(one.ok()?.path().join("status")).ok());
         statuses.find(|status| status.starts_with(&format!("Name:\t{name}\n")))
     };
-    // A thread has its name once it runs, which it may not have done yet.
+    // It was not in the list once, while the threads of other tests came and went. Why is not known.
     let until = Instant::now() + Duration::from_secs(10);
     let mut status = find();
     while status.is_none() && Instant::now() < until {
