@@ -227,15 +227,13 @@ static __always_inline void join_first(struct flow *flow, const struct sock *sk,
 	flow->established = 0;
 	if (!established || tcp->rcv_nxt == flow->read_until)
 		return;
-	if (skb == (void *)&sk->sk_receive_queue || !read_segment(skb, &segment)) {
-		count(seen, 1);
+	count(seen, 1);
+	/* What came later came to a socket that is half closed, which no hook sees. */
+	if (skb == (void *)&sk->sk_receive_queue || !read_segment(skb, &segment) || !after(segment.end, flow->read_until) ||
+	    (skb->tstamp && skb->tstamp - shared.realtime_ahead > established)) {
 		count(unstamped, 1);
 		return;
 	}
-	/* It is of the SYN, or came later: no hook sees what comes to a socket that is half closed. */
-	if (!after(segment.end, flow->read_until) || (skb->tstamp && skb->tstamp - shared.realtime_ahead > established))
-		return;
-	count(seen, 1);
 	push(flow, &segment, READY, skb, sk, established);
 	arrival(flow, flow->tail - 1)->locked = false;
 }

@@ -48,14 +48,18 @@ fn exchange(listener: &TcpListener, requests: u64, before: impl Fn() + Sync) {
                 stream.write_all(&message).unwrap();
             }
         });
-        let mut stream = TcpStream::connect(address).unwrap();
+        let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        let mut message = [7; 64];
-        for _ in 0..requests {
-            stream.write_all(&message).unwrap();
-            stream.read_exact(&mut message).unwrap();
-        }
+        ask(stream, requests);
     });
+}
+
+fn ask(mut server: impl Read + Write, requests: u64) {
+    let mut message = [7; 64];
+    for _ in 0..requests {
+        server.write_all(&message).unwrap();
+        server.read_exact(&mut message).unwrap();
+    }
 }
 
 /// All messages but the first, since its reader was not known before, and stages that are the total.

@@ -58,7 +58,7 @@ pub struct WatchPlan {
     pub stop_after: Option<u64>,
     /// Messages are followed for as much of the time as takes this part of a CPU, 0 to 1; `None`: all the time.
     pub budget: Option<f64>,
-    /// Whether Unix sockets of the processes are followed too; records from before that was possible have none.
+    /// `true` if Unix sockets of the processes are followed too; `None` if not.
     pub unix: Option<bool>,
 }
 

@@ -47,13 +47,28 @@ fn exchange(listener: &UnixListener, requests: u64, before: impl Fn() + Sync) {
                 stream.write_all(&message).unwrap();
             }
         });
-        let mut stream = UnixStream::connect_addr(&address).unwrap();
-        let mut message = [7; 64];
-        for _ in 0..requests {
-            stream.write_all(&message).unwrap();
-            stream.read_exact(&mut message).unwrap();
-        }
+        ask(UnixStream::connect_addr(&address).unwrap(), requests);
     });
+}
+
+/// A client, and the end of its server.
+fn connected(listener: &UnixListener) -> [UnixStream; 2] {
+    let client = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
+    [client, listener.accept().unwrap().0]
+}
+
+/// Sends datagrams of these sizes to a reader that sleeps before each. Returns how long they waited, by its clock, ns.
+fn wait_alone(server: &UnixDatagram, client: &UnixDatagram, sizes: impl IntoIterator<Item = usize>) -> f64 {
+    let mut waited = Duration::ZERO;
+    for bytes in sizes {
+        let since = Instant::now();
+        client.send(&[7; 64][..bytes]).unwrap();
+        thread::sleep(PAUSE / 4);
+        assert_eq!(server.recv(&mut [0; 100]).unwrap(), bytes);
+        waited += since.elapsed();
+        thread::sleep(PAUSE / 4);
+    }
+    waited.as_nanos() as f64
 }
 
 /// A reader that is awake may take a message before its sender announces it.
@@ -146,11 +161,25 @@ fn no_message_of_a_busy_stream_is_read_before_it_comes() {
     needs_root!();
     let listener = UnixListener::bind_addr(&address("busy")).unwrap();
     let Some(watch) = attach(&listener) else { return };
-    let mut client = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let [mut client, mut server] = connected(&listener);
     thread::scope(|scope| {
-        scope.spawn(|| (0..MESSAGES).for_each(|_| server.read_exact(&mut [0; 64]).unwrap()));
-        (0..MESSAGES).for_each(|_| client.write_all(&[0; 64]).unwrap());
+        server.set_nonblocking(true).unwrap();
+        scope.spawn(|| {
+            let mut left = 64 * MESSAGES as usize;
+            while left > 0 {
+                match server.read(&mut [0; 64]) {
+                    Ok(read) => left -= read.max(1),
+                    Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock),
+                }
+            }
+        });
+        for pause in [1, 2, 3, 4].map(Duration::from_micros) {
+            for _ in 0..MESSAGES / 4 {
+                client.write_all(&[0; 64]).unwrap();
+                let since = Instant::now();
+                while since.elapsed() < pause {}
+            }
+        }
     });
     let (account, total) = (watch.account().unwrap(), watch.total().unwrap());
     println!("{account:?}");
@@ -166,18 +195,34 @@ fn datagrams_without_bytes_are_messages_too() {
     let at = address("empty");
     let (server, client) = (UnixDatagram::bind_addr(&at).unwrap(), UnixDatagram::unbound().unwrap());
     let Some(watch) = attach(&server) else { return };
-    let mut waited = Duration::ZERO;
-    for bytes in [0, 64].repeat(ROUNDS as usize) {
-        let since = Instant::now();
-        client.send_to_addr(&[7; 64][..bytes], &at).unwrap();
-        thread::sleep(PAUSE / 4);
-        assert_eq!(server.recv(&mut [0; 100]).unwrap(), bytes);
-        waited += since.elapsed();
-        thread::sleep(PAUSE / 4);
-    }
+    client.connect_addr(&at).unwrap();
+    let waited = wait_alone(&server, &client, [0, 64].repeat(ROUNDS as usize));
     let (account, total) = (watch.account().unwrap(), watch.total().unwrap().moments.sum as f64);
-    let waited = waited.as_nanos() as f64;
     assert!(nearly(account.timed, 2 * ROUNDS - 1), "{account:?}");
+    assert!(total > waited * 0.8 && total < waited * 1.05, "{total} of {waited}, {account:?}");
+}
+
+/// A datagram is gone, and no program saw that it was read.
+#[test]
+fn a_read_that_fails_shifts_no_times_for_long() {
+    const SOME: usize = 20;
+    needs_root!();
+    needs_times!();
+    let at = address("fails");
+    let (server, client) = (UnixDatagram::bind_addr(&at).unwrap(), UnixDatagram::unbound().unwrap());
+    let Some(watch) = attach(&server) else { return };
+    client.connect_addr(&at).unwrap();
+    wait_alone(&server, &client, [64; 2]);
+    client.send(&[7; 64]).unwrap();
+    // SAFETY: the kernel refuses the address.
+    let read = unsafe { libc::recv(server.as_raw_fd(), std::ptr::without_provenance_mut(1), 64, 0) };
+    assert_eq!((read, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EFAULT)));
+    let sum = || watch.total().unwrap().moments.sum as f64;
+    wait_alone(&server, &client, [64; SOME]);
+    let (before, timed) = (sum(), watch.account().unwrap().timed);
+    let waited = wait_alone(&server, &client, [64; SOME]);
+    let (total, account) = (sum() - before, watch.account().unwrap());
+    assert!(nearly(account.timed - timed, SOME as u64), "{account:?}");
     assert!(total > waited * 0.8 && total < waited * 1.05, "{total} of {waited}, {account:?}");
 }
 
@@ -188,8 +233,7 @@ fn reads_that_end_anywhere_take_the_messages_that_they_end() {
     needs_root!();
     let listener = UnixListener::bind_addr(&address("parts")).unwrap();
     let Some(watch) = attach(&listener) else { return };
-    let mut client = UnixStream::connect_addr(&listener.local_addr().unwrap()).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let [mut client, mut server] = connected(&listener);
     client.write_all(&[0; 64]).unwrap();
     server.read_exact(&mut [0; 64]).unwrap();
     for _ in 0..MESSAGES {

@@ -103,8 +103,8 @@ const POSTGRES: Server = Server {
     needs: "needs postgresql and setpriv",
     start: "PATH=$PATH:$(echo /usr/lib/postgresql/*/bin); command -v initdb setpriv || exit 77
 chown nobody $DIR; nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
-$nobody initdb -N -U postgres -A trust -D $DIR/data
-exec $nobody postgres -D $DIR/data -F -p $PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories=''",
+$nobody initdb -N -U postgres -A trust -D $DIR/data; ln -s .s.PGSQL.$PORT $DIR/socket
+exec $nobody postgres -D $DIR/data -F -p $PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories=$DIR",
     hello: &[("\0\0\0\x17\0\x03\0\0user\0postgres\0\0", "Z\0\0\0\x05I")],
     request: ("Q\0\0\0\x1bselect pg_sleep(0.001)\0", "Z\0\0\0\x05I"),
     ..ASYNCIO
@@ -145,15 +145,7 @@ tests! {
     nginx_in_several_processes: Server { connections: Some(100), ..NGINX };
     postgres: POSTGRES;
     postgres_with_a_process_for_each_connection: Server { connections: Some(40), ..POSTGRES };
-    postgres_over_unix: Server {
-        start: "PATH=$PATH:$(echo /usr/lib/postgresql/*/bin); command -v initdb setpriv || exit 77
-chown nobody $DIR; nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
-$nobody initdb -N -U postgres -A trust -D $DIR/data; ln -s .s.PGSQL.5432 $DIR/socket
-exec $nobody postgres -D $DIR/data -F -p 5432 -c listen_addresses='' -c unix_socket_directories=$DIR",
-        unix: true,
-        connections: Some(40),
-        ..POSTGRES
-    };
+    postgres_over_unix: Server { unix: true, connections: Some(40), ..POSTGRES };
     python: ASYNCIO;
     uring_with_multishot: MULTISHOT;
     uring_with_registered_buffers: Server {

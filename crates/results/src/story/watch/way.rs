@@ -11,7 +11,7 @@ pub(super) struct Way<'a> {
     pub direction: Direction,
     /// What of it is not seen.
     pub lacks: Option<&'static str>,
-    /// Where its time begins, of what comes in.
+    /// Where its time begins.
     pub from: &'static str,
     pub total: &'a Distribution,
     pub stages: &'a [WatchedStage],
@@ -31,15 +31,15 @@ pub(super) fn named(directions: &[Direction]) -> &'static str {
 impl Way<'_> {
     /// The mean, and the tail if no other way stands beside it.
     pub fn answer(&self, beside: bool) -> String {
-        let span: String = match self.direction {
-            Direction::Rx => format!("from {} to read", self.from),
-            Direction::Tx => "from send call to device".into(),
+        let end = match self.direction {
+            Direction::Rx => "read",
+            Direction::Tx => "device",
         };
         let (mean, p99) = (number::mean(self.total.mean_ns), number::time(self.total.p99_ns));
         if beside {
             format!("{} {mean}", self.direction.verb())
         } else {
-            format!("mean {mean} {span}, p99 {p99}")
+            format!("mean {mean} from {} to {end}, p99 {p99}", self.from)
         }
     }
 
