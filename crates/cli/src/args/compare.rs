@@ -14,7 +14,7 @@ Examples:
   netfathom compare --before-b 'sysctl -w net.ipv4.tcp_sack=0' --in lab \\
       --run 'message oneway'
       one measurement before and after a change of the system
-  netfathom compare runs/A runs/B --fail-if 'tx.mean>5%' --fail-if 'rate<-3%'
+  netfathom compare runs/A runs/B --fail-if 'tx.mean>5%' --fail-if 'rx.p99>20us'
       for scripts: exit status 4 where a change is shown; runs of stack need one
       --profile, or --run, to have the same load
   netfathom compare runs/BEFORE runs/AFTER --format md
@@ -78,8 +78,8 @@ pub struct CompareArgs {
     #[arg(last = true, value_name = "ARGS OF B", conflicts_with = "runs")]
     pub against: Vec<String>,
     /// Exit status 4 if the change is larger than this, and significantly so: QUANTITY>CHANGE or
-    /// QUANTITY<-CHANGE, the change in percent of A or in the unit (tx.mean>5%, rate<-3%, tx.p99>2us,
-    /// lost>0.1pp); may be given again. On a machine with other work tx.undisturbed.mean decides more
+    /// QUANTITY<-CHANGE, the change in percent of A or in the unit (stack: tx.mean>5%, tx.p99>2us; load:
+    /// lost>0.1pp; ttcp: rate<-3%; capacity: send.1.sustained<-3%); may be given again. On a machine with other work tx.undisturbed.mean decides more
     /// often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,

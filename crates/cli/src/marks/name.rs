@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use netfathom_sys::process;
 
 /// Processes that are listed where a name fits several.
 const SHOWN: usize = 10;
@@ -43,10 +44,10 @@ pub fn process(whom: &str) -> Result<u32> {
 }
 
 fn is_called(pid: u32, name: &str) -> bool {
-    let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let comm = process::name(pid).unwrap_or_default();
     let arguments = arguments(pid);
     let first = arguments.first().and_then(|first| Path::new(first).file_name()?.to_str());
-    comm.trim_end_matches('\n') == name || first == Some(name)
+    comm == name || first == Some(name)
 }
 
 fn arguments(pid: u32) -> Vec<String> {

@@ -76,7 +76,8 @@ pub fn of_a_slot(value: f64) -> String {
 pub const MOST_MISSED: f64 = 0.01;
 /// The 99th percentile of the lag, in send slots.
 pub const MOST_LAG: f64 = 0.1;
-pub const MISSED: &str = "the generator missed {} of its send slots (1 % allowed): ";
+pub const MISSED: &str =
+    "the generator sent {} of the messages too late, after the next was due (1 % allowed): ";
 pub const UNEVEN: &str = "the load was uneven: p99 lag {} (10 % allowed): ";
 
 /// A trial that has a load and an account of it.

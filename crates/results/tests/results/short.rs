@@ -55,9 +55,25 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
         let text = draw::short(&story::of(&record), 200, false);
         let first = text.lines().next().unwrap();
         assert!(first.chars().count() <= 100 && !first.contains('…'), "{first}");
-        assert!(first.contains("DEGRADED)") && first.contains("VOID)"), "{first}");
-        assert_eq!(first.contains("(undisturbed, "), alone, "{first}");
+        let [worse, better] = ["is VOID; ", " is DEGRADED"].map(|part| first.find(part));
+        assert!(worse.is_some() && worse < better, "{first}");
+        assert_eq!(first.contains(" (undisturbed) is DEGRADED"), alone, "{first}");
     }
+}
+
+#[test]
+fn a_best_and_a_worst_that_chance_may_have_made_are_shown_as_such() {
+    let mut record = fixture("sweep");
+    let first = |record: &Record| {
+        let text = draw::short(&story::of(record), 200, false);
+        text.lines().next().unwrap().to_owned()
+    };
+    assert!(!first(&record).contains("overlap"), "{}", first(&record));
+    let Measurement::Sweep(result) = &mut record.measurement else { unreachable!() };
+    for rate in result.points.iter_mut().filter_map(|point| point.rate.as_mut()) {
+        rate.interval_bytes_per_s = Some((1e3, 1e9));
+    }
+    assert!(first(&record).ends_with("; trials overlap"), "{}", first(&record));
 }
 
 #[test]

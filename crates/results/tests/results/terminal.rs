@@ -307,7 +307,7 @@ fn a_service_is_shown_by_its_senders() {
         Served { whole: 5, broken: 1, too_long: 2, turned_away: 3, most_at_once: 4, bytes: 1_234_567 };
     transfer.served = Some(served);
     let text = render(&record, 80, false);
-    assert!(text.contains("1,234,567 bytes received over tcp in 8 streams, at most 4 at once"), "{text}");
+    assert!(text.contains("1,234,567 bytes received over TCP in 8 streams, at most 4 at once"), "{text}");
     assert!(text.contains("- turned away, too many at once: 3"), "{text}");
 }
 

@@ -23,6 +23,12 @@ pub fn has_ended(pid: u32) -> bool {
     state(pid) == Some('Z')
 }
 
+/// Its name: the 15 bytes that the kernel keeps of it. `None` if there is no such process, or it is not UTF-8.
+pub fn name(pid: u32) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(name.trim_end_matches('\n').to_owned())
+}
+
 /// The letter of proc(5); `None` if there is no such process.
 fn state(pid: u32) -> Option<char> {
     after_name(pid)?.chars().next()

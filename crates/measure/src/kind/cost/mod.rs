@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_model::plan::CostPlan;
+use netfathom_model::plan::{CostPlan, Subject};
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::{
     Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, CpuWaits, Effect,
@@ -139,10 +139,21 @@ fn host_of_program(load: &BackgroundLoad) -> Result<Option<Arc<Namespace>>, Cost
     Ok(Some(Arc::new(namespace)))
 }
 
+/// A process by its name, while it is there: `redis-server (pid 3121)`.
+fn called(subject: &Subject) -> String {
+    match subject {
+        Subject::Process { pid } => match process::name(*pid) {
+            Some(name) => format!("{name} (pid {pid})"),
+            None => subject.in_words(),
+        },
+        _ => subject.in_words(),
+    }
+}
+
 fn empty(plan: &CostPlan) -> CostResult {
     CostResult {
         plan: Some(plan.clone()),
-        subject: plan.subject.in_words(),
+        subject: called(&plan.subject),
         conditions: conditions::of(plan),
         benchmarks: Vec::new(),
         overall: Vec::new(),

@@ -15,9 +15,10 @@ const MOST_MISSED_OUT: f64 = 0.1;
 /// What part of the times may be negative: stamps of one message and another's, as from two runs with one flow.
 const MOST_NEGATIVE: f64 = 0.01;
 const NEGATIVE: &str = "{} of the times are negative: stamps are not of one message, or a clock was set; repeat the run, and report it";
-const DISTURBED: &str = "other tasks disturbed {} of the messages (half allowed): ";
+const DISTURBED: &str =
+    "{} of the messages were delayed by other tasks, or waited behind one that was (half allowed): ";
 const UNDISTURBED_MISSED: &str =
-    "the generator missed {} of the send slots of undisturbed messages (1 % allowed): ";
+    "the generator sent {} of the undisturbed messages too late, after the next was due (1 % allowed): ";
 const UNDISTURBED_UNEVEN: &str =
     "the load was uneven: p99 lag of the undisturbed messages {} (10 % allowed): ";
 

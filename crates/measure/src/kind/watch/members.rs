@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use netfathom_model::plan::WatchTarget;
-use netfathom_sys::process::{ancestors, lives};
+use netfathom_sys::process::{self, ancestors, lives};
 
 use super::WatchRunError;
 use super::container::{self, Container};
@@ -57,7 +57,7 @@ fn all() -> impl Iterator<Item = u32> {
 }
 
 pub(super) fn name(pid: u32) -> String {
-    fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
+    process::name(pid).unwrap_or_default()
 }
 
 /// The kernel keeps 15 bytes of a name; that of the file of the program is whole.

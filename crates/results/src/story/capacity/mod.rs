@@ -35,7 +35,7 @@ impl Story for CapacityResult {
         }
     }
 
-    /// The one rate to quote, such as `1 thread sustains 301k ± 9k messages/s, one per call`: with one call a message where
+    /// The one rate to quote, such as `1 thread sustains 301k ± 9k messages/s, one per system call`: with one call a message where
     /// that was searched, since that is what most programs do. The other rates are remarks.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
@@ -49,7 +49,7 @@ impl Story for CapacityResult {
         let threads = counted(row.workers, "thread");
         let sustain = if row.workers == 1 { "sustains" } else { "sustain" };
         let how = match row.engine {
-            Engine::Send => ", one per call".into(),
+            Engine::Send => ", one per system call".into(),
             other => format!(" with {}", other.name()),
         };
         format!("{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row))

@@ -138,7 +138,7 @@ fn compared_as(
 ) -> String {
     let who = who(result, comparison);
     let who = if who.chars().count() > longest { without_directories(&who) } else { who };
-    let who = shortened(&who, longest);
+    let who = shortened_program(&who, longest);
     let (whom, at) = (whom(benchmark, longest), at(result, comparison));
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
@@ -146,13 +146,13 @@ fn compared_as(
         Outcome::NoCost => {
             // The interval is the answer: what is before it is short enough for it.
             if let Some(Slowed { span, change, .. }) = slowed_part(benchmark, comparison) {
-                let who = shortened(&who, LONGEST_BEFORE);
+                let who = shortened_program(&who, LONGEST_BEFORE);
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
                 return format!("{who} slows the {} {span} of {name}: {}", noun(benchmark), change.percent());
             }
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };
-            let who = shortened(&who, longest.min(LONGEST_BEFORE));
+            let who = shortened_program(&who, longest.min(LONGEST_BEFORE));
             format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent())
         }
         Outcome::CannotTell if slow.interval.is_some() => {
@@ -165,6 +165,14 @@ fn compared_as(
         }
         _ if slow.value < 0.0 => format!("{whom} takes {} less time with {who}{at}", faster()),
         _ => format!("{who} slows {whom} by {}{at}", slow.percent()),
+    }
+}
+
+/// A process without its number where there is no room for both.
+fn shortened_program(who: &str, longest: usize) -> String {
+    match who.split_once(" (pid ") {
+        Some((name, _)) if who.chars().count() > longest => shortened(name, longest),
+        _ => shortened(who, longest),
     }
 }
 

@@ -90,15 +90,18 @@ impl Story for StackResult {
             (*indicator(s, !some_disturbed.is_empty()), alone)
         };
         if self.summaries.windows(2).any(|ways| ways[0].level != ways[1].level) {
-            let way = |s: &PathSummary| {
+            let way = |s: &&PathSummary| {
                 let (of, alone) = of(s);
-                let alone = if alone { "undisturbed, " } else { "" };
+                let alone = if alone { " (undisturbed)" } else { "" };
                 let is_none =
                     s.level == Level::Void && estimate(&of).is_some_and(|e| e.half_width > e.value.abs());
-                let time = if is_none { "unknown".into() } else { duration(s, &of) };
-                format!("{} {time} ({alone}{})", s.direction.verb(), s.level.name())
+                let time = if is_none { "time".into() } else { duration(s, &of) };
+                format!("{} {time}{alone} is {}", s.direction.verb(), s.level.name())
             };
-            let ways = self.summaries.iter().map(way).collect::<Vec<_>>().join(", ");
+            // The verdict of the run is that of the worst.
+            let mut ways: Vec<&PathSummary> = self.summaries.iter().collect();
+            ways.sort_by_key(|s| std::cmp::Reverse(s.level));
+            let ways = ways.iter().map(way).collect::<Vec<_>>().join("; ");
             return format!("{}{protocol}: {ways}", if undisturbed { "Undisturbed " } else { "" });
         }
         let way = |s: &PathSummary| {
@@ -233,7 +236,7 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
-    let all: Vec<String> = of.map(|s| time(s, &s.overall)).collect();
+    let all: Vec<String> = of.map(|s| format!("{}{}", time(s, &s.overall), faster(s))).collect();
     let (way, share) = most_disturbed(result)?;
     let share = number::percent(share);
     let messages = which(result, way).map_or("messages".into(), |way| format!("{way} messages"));
@@ -241,6 +244,17 @@ fn disturbed(result: &StackResult) -> Option<String> {
         "other programs or interrupts delayed {share} of the {messages} (disturbed); all messages: {}",
         all.join(" and ")
     ))
+}
+
+/// Why all messages can take less than the undisturbed ones (docs/decisions/0030-verdict-per-way.md).
+fn faster(summary: &PathSummary) -> &'static str {
+    let undisturbed = summary.stands_for_all().map_or(0.0, |u| u.overall.mean_ns);
+    match summary.direction {
+        Direction::Tx if summary.overall.mean_ns < undisturbed => {
+            " (less: late messages are sent back to back, and find warm caches)"
+        }
+        _ => "",
+    }
 }
 
 /// The part of the messages that the answer leaves out, of the way that has more of them.

@@ -124,7 +124,7 @@ fn median(rate: SweepRate) -> Option<f64> {
 
 fn mark(point: &SweepPoint) -> Option<Mark> {
     let rate = point.rate?;
-    let ends = rate.interval_bytes_per_s.unwrap_or((rate.lowest_bytes_per_s, rate.highest_bytes_per_s));
+    let ends = points::range(&rate);
     let cause = point.cause.map(|(cause, _)| cause);
     Some(Mark { color: color(cause), shape: shape(cause), ends: (ends.0 * 8.0, ends.1 * 8.0) })
 }

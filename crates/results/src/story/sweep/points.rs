@@ -78,7 +78,7 @@ fn extremes(result: &SweepResult) -> Option<[(&SweepPoint, f64); 2]> {
     Some([known().max_by(by_rate)?, known().min_by(by_rate)?])
 }
 
-/// Such as `96.6 Mb/s with send buffer auto (best), 171 kb/s with send buffer 1448 (worst)`; where points differ in more,
+/// Such as `96.6 Mb/s with send buffer auto (best), 171 kb/s with 1448 (worst)`; where points differ in more,
 /// `5.24 Gb/s (-b 4096 -l 8192) at best, 119 Mb/s (-b 4096 -l 64) at worst`.
 pub(in crate::story) fn answer(result: &SweepResult) -> String {
     let Some([(fast, highest), (slow, lowest)]) = extremes(result) else {
@@ -91,15 +91,28 @@ pub(in crate::story) fn answer(result: &SweepResult) -> String {
     if std::ptr::eq(fast, slow) {
         return answer(fast, highest, "");
     }
+    let overlap = if overlap(fast, slow) { "; trials overlap" } else { "" };
     if lines(result).nth(1).is_none() {
-        return format!("{}, {}", answer(fast, highest, " (best)"), answer(slow, lowest, " (worst)"));
+        let (slow, lowest) = (buffer(slow.socket_buffer_bytes), bit_rate(lowest));
+        return format!("{}, {lowest} with {slow} (worst){overlap}", answer(fast, highest, " (best)"));
     }
     let flags = |p: &SweepPoint, rate| {
         let no_delay = if p.no_delay { " -D" } else { "" };
         let buffer = buffer(p.socket_buffer_bytes);
         format!("{} (-b {buffer} -l {}{no_delay})", bit_rate(rate), p.write_bytes)
     };
-    format!("{} at best, {} at worst", flags(fast, highest), flags(slow, lowest))
+    format!("{} at best, {} at worst{overlap}", flags(fast, highest), flags(slow, lowest))
+}
+
+/// The interval of a median, or with too few trials for one, from the slowest to the fastest.
+pub(super) fn range(rate: &SweepRate) -> (f64, f64) {
+    rate.interval_bytes_per_s.unwrap_or((rate.lowest_bytes_per_s, rate.highest_bytes_per_s))
+}
+
+/// Whether chance may have made one faster than the other.
+fn overlap(fast: &SweepPoint, slow: &SweepPoint) -> bool {
+    let [fast, slow] = [fast, slow].map(|point| point.rate.as_ref().map(range));
+    fast.zip(slow).is_some_and(|(fast, slow)| fast.0 <= slow.1)
 }
 
 /// What limited the fastest and the slowest point, and how it was measured.
@@ -109,7 +122,11 @@ pub(super) fn remarks(result: &SweepResult) -> Vec<String> {
         format!("{} trials of {} per point, {}", plan.trials, format_duration(plan.time_ns), ends(plan));
     let limit = |what: &str, p: &SweepPoint| {
         let by = p.cause.map_or_else(|| cause(p), |(cause, share)| limited(cause, share));
-        format!("{what}: {}, {by}", series(p))
+        let range = p.rate.as_ref().filter(|rate| rate.n > 1).map_or_else(String::new, |rate| {
+            let (from, to) = range(rate);
+            format!(": {} to {} in {} trials", bit_rate(from), bit_rate(to), rate.n)
+        });
+        format!("{what}{range}; {}, {by}", series(p))
     };
     let [(fast, _), (slow, _)] = match extremes(result) {
         Some(extremes) => extremes,

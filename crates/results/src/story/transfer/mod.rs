@@ -6,7 +6,7 @@ mod over_time;
 use std::iter;
 
 use crate::page::{Cell, Page, Table, shortened};
-use netfathom_model::plan::Role;
+use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
 
 use super::{Body, MOST_ROWS, Story, Words, more, number, place::Site};
@@ -39,7 +39,10 @@ impl Story for TransferResult {
         words(&mut page, "CPU time", self.cost.as_ref().map(counts::cost_words));
         words(&mut page, "Senders served", self.served.as_ref().map(counts::served_words));
         Body {
-            title: "A transfer between two hosts",
+            title: match self.plan.protocol {
+                Transport::Tcp => "A transfer over TCP",
+                Transport::Udp => "A transfer over UDP",
+            },
             done: counts::finished(self),
             page,
             remarks: remarks(self),
@@ -48,9 +51,9 @@ impl Story for TransferResult {
         }
     }
 
-    /// Such as `100 Mb/s to 10.0.0.2:5001 over tcp, limited by the send buffer 41.0 % of the time`.
+    /// Such as `100 Mb/s to 10.0.0.2:5001 over TCP, limited by the send buffer 41.0 % of the time`.
     fn answer(&self) -> String {
-        let over = self.plan.protocol.name();
+        let over = self.plan.protocol.title();
         if let Some(served) = &self.served {
             let streams = number::count(served.whole + served.broken + served.too_long);
             let (bytes, most) = (number::count(served.bytes), served.most_at_once);
@@ -59,8 +62,10 @@ impl Story for TransferResult {
             );
         }
         let to = if self.plan.role == Role::Transmit { "to" } else { "from" };
-        let peer =
-            self.peer.as_ref().map_or_else(|| "an unknown peer".into(), |peer| shortened(peer, LONGEST_PEER));
+        let peer = self.peer.as_deref().unwrap_or("an unknown peer");
+        // The port of a sender means nothing.
+        let host = peer.rsplit_once(':').filter(|_| self.plan.role == Role::Receive).map(|(host, _)| host);
+        let peer = shortened(host.unwrap_or(peer), LONGEST_PEER);
         let limit = self.explanation.as_ref().map_or_else(String::new, limit);
         format!("{} {to} {peer} over {over}{limit}", counts::rate(self))
     }
