@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
 use netfathom_model::record::{
-    Ended, Measurement, Precision, Series, Undisturbed, UndisturbedTimes, Value, Width,
+    Ended, Measurement, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value, Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::{Page, Table};
