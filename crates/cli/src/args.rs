@@ -84,7 +84,7 @@ const ALL: &str = "\
 Examples:
   netfathom host
       what can be measured on this machine: begin here
-  netfathom stack both
+  netfathom stack
       time in the stack; as root between two network namespaces
   netfathom COMMAND --help
       the options of a command, and examples

@@ -108,6 +108,11 @@ impl CostPlan {
         {
             return Err(conflict("there is no COMMAND: name the program under test after --"));
         }
+        if let (Some(pin), false) = (self.subject.pinned_to(&self.program_cpu), self.program_cpu.is_empty()) {
+            return Err(conflict(&format!(
+                "--program-cpu: netfathom pins only a COMMAND that it starts; {pin}"
+            )));
+        }
         for (index, benchmark) in self.benchmarks.iter().enumerate() {
             if self.benchmarks[..index].iter().any(|b| b.name == benchmark.name) {
                 return Err(conflict(&format!("--benchmark: {} is there twice", benchmark.name)));

@@ -75,6 +75,19 @@ named! { Interception:
 }
 
 impl Subject {
+    /// How its user has it run on these CPUs alone; `None` for what netfathom starts, or does, itself.
+    pub fn pinned_to(&self, cpus: &[usize]) -> Option<String> {
+        let cpus = cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        match self {
+            Self::Nothing | Self::Command { .. } | Self::Interception { .. } => None,
+            Self::Process { pid } => Some(format!("first taskset -acp {cpus} {pid}")),
+            Self::Service { name } => {
+                Some(format!("first systemctl set-property --runtime {name} AllowedCPUs={cpus}"))
+            }
+            Self::Toggle { .. } => Some(format!("start it under taskset -c {cpus} in --toggle")),
+        }
+    }
+
     /// What was typed, in one line.
     pub fn in_words(&self) -> String {
         match self {

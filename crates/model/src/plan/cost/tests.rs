@@ -63,6 +63,10 @@ fn what_cannot_be_is_refused() {
     assert!(refusal(CostPlan { subject, ..plan() }).contains("no COMMAND"));
     assert!(refusal(CostPlan { precision: 0.0, ..plan() }).contains("--precision"));
     assert!(refusal(CostPlan { least_blocks: 60, ..plan() }).contains("--min-blocks 60"));
+    // It would run elsewhere, and the answer be of that.
+    let subject = Subject::Process { pid: 4242 };
+    let pinned = CostPlan { subject, program_cpu: vec![0, 2], ..plan() };
+    assert!(refusal(pinned).ends_with("only a COMMAND that it starts; first taskset -acp 0,2 4242"));
     let marks = MarkSource::Files(vec!["/".into()]);
     let kind = BenchmarkKind::Command { command: vec!["ls".into()], marks };
     let benchmarks = vec![Benchmark { name: "ls".into(), kind }];

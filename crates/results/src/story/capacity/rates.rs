@@ -28,7 +28,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
     page.table(table);
     page.note(
         "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
-         a send slot, the time between two; ×N: N workers (sending threads), together",
+         a send slot, the time between two messages; ×N: N workers (sending threads), together",
     );
     page.rest();
     // No search stands behind a burst: what matters is how far off the others are.

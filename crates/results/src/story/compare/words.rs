@@ -175,7 +175,7 @@ pub fn standing(head: &Head) -> String {
 pub fn passage(passage: Passage) -> &'static str {
     match passage {
         Passage::Beyond => "FAIL",
-        Passage::Within => "pass",
+        Passage::Within => "PASS",
         Passage::CannotTell => "inconclusive",
         Passage::NotTested => "not tested",
     }
@@ -298,7 +298,7 @@ pub fn gates_method(gates: &Gates) -> Option<String> {
     };
     Some(format!(
         "Thresholds are tested apart from the table. FAIL: the 99 % interval of the change{together} lies beyond the \
-         threshold. pass: the 95 % interval lies short of it. Else inconclusive."
+         threshold. PASS: the 95 % interval lies short of it. Else inconclusive."
     ))
 }
 

@@ -75,8 +75,9 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
     let alone = all.first().and_then(|(benchmark, comparison)| by_itself(benchmark, comparison));
     let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
     let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
-    let shares = shares
-        .map(|_| "to see what it takes besides the CPU, give each a CPU: --cpu 0 --program-cpu 1".to_owned());
+    let shares = shares.map(|_| {
+        format!("to see what it takes besides the CPU, give each a CPU: --cpu 0{}", pinned(result, 1))
+    });
     let apart = all.first().and_then(|(_, comparison)| apart(result, comparison));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
@@ -88,11 +89,9 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         } else {
             let phases = result.benchmarks.iter().find(|b| !b.resources.is_empty());
             let phases = phases.map_or_else(String::new, |b| {
-                format!(
-                    "; {}: {}, each about one resource",
-                    b.name,
-                    counted(b.resources.len(), "short phase")
-                )
+                let phases = b.resources.len();
+                let each = if phases == 1 { "" } else { "each " };
+                format!("; {}: {}, {each}about one resource", b.name, counted(phases, "short phase"))
             });
             let target = target(result, &all).unwrap_or_default();
             format!("99 % intervals from {n} blocks (each condition runs twice, in order and back){target}{phases}")
@@ -198,10 +197,17 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
-            "the program used {} of a CPU; to see the slowdown where both share one: --cpu 0 --program-cpu 0",
-            percent(used)
+            "the program used {} of a CPU; to see the slowdown where both share one: --cpu 0{}",
+            percent(used),
+            pinned(result, 0)
         )
     })
+}
+
+/// How to have the program on a CPU, behind the benchmark's.
+fn pinned(result: &CostResult, cpu: usize) -> String {
+    let by_user = result.plan.as_ref().and_then(|plan| plan.subject.pinned_to(&[cpu]));
+    by_user.map_or_else(|| format!(" --program-cpu {cpu}"), |how| format!(", and {how}"))
 }
 
 /// The slowdown of a whole benchmark, where only a part is significantly slower.
@@ -242,17 +248,15 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
             let most = most_taken(benchmark, comparison).filter(|_| benchmark.resources.len() > 1);
             most.map(|slowed| format!("slowed most: {}: {}", slowed.title(), slowed.change.percent()))
         }),
-        Outcome::NoCost if open_phase(benchmark, comparison).is_some() => open_phase(benchmark, comparison),
         Outcome::NoCost => {
-            let smallest = comparison.smallest.filter(|s| s.is_finite())?;
-            let detectable = format!("minimum detectable slowdown: {} (80 % power)", percent(smallest));
             let possible = slowdown(comparison).ends().map_or(0.0, |(_, high)| high);
-            Some(match possible > COARSE {
-                true => format!(
-                    "up to {} is possible: a longer run decides (--precision 1%); {detectable}",
-                    percent(possible)
-                ),
-                false => detectable,
+            if possible > COARSE {
+                let possible = percent(possible);
+                return Some(format!("up to {possible} is possible: a longer run decides (--precision 1%)"));
+            }
+            open_phase(benchmark, comparison).or_else(|| {
+                let smallest = comparison.smallest.filter(|s| s.is_finite())?;
+                Some(format!("minimum detectable slowdown: {} (80 % power)", percent(smallest)))
             })
         }
     }
@@ -336,7 +340,7 @@ pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, compariso
 /// The benchmark of phases has a name that needs a noun: light.
 fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
     let name = shortened(&benchmark.name, longest);
-    if benchmark.resources.is_empty() { name } else { format!("the benchmark {name}") }
+    if benchmark.resources.is_empty() { name } else { format!("the benchmark “{name}”") }
 }
 
 /// At which load: ` at 80M`; times that were taken elsewhere have it in their condition.

@@ -27,7 +27,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         if share.half_width > NOTHING_KNOWN && !distorts(Some(share)) {
             return format!("overhead of the {tap} tap: inconclusive");
         }
-        let effect = if distorts(Some(share)) { ": ! DISTORTS" } else { doubt(&share) };
+        let effect = if distorts(Some(share)) { ": ! over 10 %" } else { doubt(&share) };
         format!(
             "{}the {tap} tap adds {} to a send call{effect}",
             if own.is_none() { "overhead: " } else { "" },
@@ -81,7 +81,11 @@ fn estimates(page: &mut Page, result: &StackResult) {
         page.text(&format!("reader CPU   {}", per_message(reader)));
     }
     if let Some(lost) = &cost.rate_lost {
-        page.text(&format!("rate lost    {} of the unpaced rate{}", percent(*lost), doubt(lost)));
+        page.text(&format!(
+            "rate lost    {} of the unpaced rate{}",
+            number::share_interval(lost.value, Some(lost.half_width)),
+            doubt(lost)
+        ));
     }
 }
 

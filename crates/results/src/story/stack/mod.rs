@@ -193,7 +193,7 @@ fn without_disturbed(result: &StackResult) -> Vec<Direction> {
     result.summaries.iter().filter(some).map(|s| s.direction).collect()
 }
 
-/// What changes how to read the answer, where most of the time goes, and how it was measured.
+/// What changes how to read the answer, where most of the time goes, what disturbed, and how it was measured.
 fn remarks(result: &StackResult) -> Vec<String> {
     let plan = &result.plan;
     let trials = result.summaries.first().map_or(0, |s| s.overall.trials);
@@ -211,8 +211,8 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
     cost::distortion(result)
         .into_iter()
-        .chain(disturbed(result))
         .chain(largest_stages(result))
+        .chain(disturbed(result))
         .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(waits)
         .chain((trials > 0).then_some(how))

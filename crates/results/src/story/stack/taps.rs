@@ -31,7 +31,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
     let costs = || ran.iter().filter_map(|t| t.cost.as_ref());
     if costs().any(|c| distorts(c.send_call_share) || distorts(c.rate_lost)) {
         page.note(
-            "! DISTORTS: takes more than 10 % of the send call or of the rate; what it says is the time of a \
+            "! over 10 %: takes more than 10 % of the send call or of the rate; what it says is the time of a \
              slower program, although nothing was lost",
         );
     }
@@ -80,7 +80,7 @@ fn bias(e: Option<Estimate>) -> Remarked {
 
 fn share(e: Option<Estimate>) -> Remarked {
     let Some(e) = e else { return (UNKNOWN.into(), "") };
-    (percent(e), if distorts(Some(e)) { "! DISTORTS" } else { doubt(e) })
+    (percent(e), if distorts(Some(e)) { "! over 10 %" } else { doubt(e) })
 }
 
 fn doubt(e: Estimate) -> &'static str {

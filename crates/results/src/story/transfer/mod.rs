@@ -82,14 +82,23 @@ impl Story for TransferResult {
 fn limit(e: &Explanation) -> String {
     match e.cause {
         Cause::Nothing | Cause::TooShort => format!("; {}", e.text),
+        // The table has the shares: what limits it most of the time alone is no contradiction to it.
+        cause if e.share < 0.5 => format!(", limited by {}", named(cause)),
         cause => format!(", {}", limited(cause, e.share)),
     }
 }
 
 /// Such as `limited by the send buffer 41.0 % of the time`.
 pub(super) fn limited(cause: Cause, share: f64) -> String {
+    match cause {
+        Cause::Nothing | Cause::TooShort => cause.name().into(),
+        _ => format!("limited by {} {} of the time", named(cause), number::percent(share)),
+    }
+}
+
+/// Such as `the send buffer`.
+fn named(cause: Cause) -> String {
     let article = match cause {
-        Cause::Nothing | Cause::TooShort => return cause.name().into(),
         Cause::DelayedAcknowledgement
         | Cause::Nagle
         | Cause::Loss
@@ -98,7 +107,7 @@ pub(super) fn limited(cause: Cause, share: f64) -> String {
         | Cause::SmallReads => "",
         _ => "the ",
     };
-    format!("limited by {article}{} {} of the time", cause.name(), number::percent(share))
+    format!("{article}{}", cause.name())
 }
 
 /// What to do; without an explanation how much went, and how long it took.

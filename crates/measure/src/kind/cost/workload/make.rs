@@ -110,7 +110,11 @@ impl Maker<'_> {
             command.args(["light", "--sizes", &written]);
             command
         };
-        let about = format!("{} short phases, each about one resource, in the sizes {sizes}", phases.len());
+        let about = format!(
+            "{} short phases, each about one resource, in the sizes {}",
+            phases.len(),
+            sizes.to_string().replace(',', ", ")
+        );
         let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
         started.source = SpanSource::Emitted(Emitted::create().map_err(failed)?);
         started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();

@@ -105,7 +105,7 @@ pub fn judge(verdict: &mut Verdict, result: &StackResult) {
             let asked = percent(until.precision);
             (
                 Level::Degraded,
-                format!("the mean is known to ± {} only (± {asked} asked): {remedy}", percent(half)),
+                format!("the mean is known to ± {} only (target ± {asked}): {remedy}", percent(half)),
             )
         } else {
             continue;
@@ -123,7 +123,7 @@ fn remedy(result: &StackResult, precision: &Precision, width: &Width, until: Unt
             occupied(threads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         },
-        |ns| format!("--time-limit {}", format_duration(ns)),
+        |ns| format!("run longer: --time-limit {}", format_duration(ns)),
     )
 }
 

@@ -35,7 +35,9 @@ pub(super) fn receiver(enough_bytes: u64, is_set: bool) -> String {
         size(enough_bytes)
     );
     if is_set {
-        format!("the receiver sets a small buffer (-b, SO_RCVBUF): leave that out; if it does not, {raise}")
+        format!(
+            "the receiver sets a small buffer (SO_RCVBUF; ttcp: -b): leave that out; if it sets none, {raise}"
+        )
     } else {
         format!("{raise}; a -b there keeps the window small: leave it out")
     }
