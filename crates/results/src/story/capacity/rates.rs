@@ -1,5 +1,6 @@
 //! The rates of each pair of engine and workers, and why one is missing.
 
+use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::verdict::Level;
 
@@ -30,6 +31,10 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
         "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
          a send slot, the time between two messages; ×N: N workers (sending threads), together",
     );
+    if let ([engine], [workers]) = (&result.plan.engines[..], &result.plan.workers[..]) {
+        let threads = counted(*workers, "thread");
+        page.note(&format!("{} with {threads} only; --engine and --workers try others", engine.name()));
+    }
     page.rest();
     // No search stands behind a burst: what matters is how far off the others are.
     let unpaced =
