@@ -293,12 +293,15 @@ impl Watch {
         let _ = map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
     }
 
-    /// The same of a socket of UDP, if what comes is watched.
+    /// The same of a socket of UDP.
     ///
     /// # Errors
     /// As [`Self::mark`], and what the kernel refused.
     pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), SetError> {
-        if self.follow_datagrams()? { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
+        if self.follow_datagrams()? {
+            self.mark_in("datagrams", socket, 0)?;
+        }
+        if self.directions.contains(&Direction::Tx) { self.mark_in("outgoings", socket, 0) } else { Ok(()) }
     }
 
     /// The same of a Unix socket, if that was asked for.

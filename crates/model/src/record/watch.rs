@@ -295,7 +295,7 @@ impl WatchAccount {
     }
 }
 
-/// What became of the messages that were sent: those seen are the sum of the next four and of those that wait in the end.
+/// What became of the messages that were sent: those seen are the sum of the next five and of those that wait in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSendAccount {
     /// As calls sent them.
@@ -306,8 +306,10 @@ pub struct WatchSendAccount {
     pub merged: u64,
     /// Not followed, as too many waited in one socket.
     pub crowded: u64,
-    /// Acknowledged, or at the device, without having been seen on the way there.
+    /// Acknowledged, at the device or gone, without having been seen on the way there.
     pub missed: u64,
+    /// Datagrams that were dropped between the device's queue and the device; `None`: they were not followed.
+    pub dropped: Option<u64>,
     /// Bytes of timed messages.
     pub bytes_timed: u64,
     /// Segments that TCP sent again; a message has the times of the first.
@@ -317,8 +319,14 @@ pub struct WatchSendAccount {
 impl WatchSendAccount {
     /// What messages became, by name.
     #[must_use]
-    pub fn outcomes(&self) -> [(&'static str, u64); 4] {
-        [("timed", self.timed), ("merged", self.merged), ("crowded", self.crowded), ("missed", self.missed)]
+    pub fn outcomes(&self) -> [(&'static str, u64); 5] {
+        [
+            ("timed", self.timed),
+            ("merged", self.merged),
+            ("crowded", self.crowded),
+            ("missed", self.missed),
+            ("dropped", self.dropped.unwrap_or(0)),
+        ]
     }
 
     /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict
