@@ -30,6 +30,7 @@ use self::abi::SERVER;
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
+use crate::function;
 use crate::mapping::{Mapping, as_bytes, text};
 use crate::run_time::{self, RunTime};
 use crate::set::{self, Set, SetError, configure, map, tell_namespace};
@@ -46,6 +47,14 @@ const SENDING: &str = "tcp_sendmsg_locked";
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
+
+/// The functions that send by UDP: no tracepoint shows when they begin.
+const CALLS: [&str; 2] = ["udp_sendmsg", "udpv6_sendmsg"];
+
+/// Of those, if the program attaches to one.
+fn call(program: &str) -> Option<&'static str> {
+    CALLS.into_iter().find(|function| program.strip_prefix(prefix(Direction::Tx)) == Some(function))
+}
 
 /// The hook that sees which sockets a process opens, and what comes with the end of a handshake.
 const STATES: &str = "on_inet_sock_set_state";
@@ -101,7 +110,7 @@ fn sockets(direction: Direction) -> &'static str {
 pub enum Selection {
     /// Those that are [marked](Watch::mark), and those that [watched processes](Watch::watch_process) open.
     Marked,
-    /// Those with this local port, a server's; of UDP, after [`Watch::follow_datagrams`].
+    /// Those with this local port, a server's; what comes by UDP, after [`Watch::follow_datagrams`].
     Port(u16),
     /// One connection: its own address, and that of the other end.
     Flow(SocketAddr, SocketAddr),
@@ -165,7 +174,7 @@ impl Watch {
         let wanted = |name: &str| {
             let asked =
                 OF_BOTH.contains(&name) || directions.iter().any(|&way| name.starts_with(prefix(way)));
-            asked && !lacks(name)
+            asked && !lacks(name) && call(name).is_none_or(function::has_hooks)
                 || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
                 || name == STATES && (selection == Selection::Marked || directions.contains(&Direction::Rx))
         };
@@ -260,6 +269,11 @@ impl Watch {
     /// Whether there are sockets of UDP: [`Self::follow_datagrams`] was called.
     pub fn has_datagrams(&self) -> bool {
         self.has_datagrams
+    }
+
+    /// Whether the calls that send by UDP are seen. Otherwise their messages begin at the queue of the device.
+    pub fn sees_datagram_calls(&self) -> bool {
+        programs(&self.object).any(|name| call(&name).is_some())
     }
 
     /// Whether what comes by UDP is watched.

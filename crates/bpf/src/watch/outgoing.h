@@ -2,8 +2,8 @@
 /*
  * Sockets of UDP: what they sent, and waits for its device. And the hooks of what is sent, which TCP has too.
  *
- * No tracepoint shows the beginning of the call, so a datagram begins at the queue of its device. It is known by the
- * address of its packet, which no other packet has before it is freed. One that is freed unseen leaves its place behind:
+ * No tracepoint shows the beginning of the call, so without the functions' hooks a datagram begins at the queue of its
+ * device. It is known by the address of its packet, which no other packet has before it is freed. One that is freed unseen leaves its place behind:
  * the next with that address, or the next that finds no other place, takes it. No lock is held: each place is taken and
  * given back by a compare-and-swap of the address.
  */
@@ -28,7 +28,7 @@ struct outgoing {
 	__u64 queued;
 	__u64 bytes : 16;
 	__u64 segments : 1; /* a device may have others in its place */
-	__u64 unused : 47;
+	__u64 called : 47; /* so long before, ns; 0: the call was not seen */
 };
 
 struct outgoings {
@@ -41,6 +41,19 @@ struct {
 	__type(key, int);
 	__type(value, struct outgoings);
 } outgoings SEC(".maps");
+
+/* That of a thread. */
+struct call {
+	__u64 socket; /* 0: it has returned */
+	__u64 since;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call);
+} calls SEC(".maps");
 
 static __always_inline bool is_udp(const struct sock *sk)
 {
@@ -172,6 +185,14 @@ static __always_inline bool take(struct outgoings *o, const struct sk_buff *skb,
 	return false;
 }
 
+/* The call of the thread that runs, if it is one to this socket. */
+static __always_inline struct call *call_to(const struct sock *sk)
+{
+	struct call *call = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0);
+
+	return call && call->socket == (__u64)sk ? call : 0;
+}
+
 /* The thread that runs answers what it has read. */
 static __always_inline void note_answer(const struct sock *sk, __u64 now)
 {
@@ -185,6 +206,7 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 {
 	struct outgoings *o = outgoings_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct outgoing *place = o ? find(o, packet) : 0;
+	struct call *call;
 	__u64 now;
 	int bytes;
 
@@ -197,13 +219,15 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 		return 0;
 	count(tx_seen, 1);
 	now = bpf_ktime_get_ns();
-	note_answer(sk, now);
+	call = call_to(sk);
+	note_answer(sk, call ? call->since : now);
 	place = claim_for(o, packet);
 	if (!place) {
 		count(tx_crowded, 1);
 		return 0;
 	}
 	place->queued = now;
+	place->called = call ? now - call->since : 0;
 	place->bytes = bytes;
 	place->segments = has_segments(skb);
 	return 0;
@@ -218,7 +242,8 @@ static __noinline int leave_datagram(struct sk_buff *skb, struct sock *sk, __u64
 
 	if (!o || !is_at_its_device(skb) || !take(o, skb, packet, &taken))
 		return 0;
-	d.sent = d.queued = taken.queued;
+	d.queued = taken.queued;
+	d.sent = d.queued - taken.called;
 	d.left = bpf_ktime_get_ns();
 	d.end = taken.bytes;
 	if (config.by_socket)
@@ -227,13 +252,44 @@ static __noinline int leave_datagram(struct sk_buff *skb, struct sock *sk, __u64
 	return 0;
 }
 
+static __noinline int begin_call(struct sock *sk)
+{
+	struct call *call;
+
+	if (!outgoings_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		return 0;
+	call = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!call)
+		return 0;
+	call->socket = (__u64)sk;
+	call->since = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* What a socket of IPv6 sends to an address of IPv4 comes from the other function. */
+SEC("fentry/udp_sendmsg")
+int BPF_PROG(tx_udp_sendmsg, struct sock *sk)
+{
+	return sk->__sk_common.skc_family == AF_INET ? begin_call(sk) : 0;
+}
+
+SEC("fentry/udpv6_sendmsg")
+int BPF_PROG(tx_udpv6_sendmsg, struct sock *sk)
+{
+	return begin_call(sk);
+}
+
 /* The call is over. In it, the datagram may have come to its device's queue. */
 static __noinline int datagram_returns(struct sock *sk)
 {
 	struct thread *thread;
+	struct call *call;
 
 	if (!outgoings_of(sk, 0))
 		return 0;
+	call = call_to(sk);
+	if (call)
+		call->socket = 0;
 	if (!shared.process)
 		name_process(bpf_get_current_task_btf());
 	if (config.by_socket)
