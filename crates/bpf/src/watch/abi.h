@@ -73,7 +73,7 @@ struct shared {
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__u32 process; /* the first reader's */
-	__u32 unused;
+	__u32 datagrams; /* 1: some were sent */
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;

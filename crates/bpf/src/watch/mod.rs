@@ -271,9 +271,11 @@ impl Watch {
         self.has_datagrams
     }
 
-    /// Whether the calls that send by UDP are seen. Otherwise their messages begin at the queue of the device.
-    pub fn sees_datagram_calls(&self) -> bool {
-        programs(&self.object).any(|name| call(&name).is_some())
+    /// Whether the calls that send by UDP are seen; otherwise their messages begin at the queue of the device. `None` while
+    /// there are no sockets of UDP.
+    pub fn sees_datagram_calls(&self) -> Option<bool> {
+        let has_some = self.has_datagrams || self.mapping.get().datagrams.load(Relaxed) != 0;
+        has_some.then(|| programs(&self.object).any(|name| call(&name).is_some()))
     }
 
     /// Whether what comes by UDP is watched.

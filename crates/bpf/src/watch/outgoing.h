@@ -218,6 +218,8 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 	if (bytes < 0 || !takes_new())
 		return 0;
 	count(tx_seen, 1);
+	if (!shared.datagrams)
+		shared.datagrams = 1;
 	now = bpf_ktime_get_ns();
 	call = call_to(sk);
 	note_answer(sk, call ? call->since : now);

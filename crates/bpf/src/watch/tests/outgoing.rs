@@ -40,24 +40,32 @@ fn bound(at: &str) -> UdpSocket {
     socket
 }
 
-fn tc(on: &Namespace, args: &str) {
-    let run = || Command::new("tc").args(args.split_whitespace()).output().unwrap();
-    let done = on.run(run).unwrap();
-    assert!(done.status.success(), "{done:?}");
+/// Whether a tool did this; skips the test if not.
+fn done(on: &Namespace, command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let tool = words.next().unwrap();
+    let run = || Command::new(tool).args(words).output();
+    let done = on.run(run).unwrap().is_ok_and(|done| done.status.success());
+    if !done {
+        skipped("watch::tests::outgoing", &format!("needs {tool}, and a kernel that can: {command}"));
+    }
+    done
 }
 
-fn ip(on: &Namespace, args: &str) {
-    netfathom_testkit::ip(on, args);
+/// Sockets of both ends, the near one connected.
+fn connected(pair: &Pair, near: &str, far: &str) -> (UdpSocket, UdpSocket) {
+    let far = pair.far.run(|| bound(far)).unwrap();
+    let near = pair.near.run(|| bound(near)).unwrap();
+    near.connect(far.local_addr().unwrap()).unwrap();
+    (near, far)
 }
 
 /// A device that is slow, and has room for `room` bytes.
-fn slow_pair(room: usize) -> (Pair, UdpSocket, UdpSocket) {
+fn slow_pair(room: usize) -> Option<(Pair, UdpSocket, UdpSocket)> {
     let pair = Pair::new();
-    tc(&pair.near, &format!("qdisc add dev near root tbf rate {RATE} burst {BURST} limit {room}"));
-    let far = pair.far.run(|| bound(FAR[0])).unwrap();
-    let near = pair.near.run(|| bound(NEAR[0])).unwrap();
-    near.connect(far.local_addr().unwrap()).unwrap();
-    (pair, near, far)
+    let slow = format!("tc qdisc add dev near root tbf rate {RATE} burst {BURST} limit {room}");
+    let (near, far) = connected(&pair, NEAR[0], FAR[0]);
+    done(&pair.near, &slow).then_some((pair, near, far))
 }
 
 /// What `messages` wait in the queue of the slow device, at least.
@@ -77,7 +85,13 @@ fn each_datagram_is_a_message_whether_connected_or_not() {
         client.connect(to).unwrap();
         (0..SENT / 2).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
         other.send_to(&[7; 64], to).unwrap();
-        holds(&watch, SENT, 64 * SENT);
+        let sums = holds(&watch, SENT, 64 * SENT);
+        // Where programs attach to functions, the call is seen.
+        let called = sums.iter().find(|sum| sum.0 == WatchStage::Socket).unwrap().1;
+        let timed = watch.send_account().unwrap().timed;
+        println!("{called} calls");
+        assert_eq!(called, if function::has_hooks("udp_sendmsg") { timed } else { 0 });
+        assert_eq!(watch.sees_datagram_calls(), Some(called > 0));
         assert_eq!(watch.acknowledged().unwrap().moments.n, 0);
         assert_eq!(watch.reader().unwrap().pid, std::process::id());
     }
@@ -96,6 +110,7 @@ fn what_a_port_sends_is_seen_from_its_first_datagram_on() {
     (0..SENT).for_each(|_| assert_eq!(server.send_to(&[], to).unwrap(), 0));
     client.send_to(&[7; 64], server.local_addr().unwrap()).unwrap();
     holds(&watch, SENT, 0);
+    assert!(watch.sees_datagram_calls().is_some());
 }
 
 #[test]
@@ -117,7 +132,7 @@ fn several_threads_that_send_by_one_socket_have_each_their_own_datagrams() {
 fn what_waits_for_a_slow_device_is_in_qdisc_and_each_has_its_own_time() {
     needs_root!();
     const WAIT: u64 = 20;
-    let (_pair, near, far) = slow_pair(1 << 20);
+    let Some((_pair, near, far)) = slow_pair(1 << 20) else { return };
     let detail = Detail { slow: true, ..Detail::default() };
     let Some(mut watch) = attach(&[&near], &[Tx], detail) else { return };
     // The first call of a socket has no place yet.
@@ -148,7 +163,7 @@ fn what_waits_for_a_slow_device_is_in_qdisc_and_each_has_its_own_time() {
 #[test]
 fn a_datagram_that_the_queue_drops_is_counted_and_has_no_time() {
     needs_root!();
-    let (_pair, near, far) = slow_pair(3 * (BYTES + HEADERS));
+    let Some((_pair, near, far)) = slow_pair(3 * (BYTES + HEADERS)) else { return };
     let Some(watch) = sending(&near) else { return };
     (0..SENT).for_each(|_| assert_eq!(near.send(&[7; BYTES]).unwrap(), BYTES));
     let mut received = 0;
@@ -166,18 +181,46 @@ fn a_datagram_that_the_queue_drops_is_counted_and_has_no_time() {
 fn more_datagrams_than_places_are_counted_and_none_has_the_time_of_another() {
     needs_root!();
     const MANY: u64 = 600;
-    let (pair, near, far) = slow_pair(1 << 20);
+    let Some((pair, near, far)) = slow_pair(1 << 20) else { return };
     send::set(&near, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 1 << 22);
     send::set(&far, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 22);
     let Some(watch) = sending(&near) else { return };
     (0..MANY).for_each(|_| assert_eq!(near.send(&[7; BYTES]).unwrap(), BYTES));
     // All that wait go at once.
-    tc(&pair.near, "qdisc change dev near root tbf rate 1gbit burst 1mb limit 1mb");
+    assert!(done(&pair.near, "tc qdisc change dev near root tbf rate 1gbit burst 1mb limit 1mb"));
     (0..MANY).for_each(|_| assert_eq!(far.recv(&mut [0; BYTES]).unwrap(), BYTES));
     let account = watch.send_account().unwrap();
     println!("{account:?}");
     assert_eq!((account.seen, account.timed + account.missed, account.unsent()), (MANY, MANY, 0));
     assert!(account.timed > MANY / 4 && account.missed > MANY / 4, "{account:?}");
+}
+
+/// What waits may then have the address of one that waited as an earlier sample ended.
+#[test]
+fn what_waits_as_a_sample_begins_or_ends_has_no_time() {
+    needs_root!();
+    const ROUNDS: u64 = 20;
+    let Some((_pair, near, far)) = slow_pair(1 << 20) else { return };
+    let detail = Detail { samples: true, ..Detail::default() };
+    let Some(mut watch) = attach(&[&near], &[Tx], detail) else { return };
+    let send = |n| (0..n).for_each(|_| assert_eq!(near.send(&[7; BYTES]).unwrap(), BYTES));
+    let receive = |n| (0..n).for_each(|_| assert_eq!(far.recv(&mut [0; BYTES]).unwrap(), BYTES));
+    for _ in 0..ROUNDS {
+        // The slow device has several to send before.
+        send(4);
+        watch.begin_sample().unwrap();
+        send(1);
+        watch.end_sample();
+        receive(5);
+        send(4);
+        watch.begin_sample().unwrap();
+        receive(4);
+        watch.end_sample();
+    }
+    let account = watch.send_account().unwrap();
+    println!("{account:?}");
+    assert_eq!((account.seen, account.timed), (ROUNDS, 0), "{account:?}");
+    assert!(account.missed > 0, "no address came again: {account:?}");
 }
 
 #[test]
@@ -199,14 +242,10 @@ fn what_is_sent_for_several_segments_is_one_message() {
 fn a_device_that_cuts_a_message_into_segments_has_no_time_of_another_one() {
     needs_root!();
     let pair = Pair::new();
-    let run = || Command::new("ethtool").args(["-K", "near", "tx-udp-segmentation", "off"]).output();
-    let Ok(Ok(done)) = pair.near.run(run) else {
-        return skipped("watch::tests::outgoing", "needs ethtool");
-    };
-    assert!(done.status.success(), "{done:?}");
-    let far = pair.far.run(|| bound(FAR[0])).unwrap();
-    let near = pair.near.run(|| bound(NEAR[0])).unwrap();
-    near.connect(far.local_addr().unwrap()).unwrap();
+    if !done(&pair.near, "ethtool -K near tx-udp-segmentation off") {
+        return;
+    }
+    let (near, far) = connected(&pair, NEAR[0], FAR[0]);
     let Some(watch) = sending(&near) else { return };
     for _ in 0..SENT {
         set(&near, libc::IPPROTO_UDP, libc::UDP_SEGMENT, 100);
@@ -226,9 +265,7 @@ fn fragments_are_one_message_with_all_of_its_bytes() {
     needs_root!();
     let pair = Pair::new();
     for (from, to) in NEAR.into_iter().zip(FAR).take(1 + usize::from(link::ipv6_available())) {
-        let far = pair.far.run(|| bound(to)).unwrap();
-        let near = pair.near.run(|| bound(from)).unwrap();
-        near.connect(far.local_addr().unwrap()).unwrap();
+        let (near, far) = connected(&pair, from, to);
         let Some(watch) = sending(&near) else { return };
         for _ in 0..SENT {
             assert_eq!(near.send(&[7; 5001]).unwrap(), 5001);
@@ -243,29 +280,58 @@ fn fragments_are_one_message_with_all_of_its_bytes() {
 fn what_passes_a_device_upon_another_is_one_message() {
     needs_root!();
     let pair = Pair::new();
-    ip(&pair.near, "link set near arp on");
-    ip(&pair.far, "link set far arp on");
-    for (device, net) in [("macvlan", "10.8.0."), ("bridge", "10.7.0.")] {
-        if device == "bridge" {
-            ip(&pair.near, "link add upper type bridge");
-            ip(&pair.near, "link set near master upper");
-        } else {
-            ip(&pair.near, "link add upper link near type macvlan mode bridge");
+    for (upon, net) in [("link near type macvlan mode bridge", "10.8.0."), ("type bridge", "10.7.0.")] {
+        let on_near = [
+            format!("ip link add upper {upon}"),
+            "ip link set near arp on".into(),
+            "ip link set upper up".into(),
+            format!("ip address add {net}1/24 dev upper"),
+            if net == "10.7.0." { "ip link set near master upper" } else { "true" }.into(),
+        ];
+        let on_far = ["ip link set far arp on".into(), format!("ip address add {net}2/24 dev far")];
+        let all = |on, commands: &[String]| commands.iter().all(|command| done(on, command));
+        if !(all(&pair.near, &on_near) && all(&pair.far, &on_far)) {
+            return;
         }
-        ip(&pair.near, "link set upper up");
-        ip(&pair.near, &format!("address add {net}1/24 dev upper"));
-        ip(&pair.far, &format!("address add {net}2/24 dev far"));
-        let far = pair.far.run(|| bound(&format!("{net}2"))).unwrap();
-        let near = pair.near.run(|| bound(&format!("{net}1"))).unwrap();
-        near.connect(far.local_addr().unwrap()).unwrap();
+        let (near, far) = connected(&pair, &format!("{net}1"), &format!("{net}2"));
         let Some(watch) = sending(&near) else { return };
         for _ in 0..SENT {
             near.send(&[7; 64]).unwrap();
             far.recv(&mut [0; 64]).unwrap();
         }
         holds(&watch, SENT, 64 * SENT);
-        ip(&pair.near, "link del upper");
+        assert!(done(&pair.near, "ip link del upper"));
     }
+}
+
+/// As from a container to another host.
+#[test]
+fn what_came_from_a_device_is_no_other_message_at_the_next() {
+    needs_root!();
+    let pair = Pair::new();
+    let on_near = ["ip link set near arp on", "ip address add 10.6.0.1/24 dev near"];
+    let on_far = [
+        "ip link add upper type bridge",
+        "ip link add port type veth peer name last",
+        "ip link set far master upper",
+        "ip link set port master upper",
+        "ip link set upper up",
+        "ip link set port up",
+        "ip link set last up",
+        "ip address add 10.6.0.2/24 dev last",
+    ];
+    if !on_near.iter().all(|command| done(&pair.near, command))
+        || !on_far.iter().all(|command| done(&pair.far, command))
+    {
+        return;
+    }
+    let (near, far) = connected(&pair, "10.6.0.1", "10.6.0.2");
+    let Some(watch) = sending(&near) else { return };
+    for _ in 0..SENT {
+        near.send(&[7; 64]).unwrap();
+        far.recv(&mut [0; 64]).unwrap();
+    }
+    holds(&watch, SENT, 64 * SENT);
 }
 
 /// Each of several threads reads from one socket, takes its time, and answers there.

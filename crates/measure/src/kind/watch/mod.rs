@@ -310,7 +310,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
             acknowledged: distribution(&watch.acknowledged()?),
             account: watch.send_account()?,
             lacks_datagrams: false,
-            datagram_calls: watch.has_datagrams().then(|| watch.sees_datagram_calls()),
+            datagram_calls: watch.sees_datagram_calls(),
         });
     }
     if result.plan.watches(Direction::Rx) {
