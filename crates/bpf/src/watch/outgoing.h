@@ -188,7 +188,8 @@ static __always_inline bool take(struct outgoings *o, const struct sk_buff *skb,
 /* The call of the thread that runs, if it is one to this socket. */
 static __always_inline struct call *call_to(const struct sock *sk)
 {
-	struct call *call = bpf_task_storage_get(&calls, bpf_get_current_task_btf(), 0, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call *call = task->bpf_storage ? bpf_task_storage_get(&calls, task, 0, 0) : 0;
 
 	return call && call->socket == (__u64)sk ? call : 0;
 }
