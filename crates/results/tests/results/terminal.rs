@@ -397,7 +397,7 @@ fn messages_of_unix_sockets_begin_at_their_sender() {
 #[test]
 fn what_udp_sends_begins_where_the_kernel_shows_it() {
     const NO_CALL: &str = "`socket` of UDP requires fentry, which this kernel does not load";
-    let mut record = fixture("watch-both");
+    let mut record = fixture("watch-tx");
     let mut show = |calls: Option<bool>, has_tcp: bool| {
         let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
         let send = watch.send.as_mut().unwrap();
