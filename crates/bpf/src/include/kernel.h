@@ -54,12 +54,24 @@ enum {
 
 #define relocated __attribute__((preserve_access_index))
 
+struct net_device {
+	unsigned char lower_level; /* 1: it stands on no other device; since 5.5 */
+} relocated;
+
+struct skb_shared_info {
+	unsigned short gso_size;
+} relocated;
+
 struct sk_buff {
+	struct net_device *dev;
 	struct sock *sk;
 	unsigned char *head;
 	unsigned char *data;
 	unsigned int len;
 	unsigned int data_len; /* of that, what is in pages */
+	unsigned int end; /* of the head; there skb_shared_info is */
+	int skb_iif; /* the device that it came from; 0: none */
+	__u8 encapsulation : 1; /* in a tunnel's packet */
 	__u16 network_header;
 	__u16 transport_header;
 	__be16 protocol;
@@ -285,7 +297,6 @@ struct linux_binprm {
 } relocated;
 
 struct net;
-struct net_device;
 struct netdev_queue;
 struct Qdisc;
 

@@ -73,7 +73,7 @@ struct shared {
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__u32 process; /* the first reader's */
-	__u32 unused;
+	__u32 datagrams; /* 1: some were sent */
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;
@@ -103,12 +103,13 @@ struct counts {
 	__u64 waited_ns; /* what they waited for a processor, by the kernel's account */
 	__u64 mptcp; /* connections that are a part of one of MPTCP: they are not followed */
 	__u64 tls; /* sockets that the kernel encrypts: messages are records */
-	/* What is sent. Each message that is seen ends as one of the next four, or waits. */
+	/* What is sent. Each message that is seen ends as one of the next five, or waits. */
 	__u64 tx_seen;
 	__u64 tx_timed;
 	__u64 tx_merged; /* into the message before it: many waited in the socket */
 	__u64 tx_crowded; /* there was no room for it */
-	__u64 tx_missed; /* acknowledged; no program saw it go to the device */
+	__u64 tx_missed; /* acknowledged, or gone; no program saw it go to the device */
+	__u64 tx_dropped; /* a datagram, in the device's queue */
 	__u64 tx_bytes_timed;
 	__u64 tx_retransmitted; /* segments */
 };

@@ -174,7 +174,12 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	r.sk = sk;
 	r.now = bpf_ktime_get_ns();
 	r.thread = reading_thread(r.now);
-	if (!r.thread || observe(from->after) != number + 1)
+	if (!r.thread)
+		return 0;
+	r.thread->read_from = takes_new() ? (__u64)sk : 0;
+	r.thread->read_at = r.now;
+	r.thread->answered_at = 0;
+	if (observe(from->after) != number + 1)
 		return 0;
 	a.link = from->link;
 	a.taken = a.ready = from->ready;

@@ -30,6 +30,7 @@ use self::abi::SERVER;
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
+use crate::function;
 use crate::mapping::{Mapping, as_bytes, text};
 use crate::run_time::{self, RunTime};
 use crate::set::{self, Set, SetError, configure, map, tell_namespace};
@@ -46,6 +47,14 @@ const SENDING: &str = "tcp_sendmsg_locked";
 /// The hooks of what comes by UDP. They fire for TCP too, so they are attached once there is a socket of UDP.
 const DATAGRAMS: [&str; 3] = ["sk_data_ready", "sock_recv_length", "udp_fail_queue_rcv_skb"];
 const PREFIX_DATAGRAMS: &str = "udp_";
+
+/// The functions that send by UDP: no tracepoint shows when they begin.
+const CALLS: [&str; 2] = ["udp_sendmsg", "udpv6_sendmsg"];
+
+/// Of those, if the program attaches to one.
+fn call(program: &str) -> Option<&'static str> {
+    CALLS.into_iter().find(|function| program.strip_prefix(prefix(Direction::Tx)) == Some(function))
+}
 
 /// The hook that sees which sockets a process opens, and what comes with the end of a handshake.
 const STATES: &str = "on_inet_sock_set_state";
@@ -101,7 +110,7 @@ fn sockets(direction: Direction) -> &'static str {
 pub enum Selection {
     /// Those that are [marked](Watch::mark), and those that [watched processes](Watch::watch_process) open.
     Marked,
-    /// Those with this local port, a server's; of UDP, after [`Watch::follow_datagrams`].
+    /// Those with this local port, a server's; what comes by UDP, after [`Watch::follow_datagrams`].
     Port(u16),
     /// One connection: its own address, and that of the other end.
     Flow(SocketAddr, SocketAddr),
@@ -165,7 +174,7 @@ impl Watch {
         let wanted = |name: &str| {
             let asked =
                 OF_BOTH.contains(&name) || directions.iter().any(|&way| name.starts_with(prefix(way)));
-            asked && !lacks(name)
+            asked && !lacks(name) && call(name).is_none_or(function::has_hooks)
                 || sees_datagrams && name.starts_with(PREFIX_DATAGRAMS)
                 || name == STATES && (selection == Selection::Marked || directions.contains(&Direction::Rx))
         };
@@ -262,6 +271,13 @@ impl Watch {
         self.has_datagrams
     }
 
+    /// Whether the calls that send by UDP are seen; otherwise their messages begin at the queue of the device. `None` while
+    /// there are no sockets of UDP.
+    pub fn sees_datagram_calls(&self) -> Option<bool> {
+        let has_some = self.has_datagrams || self.mapping.get().datagrams.load(Relaxed) != 0;
+        has_some.then(|| programs(&self.object).any(|name| call(&name).is_some()))
+    }
+
     /// Whether what comes by UDP is watched.
     pub fn follows_datagrams(&self) -> bool {
         self.follows_datagrams
@@ -293,12 +309,15 @@ impl Watch {
         let _ = map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
     }
 
-    /// The same of a socket of UDP, if what comes is watched.
+    /// The same of a socket of UDP.
     ///
     /// # Errors
     /// As [`Self::mark`], and what the kernel refused.
     pub fn mark_datagrams(&mut self, socket: &impl AsFd) -> Result<(), SetError> {
-        if self.follow_datagrams()? { self.mark_in("datagrams", socket, 0) } else { Ok(()) }
+        if self.follow_datagrams()? {
+            self.mark_in("datagrams", socket, 0)?;
+        }
+        if self.directions.contains(&Direction::Tx) { self.mark_in("outgoings", socket, 0) } else { Ok(()) }
     }
 
     /// The same of a Unix socket, if that was asked for.

@@ -67,6 +67,7 @@ impl Watch {
             merged: n(|c| c.tx_merged),
             crowded: n(|c| c.tx_crowded),
             missed: n(|c| c.tx_missed),
+            dropped: Some(n(|c| c.tx_dropped)),
             bytes_timed: n(|c| c.tx_bytes_timed),
             retransmitted: n(|c| c.tx_retransmitted),
         })

@@ -208,8 +208,7 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 }
 
 /* The call is over; the socket's lock is free. */
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(tx_sock_send_length, struct sock *sk)
+static __always_inline int returns(struct sock *sk)
 {
 	struct departure *last;
 	struct tcp_sock *tcp;
@@ -289,8 +288,7 @@ static long queue_one(__u32 i, struct passing *p)
 }
 
 /* TCP has sent a segment: it comes to the device's queue. */
-SEC("tp_btf/net_dev_queue")
-int BPF_PROG(tx_net_dev_queue, struct sk_buff *skb)
+static __always_inline int queue_segment(struct sk_buff *skb)
 {
 	struct passing p = {};
 
@@ -345,7 +343,7 @@ static __always_inline void sum_up_sent(const struct departure *d, const struct 
 {
 	__u64 until = d->returned && d->returned < d->queued ? d->returned : d->queued, left = d->left;
 
-	add(SPAN_TX_SOCKET, until - d->sent - d->buffered);
+	add_passed(SPAN_TX_SOCKET, until - d->sent - d->buffered);
 	add_passed(SPAN_TX_SNDBUF, d->buffered);
 	add_passed(d->why, d->queued - until);
 	add(SPAN_TX_QDISC, left - d->queued);
@@ -375,8 +373,7 @@ static long leave_one(__u32 i, struct passing *p)
 }
 
 /* The device gets a segment. */
-SEC("tp_btf/net_dev_start_xmit")
-int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
+static __always_inline int leave_segment(struct sk_buff *skb)
 {
 	struct passing p = {};
 

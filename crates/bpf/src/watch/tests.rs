@@ -13,6 +13,7 @@ use super::*;
 
 mod datagrams;
 mod held;
+mod outgoing;
 mod planted;
 mod samples;
 mod send;

@@ -40,6 +40,9 @@ struct thread {
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */
 	struct wait slow; /* of the message that it read, if that took long */
+	__u64 read_from; /* the socket of the last datagram that it read; 0: its call to send has returned since */
+	__u64 read_at;
+	__u64 answered_at; /* 0: it sent nothing from there since */
 	__u64 aways_n;
 	struct away aways[AWAYS];
 };
@@ -104,7 +107,7 @@ static __always_inline void begin_thread(struct thread *thread, __u64 now)
 {
 	thread->sample = this_sample();
 	thread->met = now;
-	thread->aways_n = 0;
+	thread->aways_n = thread->read_from = 0;
 	if (thread->copying < now)
 		thread->copying = 0;
 }

@@ -79,6 +79,7 @@ __noinline int add(__u32 span, __s64 value)
 #include "reading.h"
 #include "sending.h"
 #include "datagrams.h"
+#include "outgoing.h"
 
 /* TCP has a segment of an established connection, and did nothing with it yet. */
 SEC("tp_btf/tcp_probe")

@@ -28,8 +28,8 @@ mod truth;
 const HOOKS: usize = 8;
 /// Of UDP, once there is a socket of it.
 const HOOKS_UDP: usize = 3;
-/// Of those that send.
-const HOOKS_TX: usize = 6;
+/// Of those that send; kernels that attach programs to functions have two more.
+const HOOKS_TX: usize = 7;
 /// Of these, one program is for both.
 const HOOKS_OF_BOTH: usize = 2;
 

@@ -123,8 +123,11 @@ pub struct WatchSend {
     pub acknowledged: Distribution,
     /// What became of every message.
     pub account: WatchSendAccount,
-    /// There are sockets of UDP: what they send is not measured, nor in the account.
+    /// There are sockets of UDP: what they send is not measured, nor in the account. Older versions did not follow it.
     pub lacks_datagrams: bool,
+    /// There are sockets of UDP: whether their messages begin with the call, or else at the queue of the device, without the
+    /// stage `socket`. `None`: there are none.
+    pub datagram_calls: Option<bool>,
 }
 
 /// A process that uses a watched socket.
@@ -295,7 +298,7 @@ impl WatchAccount {
     }
 }
 
-/// What became of the messages that were sent: those seen are the sum of the next four and of those that wait in the end.
+/// What became of the messages that were sent: those seen are the sum of the next five and of those that wait in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSendAccount {
     /// As calls sent them.
@@ -306,8 +309,10 @@ pub struct WatchSendAccount {
     pub merged: u64,
     /// Not followed, as too many waited in one socket.
     pub crowded: u64,
-    /// Acknowledged, or at the device, without having been seen on the way there.
+    /// Acknowledged, at the device or gone, without having been seen on the way there.
     pub missed: u64,
+    /// Datagrams that were dropped between the device's queue and the device; `None`: they were not followed.
+    pub dropped: Option<u64>,
     /// Bytes of timed messages.
     pub bytes_timed: u64,
     /// Segments that TCP sent again; a message has the times of the first.
@@ -317,8 +322,14 @@ pub struct WatchSendAccount {
 impl WatchSendAccount {
     /// What messages became, by name.
     #[must_use]
-    pub fn outcomes(&self) -> [(&'static str, u64); 4] {
-        [("timed", self.timed), ("merged", self.merged), ("crowded", self.crowded), ("missed", self.missed)]
+    pub fn outcomes(&self) -> [(&'static str, u64); 5] {
+        [
+            ("timed", self.timed),
+            ("merged", self.merged),
+            ("crowded", self.crowded),
+            ("missed", self.missed),
+            ("dropped", self.dropped.unwrap_or(0)),
+        ]
     }
 
     /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict

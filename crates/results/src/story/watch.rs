@@ -5,7 +5,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::counted;
 use netfathom_model::record::{
-    WatchAccount, WatchPrograms, WatchResult, WatchSendAccount, WatchStage, WatchedStage,
+    WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchedStage,
 };
 
 use super::place::Site;
@@ -83,7 +83,9 @@ pub fn sockets(target: &WatchTarget) -> String {
 }
 
 fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
-    let (plan, protocols) = (&result.plan, if result.datagrams { "TCP and UDP" } else { "TCP" });
+    let plan = &result.plan;
+    let sends_datagrams = result.send.as_ref().is_some_and(|send| send.datagram_calls.is_some());
+    let protocols = if result.datagrams || sends_datagrams { "TCP and UDP" } else { "TCP" };
     let unix = if plan.follows_unix() { "; Unix sockets, received" } else { "" };
     let mut words = vec![
         ("watched", sockets(&plan.target)),
@@ -118,11 +120,30 @@ fn begin(result: &WatchResult) -> &'static str {
     }
 }
 
+/// The same of what is sent. UDP has the stage of the call where that is seen.
+fn send_begin(send: &WatchSend) -> &'static str {
+    let called: u64 =
+        send.stages.iter().filter(|of| of.stage == WatchStage::Socket).map(|of| of.times.n).sum();
+    match (send.datagram_calls, called) {
+        (Some(false), 0) => "the device's queue",
+        (Some(false), _) => "send call (UDP: the device's queue)",
+        _ => way::CALL,
+    }
+}
+
+fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
+    let of_udp = (send.datagram_calls == Some(false))
+        .then_some("`socket` of UDP requires fentry, which this kernel does not load");
+    let udp = send.lacks_datagrams.then_some("what is sent by UDP is not measured");
+    let unix = unix.then_some("what is sent over Unix sockets is not measured");
+    [of_udp, udp, unix].into_iter().flatten().collect()
+}
+
 /// Those that were asked for, sending first as in `stack`.
 fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     let receive = result.plan.watches(Direction::Rx).then(|| Way {
         direction: Direction::Rx,
-        lacks: None,
+        lacks: Vec::new(),
         from: begin(result),
         total: &result.total,
         stages: &result.stages,
@@ -133,13 +154,8 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     });
     let send = result.send.as_ref().map(|send| Way {
         direction: Direction::Tx,
-        lacks: match (send.lacks_datagrams, result.plan.follows_unix()) {
-            (false, false) => None,
-            (true, false) => Some("by UDP"),
-            (false, true) => Some("over Unix sockets"),
-            (true, true) => Some("by UDP or over Unix sockets"),
-        },
-        from: "send call",
+        lacks: lacks(send, result.plan.follows_unix()),
+        from: send_begin(send),
         total: &send.total,
         stages: &send.stages,
         beside: vec![("acknowledged *", "device to the ACK of the last byte", Some(&send.acknowledged))],
@@ -198,8 +214,8 @@ fn account(page: &mut Page, result: &WatchResult) {
         page.main(TITLE)
     }
     let receives = result.plan.watches(Direction::Rx);
+    let of_sent = result.send.as_ref().map(|send| ("sent", sent(send)));
     let send = result.send.as_ref().map(|send| &send.account);
-    let of_sent = send.map(|account| ("sent", sent(account)));
     let head = if send.is_some() { "received" } else { "messages" };
     let of_received = receives.then(|| (head, received(&result.account, result.plan.follows_unix())));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
@@ -299,9 +315,11 @@ fn rows(
     [seen].into_iter().chain(outcomes).chain([open]).collect()
 }
 
-fn sent(account: &WatchSendAccount) -> Vec<Row> {
-    let seen = ("seen", account.seen, "one per send call");
-    let meanings = ["", MERGED, CROWDED, "no program saw them go to the device"];
+fn sent(WatchSend { account, datagram_calls, .. }: &WatchSend) -> Vec<Row> {
+    let by = if datagram_calls.is_some() { "one per send call, or datagram" } else { "one per send call" };
+    let seen = ("seen", account.seen, by);
+    let dropped = "datagrams, by the queueing discipline";
+    let meanings = ["", MERGED, CROWDED, "no program saw them go to the device", dropped];
     rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()))
 }
 

@@ -393,3 +393,27 @@ fn messages_of_unix_sockets_begin_at_their_sender() {
     let text = render(&record, 200, false);
     assert!(text.contains("Receive (rx): sender's call to application"), "{text}");
 }
+
+#[test]
+fn what_udp_sends_begins_where_the_kernel_shows_it() {
+    const NO_CALL: &str = "`socket` of UDP requires fentry, which this kernel does not load";
+    let mut record = fixture("watch-tx");
+    let mut show = |calls: Option<bool>, has_tcp: bool| {
+        let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
+        let send = watch.send.as_mut().unwrap();
+        send.datagram_calls = calls;
+        send.account.dropped = Some(12_345);
+        if !has_tcp {
+            send.stages.retain(|stage| stage.stage != WatchStage::Socket);
+        }
+        render(&record, 200, false)
+    };
+    let text = show(Some(true), true);
+    assert!(text.contains("Send (tx): application to device") && !text.contains(NO_CALL), "{text}");
+    assert!(text.contains("12,345") && text.contains("one per send call, or datagram"), "{text}");
+    let text = show(Some(false), true);
+    assert!(text.contains("Send (tx): send call (UDP: the device's queue) to device"), "{text}");
+    assert!(text.contains(NO_CALL) && text.contains("TCP and UDP over IPv4 and IPv6"), "{text}");
+    let text = show(Some(false), false);
+    assert!(text.contains("Send (tx): the device's queue to device"), "{text}");
+}

@@ -171,6 +171,16 @@ fn a_reader_that_runs_as_a_sample_begins_is_known_to_run_and_to_sleep_then() {
     }
 }
 
+/// Each that was seen has its time, and none that of one between two samples.
+fn sends_within(watch: &Watch, length_ns: i128) {
+    let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());
+    assert!(account.seen > 0 && account.seen < REQUESTS, "{account:?}");
+    assert!(nearly(account.timed, account.seen), "{account:?}");
+    assert!(total.moments.sum <= length_ns, "{:?}", total.moments);
+    let stages = WatchStage::of(Direction::Tx).iter().map(|&stage| watch.stage(stage).unwrap().moments.sum);
+    assert_eq!(stages.sum::<i128>(), total.moments.sum);
+}
+
 #[test]
 fn what_is_sent_in_a_sample_is_timed_within_it() {
     needs_root!();
@@ -182,10 +192,19 @@ fn what_is_sent_in_a_sample_is_timed_within_it() {
     exchange(&listener, 3, || ());
     assert_eq!(watch.send_account().unwrap().seen, 0);
     let (_, length_ns) = samples(&mut watch, || exchange(&listener, REQUESTS, pause));
-    let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());
-    assert!(account.seen > 0 && account.seen < REQUESTS, "{account:?}");
-    assert!(nearly(account.timed, account.seen), "{account:?}");
-    assert!(total.moments.sum <= length_ns, "{:?}", total.moments);
-    let stages = WatchStage::of(Direction::Tx).iter().map(|&stage| watch.stage(stage).unwrap().moments.sum);
-    assert_eq!(stages.sum::<i128>(), total.moments.sum);
+    sends_within(&watch, length_ns);
+}
+
+#[test]
+fn datagrams_that_are_sent_in_a_sample_are_timed_within_it() {
+    needs_root!();
+    if tracepoint::is_missing(SENDING) {
+        return skipped("watch::tests::samples", "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut watch = attach(server.local_addr().unwrap().port(), &[Direction::Tx]);
+    datagrams::exchange(&server, 3, || ());
+    assert_eq!(watch.send_account().unwrap().seen, 0);
+    let (_, length_ns) = samples(&mut watch, || datagrams::exchange(&server, REQUESTS, pause));
+    sends_within(&watch, length_ns);
 }

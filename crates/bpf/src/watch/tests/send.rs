@@ -33,7 +33,7 @@ fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
 }
 
 /// All of `messages` have times, which their stages add up to, but those that left while no program ran. Returns the sums of the stages.
-fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128)> {
+pub(super) fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128)> {
     let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());
     println!("{account:?}");
     let of = |&stage| (stage, watch.stage(stage).unwrap().moments);

@@ -31,12 +31,12 @@ fn sum(sockets: &Sockets, of: fn(&WatchSocket) -> (u64, i64)) -> (u64, i64) {
 }
 
 /// Those of single sockets and of the others are those of all, to the nanosecond.
-fn are_all(watch: &Watch, sockets: &Sockets) {
+pub(super) fn are_all(watch: &Watch, sockets: &Sockets) {
     let total = watch.total().unwrap().moments;
     assert_eq!(sum(sockets, |s| (s.receive.total.n, s.receive.total.sum_ns)), (total.n, total.sum as i64));
     let stages = |s: &WatchSocket| (s.messages(), s.receive.stages.iter().map(|sum| sum.sum_ns).sum());
     assert_eq!(sum(sockets, stages).1, total.sum as i64);
-    if watch.directions == BOTH {
+    if watch.directions.contains(&Direction::Tx) {
         let total = watch.send_total().unwrap().moments;
         assert_eq!(sum(sockets, |s| (s.send.total.n, s.send.total.sum_ns)), (total.n, total.sum as i64));
         let stages = |s: &WatchSocket| (s.messages(), s.send.stages.iter().map(|sum| sum.sum_ns).sum());

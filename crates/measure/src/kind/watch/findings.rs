@@ -1,6 +1,5 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
-use netfathom_model::path::Direction;
 use netfathom_model::print;
 use netfathom_model::record::{Holder, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
@@ -211,8 +210,8 @@ fn unmarked(result: &WatchResult) -> Option<Finding> {
 }
 
 fn late(result: &WatchResult) -> Option<Finding> {
-    (result.late > 0 && result.plan.watches(Direction::Rx)).then(|| Finding {
-        seen: "UDP sockets were opened during the run: what came first is not seen".into(),
+    (result.late > 0).then(|| Finding {
+        seen: "UDP sockets were opened during the run: their first messages are not seen".into(),
         cause: "no hook shows that a process opens one: they are looked for once a second".into(),
         evidence: format!("{} found later", result.late),
         remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),

@@ -17,7 +17,7 @@ const MOST_UNTIMED: f64 = 0.05;
 /// So few are nothing that was missed: the first message of each thread has none.
 const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 11] = [
+const RULES: [Rule<WatchResult>; 10] = [
     Rule::<WatchResult>::void(
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
@@ -27,15 +27,9 @@ const RULES: [Rule<WatchResult>; 11] = [
     .advise(nothing_came),
     Rule::void(
         0.0,
-        |r| flag(sends_nothing(r) && r.send.as_ref().is_some_and(|send| send.lacks_datagrams)),
+        |r| flag(sends_nothing(r)),
         no_number,
-        "no message was sent by TCP; what is sent by UDP is not measured",
-    ),
-    Rule::void(
-        0.0,
-        |r| flag(sends_nothing(r) && r.send.as_ref().is_some_and(|send| !send.lacks_datagrams)),
-        no_number,
-        "no message was sent: is there a connection of that port or process (`ss -tnp`), and did it send?",
+        "no message was sent: is there a socket of that port or process (`ss -tunap`), and did it send?",
     ),
     Rule::void(
         0.0,

@@ -224,7 +224,8 @@ fn look_on(
     loop {
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
         if port(plan).is_some_and(|port| !watch.has_datagrams() && is_udp_port(port)) {
-            result.late = u64::from(started.elapsed() > TICK);
+            // What it sends is seen from the first message on.
+            result.late = u64::from(started.elapsed() > TICK && plan.watches(Direction::Rx));
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
         if let Some(slow) = &mut result.slow {
@@ -308,7 +309,8 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
             stages: stages(watch, Direction::Tx)?,
             acknowledged: distribution(&watch.acknowledged()?),
             account: watch.send_account()?,
-            lacks_datagrams: watch.has_datagrams(),
+            lacks_datagrams: false,
+            datagram_calls: watch.sees_datagram_calls(),
         });
     }
     if result.plan.watches(Direction::Rx) {

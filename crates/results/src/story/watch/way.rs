@@ -7,10 +7,13 @@ use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, Water
 use crate::story::stages::{PARTLY, new_table, row};
 use crate::story::{contention, curves, distributions, number};
 
+/// Where the time of what is sent begins, mostly.
+pub(super) const CALL: &str = "send call";
+
 pub(super) struct Way<'a> {
     pub direction: Direction,
     /// What of it is not seen.
-    pub lacks: Option<&'static str>,
+    pub lacks: Vec<&'static str>,
     /// Where its time begins.
     pub from: &'static str,
     pub total: &'a Distribution,
@@ -78,11 +81,10 @@ impl Way<'_> {
     pub fn stages(&self, page: &mut Page, beside: bool) {
         page.main(&match self.direction {
             Direction::Rx => format!("Receive (rx): {} to application", self.from),
-            Direction::Tx => "Send (tx): application to device".into(),
+            Direction::Tx if self.from == CALL => "Send (tx): application to device".into(),
+            Direction::Tx => format!("Send (tx): {} to device", self.from),
         });
-        if let Some(lacks) = self.lacks {
-            page.text(&format!("TCP alone: what is sent {lacks} is not measured"));
-        }
+        self.lacks.iter().for_each(|lacks| page.text(lacks));
         if self.total.n == 0 {
             page.text("n/a: no message has times");
             return;
