@@ -262,7 +262,10 @@ impl MessagePlan {
             return refused("a Unix socket", "choose --over tcp or udp");
         }
         if !self.is_all_user_space() {
-            return refused("an end in the kernel", "leave --placement out, or choose --lab in place of --to");
+            return refused(
+                "an end in the kernel",
+                "leave --placement out, or choose --lab in place of --to",
+            );
         }
         if self.processors != ProcessorChoice::Sweep || self.cpus.len() > 1 {
             return refused(

@@ -76,7 +76,8 @@ pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
         calls.iter().filter_map(move |(name, count)| {
             let own = if end == Side::Client { &shot.client } else { &shot.server };
             let per_message = *count as f64 / own.messages.max(1) as f64;
-            let ours = WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Side::Client);
+            let ours =
+                WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Side::Client);
             (!ours).then(|| Named { end, name: name.clone(), per_message })
         })
     });

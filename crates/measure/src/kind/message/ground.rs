@@ -61,7 +61,10 @@ impl Socket {
 
 /// The ends of a connection that are on this host.
 pub enum Connection {
-    Whole { client: Socket, server: Socket },
+    Whole {
+        client: Socket,
+        server: Socket,
+    },
     /// The other one is on another host.
     Half(Socket),
 }

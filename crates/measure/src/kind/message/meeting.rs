@@ -1,9 +1,7 @@
 //! Where the two ends of a trial wait for each other.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{
-    AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Release,
-};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Release};
 use std::thread;
 use std::time::Duration;
 

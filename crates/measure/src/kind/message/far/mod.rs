@@ -31,7 +31,7 @@ pub mod words;
 use words::{Hello, Identity, Outcome, Trial, Welcome, Word};
 
 /// How long an answer may take for which the other host makes sockets, or loads a program.
-const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Between two signs of life.
 const ALIVE_EVERY: Duration = Duration::from_millis(200);
 /// Between two looks whether the server has all, once the client has sent it.
@@ -272,6 +272,9 @@ impl Far {
                 Some(Word::Alive) => heard = Instant::now(),
                 Some(Word::Finished) if self.side == Side::Client => task.finish(Side::Client),
                 Some(Word::Ended(outcome)) if self.side == Side::Server => return self.believed(*outcome),
+                Some(Word::Bye) => {
+                    return Err(self.lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
+                }
                 Some(_) => return Err(self.out_of_turn(awaited)),
                 None => {}
             }

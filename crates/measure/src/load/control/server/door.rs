@@ -264,11 +264,7 @@ fn stranger(senders: &Allowed, peer: IpAddr) -> Option<Why> {
     (!senders.holds(peer)).then(|| Why::Limit { text: text() })
 }
 
-fn refuse<H>(
-    lines: &mut Lines,
-    writer: &mut Writer,
-    why: Why,
-) -> Result<Option<Incoming<H>>, ControlError> {
+fn refuse<H>(lines: &mut Lines, writer: &mut Writer, why: Why) -> Result<Option<Incoming<H>>, ControlError> {
     writer.say(&FromSink::Refused { why })?;
     writer.finish();
     lines.linger(REFUSED_LINGER);
