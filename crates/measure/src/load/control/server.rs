@@ -71,7 +71,7 @@ pub struct Incoming<H = Hello> {
 }
 
 impl<H> Incoming<H> {
-    /// Lets it in, to say what is not said here.
+    /// Lets it in, to a conversation of other words.
     pub fn talk(self) -> Talk {
         let Link { lines, writer, seat, .. } = self.link;
         Talk::new(lines, writer, Some(seat))

@@ -65,7 +65,7 @@ impl Far {
         let lost = |source| MessageError::Lost { end: Side::Server, source };
         let talk = Talk::over(stream, to).map_err(lost)?;
         // One that refuses at once may have closed already: its reply still counts.
-        let said = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
+        let greeted = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
         match talk.next(ANSWER_WITHIN, "a welcome") {
             Ok(Word::Welcome(server)) => {
                 let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
@@ -73,7 +73,7 @@ impl Far {
             }
             Ok(Word::Refused { why }) => Err(MessageError::Refused { address: to, why: refusal(why) }),
             Ok(_) => Err(lost(talk.out_of_turn("a welcome"))),
-            Err(error) => Err(lost(said.err().unwrap_or(error))),
+            Err(error) => Err(lost(greeted.err().unwrap_or(error))),
         }
     }
 
@@ -259,7 +259,7 @@ impl Far {
         deadline: Instant,
     ) -> Result<Option<Outcome>, MessageError> {
         let awaited = "a sign of life";
-        let (mut heard, mut said) = (Instant::now(), Instant::now());
+        let (mut heard, mut spoke) = (Instant::now(), Instant::now());
         let mut over: Option<Instant> = None;
         loop {
             let client_finished = self.side == Side::Client && task.has_finished(Side::Client);
@@ -267,7 +267,7 @@ impl Far {
                 return Ok(Some(Outcome::default()));
             }
             // The rest is soon read.
-            let within = if client_finished { SOON } else { ALIVE_EVERY.saturating_sub(said.elapsed()) };
+            let within = if client_finished { SOON } else { ALIVE_EVERY.saturating_sub(spoke.elapsed()) };
             match self.poll(within, awaited)? {
                 Some(Word::Alive) => heard = Instant::now(),
                 Some(Word::Finished) if self.side == Side::Client => task.finish(Side::Client),
@@ -290,9 +290,9 @@ impl Far {
                     return Ok(None);
                 }
             }
-            if said.elapsed() >= ALIVE_EVERY {
+            if spoke.elapsed() >= ALIVE_EVERY {
                 self.say(&Word::Alive)?;
-                said = Instant::now();
+                spoke = Instant::now();
             }
         }
     }
