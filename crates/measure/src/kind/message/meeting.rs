@@ -31,7 +31,7 @@ impl Meeting {
         self.reached(until)
     }
 
-    /// Waits until so many were ready; `false` if they will not be.
+    /// Waits until ends were ready this often; `false` if they will not be.
     pub fn reached(&self, until: u32) -> bool {
         while self.ready.load(Acquire) < until {
             if self.failed.load(Acquire) {
