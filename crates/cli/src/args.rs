@@ -48,7 +48,7 @@ pub use join::JoinArgs;
 pub use light::LightArgs;
 pub use load::{LoadCommand, SendArgs, SinkArgs};
 pub use marks::MarksArgs;
-pub use message::{MessageArgs, MessageCommand};
+pub use message::{MessageArgs, MessageCommand, ServeArgs};
 pub use report::{Format, ReportArgs};
 pub use reproduce::ReproduceArgs;
 pub use reverse::ReverseArgs;

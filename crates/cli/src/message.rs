@@ -3,14 +3,17 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use netfathom_measure::kind::message;
-use netfathom_model::plan::{MessagePlan, MessageTest, Wire};
+use netfathom_measure::kind::message::serve::{ServeEvent, ServePlan};
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Wire};
+use netfathom_model::print::counted;
 
-use crate::args::{MessageArgs, MessageCommand};
+use crate::args::{MessageArgs, MessageCommand, ServeArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output, plans};
+use crate::sink_events::reachable;
+use crate::{exit, output, plans, stop};
 
 /// What a trial takes besides its time: connecting, and closing.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(6);
@@ -25,16 +28,55 @@ const FOR_TAIL: u64 = 1000;
 const SPARE: f64 = 1.5;
 
 pub fn run(command: &MessageCommand) -> Result<ExitCode> {
-    let (test, args) = command.parts();
+    match command {
+        MessageCommand::Oneway(args) => measure(MessageTest::Oneway, args),
+        MessageCommand::Pingpong(args) => measure(MessageTest::Pingpong, args),
+        MessageCommand::Post(args) => measure(MessageTest::Post, args),
+        MessageCommand::Serve(args) => serve(args),
+    }
+}
+
+fn measure(test: MessageTest, args: &MessageArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
     let run =
         Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, Expected::About(expected(&plan))) };
     run.make(|observer, stop| message::run(&plan, observer, stop))
 }
 
+fn serve(args: &ServeArgs) -> Result<ExitCode> {
+    let stop = stop::on_signals().context("cannot listen for signals")?;
+    let ServeArgs { listen, cpu, allow, clients } = args.clone();
+    let mut lost = false;
+    let mut tell = |event| {
+        lost |= matches!(event, ServeEvent::Lost { .. });
+        // A reader that has gone is no reason to stop serving.
+        let _ = output::print(&line(&event));
+    };
+    message::serve::serve(&ServePlan { listen, cpu, allow, most_clients: clients }, &mut tell, &stop)?;
+    // A client that was lost fails a server that was to serve a number of them.
+    Ok(if lost && clients.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
+}
+
+fn line(event: &ServeEvent) -> String {
+    match event {
+        ServeEvent::Listening { at, cpu } => format!(
+            "listening on {at}, TCP and UDP, CPU {cpu}; on another host: netfathom message pingpong --to {}; Ctrl-C \
+             ends",
+            reachable(*at)
+        ),
+        ServeEvent::Begins { peer } => format!("{peer}: begins"),
+        ServeEvent::Ended { peer, trials } => format!("{peer}: ended after {}", counted(*trials, "trial")),
+        ServeEvent::Lost { peer, trials, why } => {
+            format!("{peer}: lost after {}: {why}", counted(*trials, "trial"))
+        }
+    }
+}
+
 fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     let carrier = args.over;
-    let usual = MessagePlan::paper(test, plans::place(args.lab, args.loopback));
+    let place =
+        args.to.map_or_else(|| plans::place(args.lab, args.loopback), |to| Place::To(plans::plain(to)));
+    let usual = MessagePlan::paper(test, place);
     let mut plan = MessagePlan {
         path: path(args),
         carrier,
@@ -90,7 +132,8 @@ fn leaving_ns(plan: &MessagePlan) -> f64 {
 
 /// About: a trial ends with its messages, and their time is not known yet.
 fn expected(plan: &MessagePlan) -> Duration {
-    let cells = plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * 2;
+    let pairs = if matches!(plan.place, Place::To(_)) { 1 } else { 2 };
+    let cells = plan.sizes_bytes.len() * plan.layers.len() * plan.placements.len() * pairs;
     let leaving_ns = match plan.path {
         // Few trials come to their messages, and what the socket buffers hold follows.
         Some(_) => plan.most_ns,
@@ -114,8 +157,10 @@ mod tests {
 
     fn planned(line: &str) -> MessagePlan {
         let line = Line::try_parse_from(["message"].into_iter().chain(line.split(' '))).unwrap();
-        let (test, args) = line.command.parts();
-        plan(test, args).unwrap()
+        match line.command {
+            MessageCommand::Oneway(args) => plan(MessageTest::Oneway, &args).unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

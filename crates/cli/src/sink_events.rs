@@ -58,7 +58,7 @@ fn text(event: &SinkEvent) -> String {
 }
 
 /// How others write the address; that of all devices is none to send to.
-fn reachable(address: SocketAddr) -> String {
+pub fn reachable(address: SocketAddr) -> String {
     match address.ip().is_unspecified() {
         true => format!("ADDR:{}", address.port()),
         false => address.to_string(),

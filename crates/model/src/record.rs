@@ -41,7 +41,7 @@ pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogF
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
 pub use message::{
     AbsentCell, CallCount, Counted, EndCost, MessageCell, MessageRate, MessageResult, MessageTrial,
-    ProcessorPair, Remedied, RemedyRow, Shares, Stall, TcpCounts,
+    ProcessorPair, Remedied, RemedyRow, ServerHost, Shares, Stall, TcpCounts,
 };
 pub use precision::{Ended, Precision, Value, Width};
 pub use reproduce::{

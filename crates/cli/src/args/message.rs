@@ -1,13 +1,16 @@
 //! Arguments of `netfathom message`.
 
+use std::net::SocketAddr;
+
 use clap::{Args as ClapArgs, Subcommand};
+use netfathom_measure::load::allow::Prefix;
 use netfathom_model::layer::{Layer, LayerError};
-use netfathom_model::plan::{Carrier, MessageTest, Placement, ProcessorChoice};
+use netfathom_model::plan::{Carrier, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
 use super::ttcp::{parse_bits, parse_size};
 use super::words::{Word, one_of};
-use super::{EXIT_STATUS, OutputArgs, parse_time, parse_whole};
+use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +24,8 @@ Examples:
       with UDP: ends at the sockets (sockmap) beside ends in the driver (XDP)
   netfathom message oneway --rate 20k
       open loop: how long messages take at a fixed rate
+  netfathom message pingpong --to 10.0.0.2:9500
+      to a host where `netfathom message serve --listen 10.0.0.2:9500` runs
 
 Layers: bare sockets are write (header and body in one write), writev, two (two
 writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
@@ -28,6 +33,13 @@ writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
 With xdp, over UDP in the lab, ends in the kernel are programs in the driver,
 otherwise programs at the socket. The strategies of the library are adaptive,
 inline, thread and batch. The first layer is the reference for the rest.";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  netfathom message serve --listen 0.0.0.0:9500
+      the server of `netfathom message pingpong --to THIS_HOST:9500`
+  netfathom message serve --listen 10.0.0.2:9500 --cpu 3 --clients 1
+      on CPU 3; ends after one client";
 
 /// `netfathom message`.
 #[derive(Debug, Subcommand)]
@@ -41,17 +53,9 @@ pub enum MessageCommand {
     /// Rate of bulk replies to small requests
     #[command(allow_negative_numbers = true, after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"))]
     Post(Box<MessageArgs>),
-}
-
-impl MessageCommand {
-    /// What the ends do, and the rest.
-    pub fn parts(&self) -> (MessageTest, &MessageArgs) {
-        match self {
-            Self::Oneway(args) => (MessageTest::Oneway, args),
-            Self::Pingpong(args) => (MessageTest::Pingpong, args),
-            Self::Post(args) => (MessageTest::Post, args),
-        }
-    }
+    /// The server's end for a client on another host, which measures with --to
+    #[command(after_help = format!("{SERVE_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    Serve(ServeArgs),
 }
 
 const TRIALS: &str = "Trials";
@@ -103,6 +107,9 @@ pub struct MessageArgs {
     /// Time from one end to the other on that path; a round trip takes twice that
     #[arg(help_heading = ENDS, long, value_name = "TIME", value_parser = parse_time, conflicts_with = "loopback")]
     pub delay: Option<u64>,
+    /// To a server on another host: `netfathom message serve` there
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "bandwidth", "delay"])]
+    pub to: Option<SocketAddr>,
     /// Between two network namespaces that netfathom makes and removes; needs root (default as root)
     #[arg(long, conflicts_with = "loopback")]
     pub lab: bool,
@@ -120,6 +127,23 @@ pub struct MessageArgs {
     pub seed: Option<u64>,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `netfathom message serve`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct ServeArgs {
+    /// Where to listen, TCP and UDP; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9500")]
+    pub listen: SocketAddr,
+    /// CPU of the server [default: the last but one that this process may use]
+    #[arg(long, value_name = "CPU", value_parser = parse_whole::<usize>)]
+    pub cpu: Option<usize>,
+    /// Also takes clients from these addresses, not only from private ones
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub allow: Vec<Prefix>,
+    /// Ends after this number of clients [default: runs until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub clients: Option<u32>,
 }
 
 const CARRIERS: &[Word<Carrier>] = &[

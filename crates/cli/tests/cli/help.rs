@@ -16,6 +16,7 @@ const PAGES: &[&str] = &[
     "ttcp sweep --help",
     "message --help",
     "message oneway --help",
+    "message serve --help",
     "message pingpong --help",
     "message post --help",
     "cost --help",

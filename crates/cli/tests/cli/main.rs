@@ -21,6 +21,7 @@ mod load;
 mod load_sink;
 mod marks;
 mod message;
+mod message_hosts;
 mod outputs;
 mod packaging;
 mod refusals;

@@ -13,7 +13,7 @@ const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adapt
 /// Would take minutes.
 const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --min-time 200ms";
 
-fn messages(record: &Record) -> &MessageResult {
+pub fn messages(record: &Record) -> &MessageResult {
     match &record.measurement {
         Measurement::Message(result) => result,
         other => panic!("{}", other.name()),

@@ -22,10 +22,13 @@ use std::time::Duration;
 mod client;
 mod line;
 mod server;
+mod talk;
 pub mod words;
 
 pub use client::{Peer, Session};
-pub use server::{Begun, Conversation, Ended, Incoming, Listener, Welcomed, draw_flow};
+pub use line::printable;
+pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welcomed, draw_flow};
+pub use talk::Talk;
 
 use words::Why;
 
@@ -38,7 +41,7 @@ pub const QUIET_FOR: Duration = Duration::from_millis(200);
 /// And no longer than this, however many come.
 pub const DRAIN_MOST: Duration = Duration::from_secs(5);
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(3);
+pub const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// How long an answer may take for which the peer has to make sockets or load programs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long a line may take that the peer had ready.

@@ -74,7 +74,7 @@ pub enum ProcessorChoice {
 pub struct MessagePlan {
     /// What the ends do.
     pub test: MessageTest,
-    /// Where they stand: the lab or loopback.
+    /// Where they stand: the lab, loopback, or two hosts.
     pub place: Place,
     /// The path between the ends, in the lab; `None` where nothing but this machine limits it.
     pub path: Option<Wire>,
@@ -220,8 +220,10 @@ impl MessagePlan {
     }
 
     fn goes_together(&self) -> Result<(), PlanError> {
-        if !matches!(self.place, Place::Lab | Place::Loopback) {
-            return Err(conflict("both ends are on this host: in the lab, or over loopback"));
+        match self.place {
+            Place::Lab | Place::Loopback => {}
+            Place::To(_) => self.between_hosts()?,
+            Place::Listen(_) => return Err(conflict("a server for messages is `netfathom message serve`")),
         }
         if let Some(path) = &self.path {
             if self.place != Place::Lab || self.carrier == Carrier::Unix {
@@ -249,6 +251,29 @@ impl MessagePlan {
         }
         once("layers", &self.layers, ToString::to_string)?;
         self.layers.iter().try_for_each(|layer| self.carries(layer))?;
+        Ok(())
+    }
+
+    fn between_hosts(&self) -> Result<(), PlanError> {
+        let refused = |what, instead| {
+            Err(conflict(&format!("--to: {what} on the host of the server is out of reach; {instead}")))
+        };
+        if self.carrier == Carrier::Unix {
+            return refused("a Unix socket", "choose --over tcp or udp");
+        }
+        if !self.is_all_user_space() {
+            return refused(
+                "an end in the kernel",
+                "leave --placement out, or choose --lab in place of --to",
+            );
+        }
+        if self.processors != ProcessorChoice::Sweep || self.cpus.len() > 1 {
+            return refused(
+                "a CPU",
+                "leave --cpu-pairs out, name this end's CPU with --cpu, and the server's with \
+                 `netfathom message serve --cpu`",
+            );
+        }
         Ok(())
     }
 

@@ -25,6 +25,22 @@ pub struct MessageResult {
     /// Who had the processors of the ends, in the trials in which system calls were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contention: Vec<Contention>,
+    /// The host of the server, where that was reached by its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerHost>,
+}
+
+/// The host that the server ran on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerHost {
+    /// Its own name, where the kernel shows it.
+    pub host: Option<String>,
+    /// Kernel release and build.
+    pub kernel: String,
+    /// The build of netfathom there.
+    pub tool: String,
+    /// Whether it is the client's host too.
+    pub same_host: bool,
 }
 
 /// The processors of the two ends.
@@ -50,9 +66,11 @@ pub enum Shares {
     Cache,
     /// No more than the machine.
     Nothing,
+    /// Not even that: they are of two hosts.
+    Hosts,
 }
 
-named! { Shares: Same = "same CPU", Core = "same core", Cache = "same cache", Nothing = "apart" }
+named! { Shares: Same = "same CPU", Core = "same core", Cache = "same cache", Nothing = "apart", Hosts = "two hosts" }
 
 /// One layer with one size, one placement and one pair of processors.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

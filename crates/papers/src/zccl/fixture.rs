@@ -64,6 +64,7 @@ pub fn planned(plan: MessagePlan, times: impl Fn(&Asked) -> Option<CellTimes>) -
         absent: Vec::new(),
         remedies: Vec::new(),
         contention: Vec::new(),
+        server: None,
     }
 }
 

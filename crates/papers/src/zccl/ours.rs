@@ -73,6 +73,7 @@ impl<'a> Ours<'a> {
             Shares::Core => "ends on one core",
             Shares::Cache => "each end on a CPU of its own, which share a cache",
             Shares::Nothing => "each end on a CPU of its own",
+            Shares::Hosts => "each end on a host of its own",
         }
     }
 

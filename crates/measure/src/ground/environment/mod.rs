@@ -31,7 +31,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) 
     // The processor of the first thread; on most machines all have the same governor.
     let cpu = threads.first().map_or(0, |thread| thread.cpu);
     Environment {
-        host: line("/proc/sys/kernel/hostname"),
+        host: host(),
         realtime_ahead_ns: realtime_ahead_ns(),
         kernel: kernel(),
         cpu_model: cpu_model(&cpuinfo),
@@ -54,8 +54,13 @@ pub fn host_settings() -> Settings {
     settings::read(&devices, None)
 }
 
+/// The host's own name, where the kernel shows it.
+pub fn host() -> Option<String> {
+    line("/proc/sys/kernel/hostname")
+}
+
 /// Release and build, as `uname -rv` prints them.
-fn kernel() -> String {
+pub fn kernel() -> String {
     let parts = ["/proc/sys/kernel/osrelease", "/proc/sys/kernel/version"];
     parts.into_iter().filter_map(line).collect::<Vec<_>>().join(" ")
 }

@@ -51,29 +51,34 @@ impl Drop for Followed<'_> {
     }
 }
 
+/// System calls of each end, by name.
+pub type Called = [Vec<(String, u64)>; ENDS];
+
 /// What was added since.
-pub fn since(now: &[Vec<CallCount>; ENDS], then: &[Vec<CallCount>; ENDS]) -> [Vec<CallCount>; ENDS] {
+pub fn since(now: &[Vec<CallCount>; ENDS], then: &[Vec<CallCount>; ENDS]) -> Called {
     std::array::from_fn(|end| {
         let before = |number| then[end].iter().find(|c| c.number == number).map_or(0, |c| c.count);
-        let added =
-            now[end].iter().map(|c| CallCount { number: c.number, count: c.count - before(c.number) });
-        added.filter(|c| c.count > 0).collect()
+        let name = |c: &CallCount| c.name().map_or_else(|| format!("number {}", c.number), Into::into);
+        let added = now[end].iter().map(|c| (name(c), c.count - before(c.number)));
+        added.filter(|(_, count)| *count > 0).collect()
     })
 }
 
 /// Calls a message, as a record has them.
 pub fn per_message(plan: &MessagePlan, cell: &Cell, shot: &Shot) -> Counted {
-    let Some(calls) = &shot.calls else { return Counted::Not("they were not counted".into()) };
+    let calls = match &shot.calls {
+        Ok(calls) => calls,
+        Err(why) => return Counted::Not(why.clone()),
+    };
     let ends = [Side::Client, Side::Server];
     let writes_frames = driver::writes_frames(plan.test, cell);
     let named = ends.into_iter().zip(calls).flat_map(|(end, calls)| {
-        calls.iter().filter_map(move |call| {
-            let name: String = call.name().map_or_else(|| format!("number {}", call.number), Into::into);
+        calls.iter().filter_map(move |(name, count)| {
             let own = if end == Side::Client { &shot.client } else { &shot.server };
-            let per_message = call.count as f64 / own.messages.max(1) as f64;
+            let per_message = *count as f64 / own.messages.max(1) as f64;
             let ours =
                 WAITING.contains(&name.as_str()) || name == OURS && !(writes_frames && end == Side::Client);
-            (!ours).then_some(Named { end, name, per_message })
+            (!ours).then(|| Named { end, name: name.clone(), per_message })
         })
     });
     let mut named: Vec<Named> = named.collect();

@@ -1,6 +1,6 @@
 //! Trials put together.
 
-use netfathom_model::plan::{MessageTest, Placement};
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{Counted, Distribution, MessageCell, MessageRate, MessageResult, MessageTrial};
 use netfathom_stats::{self as stats, between_trials, paired_ratio};
 
@@ -27,7 +27,7 @@ pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot
     };
     known.service = service.map(|service| more(&known.service, &service));
     known.lag = lag.map(|lag| more(&known.lag, &lag));
-    known.trials.push(trial(test, cell.placement, index, round, shot));
+    known.trials.push(trial(&result.plan, cell.placement, index, round, shot));
     known.rate = rate(&known.trials);
 }
 
@@ -84,10 +84,12 @@ fn lost(test: MessageTest, shot: &Shot) -> u64 {
     }
 }
 
-fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: Shot) -> MessageTrial {
+fn trial(plan: &MessagePlan, placement: Placement, index: u32, round: u32, shot: Shot) -> MessageTrial {
+    let test = plan.test;
     let timing = timing(test, placement, &shot);
-    let oneway = test == MessageTest::Oneway;
-    let first_ns = if oneway { shot.client.first_ns } else { timing.first_ns };
+    // Between hosts no two clocks are compared: from the first arrival.
+    let from_send = test == MessageTest::Oneway && !matches!(plan.place, Place::To(_));
+    let first_ns = if from_send { shot.client.first_ns } else { timing.first_ns };
     let quantile = |q| timing.times.quantile(q).unwrap_or(0);
     MessageTrial {
         index,
@@ -101,8 +103,8 @@ fn trial(test: MessageTest, placement: Placement, index: u32, round: u32, shot: 
         p99_ns: quantile(0.99),
         client: shot.client_cost,
         server: shot.server_cost,
-        kernel_workers_ns: shot.kernel_workers_ns,
-        tcp: shot.tcp,
+        kernel_workers_ns: shot.counts.kernel_workers_ns,
+        tcp: shot.counts.tcp,
     }
 }
 

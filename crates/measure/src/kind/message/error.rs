@@ -1,6 +1,7 @@
 //! Why messages could not be measured.
 
 use std::io;
+use std::net::SocketAddr;
 
 use netfathom_model::layer::{Layer, Side};
 use netfathom_sys::cpu::CpuError;
@@ -8,6 +9,7 @@ use netfathom_sys::cpu::CpuError;
 use crate::ground::error::{Failure, Mistake};
 use crate::ground::lab::LabError;
 use crate::ground::lab::wire::WireError;
+use crate::load::control::ControlError;
 
 /// Why messages could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +28,21 @@ pub enum MessageError {
     Connect { action: &'static str, source: io::Error },
     #[error("{layer}: the {end} {what}: {source}", end = .end.name())]
     End { layer: Layer, end: Side, what: &'static str, source: EndError },
+    #[error(
+        "cannot reach a server for messages at {address} (TCP): {source}; start it there: netfathom message serve \
+         --listen {address}"
+    )]
+    NoServer { address: SocketAddr, source: io::Error },
+    #[error("the server at {address} refuses: {why}")]
+    Refused { address: SocketAddr, why: String },
+    #[error("the host of the {end} was lost: {source}", end = .end.name())]
+    Lost { end: Side, source: ControlError },
+    #[error("the host of the {end} reports: {text}", end = .end.name())]
+    Reported { end: Side, text: String },
+    #[error("{0}")]
+    Listen(#[from] ControlError),
+    #[error("{0}")]
+    Unfit(String),
     #[error("cannot start a thread for an end: {0}; see the limit of processes (ulimit -u)")]
     Thread(io::Error),
 }

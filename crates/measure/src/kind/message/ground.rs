@@ -13,8 +13,12 @@ use netfathom_model::record::TcpCounts;
 use netfathom_sys::counters::TcpCounters;
 use netfathom_sys::link;
 
+use super::end;
 use super::error::MessageError;
+use super::far::Far;
+use super::order::Cell;
 use crate::ground::lab::{self, Lab, LabError};
+use crate::ground::rig::Rig;
 
 /// What one end of a connection is made of.
 #[derive(Debug)]
@@ -55,9 +59,35 @@ impl Socket {
     }
 }
 
+/// The ends of a connection that are on this host.
+pub enum Connection {
+    Whole {
+        client: Socket,
+        server: Socket,
+    },
+    /// The other one is on another host.
+    Half(Socket),
+}
+
+impl Connection {
+    /// That end, or the only one there is.
+    pub fn end(&self, side: Side) -> &Socket {
+        match (self, side) {
+            (Self::Whole { client, .. }, Side::Client) => client,
+            (Self::Whole { server, .. }, Side::Server) => server,
+            (Self::Half(here), _) => here,
+        }
+    }
+
+    pub fn cut(&self) {
+        [Side::Client, Side::Server].into_iter().for_each(|side| self.end(side).cut());
+    }
+}
+
 pub struct Ground {
     lab: Option<Lab>,
-    carrier: Carrier,
+    /// The host of the other end, where that is not this one.
+    far: Option<Far>,
 }
 
 impl Ground {
@@ -68,7 +98,25 @@ impl Ground {
             (Place::Lab, None) => Some(Lab::create()?),
             _ => None,
         };
-        Ok(Self { lab, carrier: plan.carrier })
+        let far = match plan.place {
+            Place::To(to) => Some(Far::dial(to)?),
+            _ => None,
+        };
+        Ok(Self { lab, far })
+    }
+
+    /// This host, as the server of a client on another one.
+    pub fn serving(far: Far) -> Self {
+        Self { lab: None, far: Some(far) }
+    }
+
+    pub fn far(&self) -> Option<&Far> {
+        self.far.as_ref()
+    }
+
+    /// The host of that end, if it is not this one.
+    pub fn elsewhere(&self, side: Side) -> Option<&Far> {
+        self.far.as_ref().filter(|far| far.side() == side)
     }
 
     /// The lab, if they are in one.
@@ -77,7 +125,10 @@ impl Ground {
     }
 
     /// The devices between the ends, as far as they are ours.
-    pub fn devices(&self) -> Vec<Device> {
+    pub fn devices(&self, place: Place) -> Vec<Device> {
+        if self.far.is_some() {
+            return Rig::build(place, Family::Ipv4).map_or_else(|_| Vec::new(), |rig| rig.devices());
+        }
         let of = |lab: &Lab| [lab::Role::Sender, lab::Role::Reader].map(|role| lab.device(role)).to_vec();
         self.lab.as_ref().map_or_else(Vec::new, of)
     }
@@ -107,17 +158,35 @@ impl Ground {
         self.lab.as_ref().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), lab)
     }
 
-    /// A fresh connection: the client's end and the server's.
-    pub fn connect(&self) -> Result<(Socket, Socket), MessageError> {
-        match self.carrier {
-            Carrier::Tcp => self.tcp(),
-            Carrier::Udp => self.udp(),
+    /// A fresh connection for a trial, and one for posts where the layer has that apart.
+    pub fn connect(
+        &self,
+        plan: &MessagePlan,
+        cell: &Cell,
+        counted: bool,
+    ) -> Result<(Connection, Option<Connection>), MessageError> {
+        if let Some(far) = &self.far {
+            far.begin(plan, cell, counted)?;
+        }
+        let connection = self.connection(plan.carrier)?;
+        let apart = end::posts_apart(&cell.layer, plan.test);
+        Ok((connection, apart.then(|| self.connection(plan.carrier)).transpose()?))
+    }
+
+    fn connection(&self, carrier: Carrier) -> Result<Connection, MessageError> {
+        if let Some(far) = &self.far {
+            return Ok(Connection::Half(far.connect(carrier)?));
+        }
+        let (client, server) = match carrier {
+            Carrier::Tcp => self.tcp()?,
+            Carrier::Udp => self.udp()?,
             Carrier::Unix => {
                 let failed = |source| MessageError::Connect { action: "make a pair of Unix sockets", source };
                 let (client, server) = UnixStream::pair().map_err(failed)?;
-                Ok((Socket::Unix(client), Socket::Unix(server)))
+                (Socket::Unix(client), Socket::Unix(server))
             }
-        }
+        };
+        Ok(Connection::Whole { client, server })
     }
 
     fn any_port(&self) -> SocketAddr {

@@ -168,6 +168,7 @@ mod tests {
             absent: Vec::new(),
             remedies: Vec::new(),
             contention: Vec::new(),
+            server: None,
         };
         judge(&result, planned)
     }

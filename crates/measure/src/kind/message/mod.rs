@@ -28,11 +28,13 @@ mod costs;
 mod driver;
 mod end;
 mod error;
+mod far;
 #[cfg(test)]
 mod fixture;
 mod ground;
 mod judge;
 mod kernel;
+mod meeting;
 mod oneway;
 mod order;
 mod pace;
@@ -41,6 +43,7 @@ mod pingpong;
 mod post;
 mod remedies;
 mod samples;
+pub mod serve;
 mod shot;
 mod stalls;
 mod task;
@@ -49,6 +52,7 @@ pub use error::MessageError;
 
 use crate::load::contention::Contention;
 use calls::Watched;
+use far::Far;
 use ground::Ground;
 use order::{Cell, Refusals, Turn};
 use shot::Shot;
@@ -63,8 +67,12 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
     let ground = Ground::build(plan)?;
-    let pairs = pairs::choose(plan)?;
-    let environment = environment::read(Vec::new(), ground.devices(), ground.lab());
+    let server = ground.far().and_then(Far::server);
+    let pairs = match &server {
+        Some((host, cpu)) => vec![pairs::between(plan, host, *cpu)?],
+        None => pairs::choose(plan)?,
+    };
+    let environment = environment::read(Vec::new(), ground.devices(plan.place), ground.lab());
     let refusals = Refusals { socket: kernel::refusal(plan), driver: driver::refusal(plan, &ground) };
     let (turns, absent) = order::of(plan, &pairs, &refusals);
     if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
@@ -77,6 +85,7 @@ pub fn run(
         absent,
         remedies: Vec::new(),
         contention: Vec::new(),
+        server: server.map(|(host, _)| host),
     };
     let mut p = Progressed::new(environment, result);
     let mut steps = Steps {

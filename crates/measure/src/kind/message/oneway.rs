@@ -57,6 +57,7 @@ pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
             continue;
         }
         let now = monotonic_ns();
+        done.first_ns.get_or_insert(now);
         let mut arrived = |place| {
             if let Some(departed_ns) = task.samples.departed_ns(place) {
                 done.times.add(now as i64 - departed_ns as i64);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use netfathom_model::plan::{MessagePlan, ProcessorChoice};
-use netfathom_model::record::{ProcessorPair, Shares};
+use netfathom_model::record::{ProcessorPair, ServerHost, Shares};
 use netfathom_sys::cpu;
 
 use super::error::MessageError;
@@ -22,6 +22,23 @@ pub fn choose(plan: &MessagePlan) -> Result<Vec<ProcessorPair>, MessageError> {
         ProcessorChoice::Sweep => pairs,
     };
     if chosen.is_empty() { Err(MessageError::OneProcessor) } else { Ok(chosen) }
+}
+
+/// The client's processor here, and the server's on its host.
+pub fn between(plan: &MessagePlan, host: &ServerHost, server: usize) -> Result<ProcessorPair, MessageError> {
+    let cpus = if plan.cpus.is_empty() { cpu::allowed()? } else { plan.cpus.clone() };
+    let client = *cpus.last().ok_or(MessageError::OneProcessor)?;
+    tried(client)?;
+    let shares = if host.same_host { shares(client, server) } else { Shares::Hosts };
+    Ok(ProcessorPair { shares, client, server })
+}
+
+/// A server's processor: beside the one that a client on the same host has, if there is another.
+pub fn of_server(named: Option<usize>) -> Result<usize, MessageError> {
+    let allowed = cpu::allowed()?;
+    let server = named.or(allowed.iter().rev().nth(1).or(allowed.last()).copied());
+    let server = server.ok_or(MessageError::OneProcessor)?;
+    tried(server).map(|()| server)
 }
 
 /// Fails where this process may not use a processor; says which it may.

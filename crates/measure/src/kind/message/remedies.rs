@@ -46,7 +46,7 @@ pub fn measure<O: Observer<MessageResult>>(
             steps.begins(STEP, &cell);
             let Some(shot) = around.shot(&short, &cell, &p.result.pairs, None)? else { return Ok(()) };
             let times = &cells::timing(plan.test, cell.placement, &shot).times;
-            rows.push(row(cell.layer, remedy, times, shot.tcp.map(|tcp| tcp.delayed_acks)));
+            rows.push(row(cell.layer, remedy, times, shot.counts.tcp.map(|tcp| tcp.delayed_acks)));
         }
         p.result.remedies.push(Remedied {
             layer: cell.layer,

@@ -1,26 +1,25 @@
 //! One trial of one cell: two ends, each in a thread on its processor.
 
 use std::io;
-use std::sync::OnceLock;
-use std::sync::atomic::{
-    AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
-};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use netfathom_bpf::calls::CallCount;
 use netfathom_bpf::message::KernelEnd;
 use netfathom_model::layer::Side;
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
-use netfathom_model::record::{Contention, EndCost, LoadThread, ProcessorPair, TcpCounts};
+use netfathom_model::record::{Contention, EndCost, LoadThread, ProcessorPair, Shares};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
-use super::calls::Watched;
+use super::calls::{Called, Watched};
 use super::costs::Meter;
 use super::end::{self, End, MessageLoad};
 use super::error::{EndError, MessageError};
-use super::ground::{Ground, Socket, counts};
+use super::far::Far;
+use super::far::words::{HostCounts, Outcome, Word};
+use super::ground::{Connection, Ground, Socket, counts};
+use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
 use super::task::{Done, Task};
 use super::{Around, calls, driver, kernel, oneway, pingpong, post};
@@ -29,53 +28,22 @@ use super::{Around, calls, driver, kernel, oneway, pingpong, post};
 const OVERRUN: Duration = Duration::from_secs(5);
 /// and over a path with a rate, until this has passed it: more than the buffers of both sockets hold (tcp_wmem, tcp_rmem).
 const BUFFERED_BYTES: f64 = 16e6;
+/// A path to another host may have this rate.
+const SLOW_BITS_PER_S: u64 = 10_000_000;
 /// How often is looked whether the user wants an end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Looks at whether the other end is ready.
-const NAP: Duration = Duration::from_micros(20);
 
 pub struct Shot {
     pub client: Done,
     pub server: Done,
     pub client_cost: EndCost,
     pub server_cost: EndCost,
-    /// What the kernel counted of TCP.
-    pub tcp: Option<TcpCounts>,
-    /// What the kernel's workers ran meanwhile, in nanoseconds.
-    pub kernel_workers_ns: Option<u64>,
-    /// System calls of the two ends, where they were to be counted.
-    pub calls: Option<[Vec<CallCount>; 2]>,
+    /// What the kernels counted of TCP, and what their workers ran meanwhile.
+    pub counts: HostCounts,
+    /// System calls of the two ends, or why they were not counted.
+    pub calls: Result<Called, String>,
     /// Who had the processors of the ends, where that was observed.
     pub contention: Vec<Contention>,
-}
-
-/// Where the two ends wait for each other.
-#[derive(Default)]
-struct Meeting {
-    /// How often an end was ready for something.
-    ready: AtomicU32,
-    failed: AtomicBool,
-    /// The one that failed first: the other one only lost its peer.
-    broke: OnceLock<Side>,
-}
-
-/// Both ends are made: each may be looked at.
-const MADE: u32 = 2;
-/// Both know what they took so far: messages may go.
-const METERED: u32 = 4;
-
-impl Meeting {
-    /// Waits until the other end is as far; `false` if it will not come.
-    fn wait(&self, until: u32) -> bool {
-        self.ready.fetch_add(1, AcqRel);
-        while self.ready.load(Acquire) < until {
-            if self.failed.load(Acquire) {
-                return false;
-            }
-            thread::sleep(NAP);
-        }
-        true
-    }
 }
 
 /// Makes a trial; `None` where the user ended it.
@@ -86,38 +54,32 @@ pub fn make(
     Around { ground, stop }: Around<'_>,
     watched: Option<Watched<'_>>,
 ) -> Result<Option<Shot>, MessageError> {
-    let (client, server) = ground.connect()?;
-    let (posts_client, posts_server) =
-        end::posts_apart(&cell.layer, plan.test).then(|| ground.connect()).transpose()?.unzip();
-    let task = &Task::new(plan, kernel::room(plan.test, cell), pair.client == pair.server, stop);
+    let (connection, posts) = ground.connect(plan, cell, watched.is_some())?;
+    let task = &Task::new(plan, kernel::room(plan.test, cell), pair.shares == Shares::Same, stop);
     let meeting = Meeting::default();
     let (before, workers) = (ground.tcp_counts(), KernelWorkers::read().ok());
     let calls_before = watched.map(|watched| watched.calls.counts());
-    let place = |side, cpu, socket, posts| EndThread {
+    let place = |side, cpu| EndThread {
         side,
         cpu,
-        socket,
-        posts,
+        socket: connection.end(side),
+        posts: posts.as_ref().map(|posts| posts.end(side)),
         ground,
         cell,
         task,
         meeting: &meeting,
         watched,
     };
-    let places = [
-        place(Side::Client, pair.client, &client, posts_client.as_ref()),
-        place(Side::Server, pair.server, &server, posts_server.as_ref()),
-    ];
+    let places = [place(Side::Client, pair.client), place(Side::Server, pair.server)];
     let [client_end, server_end] = thread::scope(|scope| {
         let (ended, ends) = channel();
         let [a, b] = places.map(|place| start(scope, place, ended.clone()));
         drop(ended);
         if a.is_err() || b.is_err() {
-            meeting.failed.store(true, Release);
+            meeting.leave();
         }
-        watch(&ends, longest(plan), stop, || {
-            let posts = [&posts_client, &posts_server].into_iter().flatten();
-            [&client, &server].into_iter().chain(posts).for_each(Socket::cut);
+        watch(&ends, longest(plan, ground), stop, || {
+            [&connection].into_iter().chain(&posts).for_each(Connection::cut);
         });
         let join = |thread: ScopedJoinHandle<'_, EndResult>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -129,7 +91,9 @@ pub fn make(
     if stop.load(Relaxed) {
         return Ok(None);
     }
-    let (client_end, server_end) = match meeting.broke.get() {
+    // Why the other host ended is known there.
+    let first = ground.far().map(Far::side).filter(|_| client_end.is_err() && server_end.is_err());
+    let (client_end, server_end) = match first.or(meeting.broke()) {
         Some(Side::Server) => {
             let server_end = server_end?;
             (client_end?, server_end)
@@ -137,19 +101,39 @@ pub fn make(
         _ => (client_end?, server_end?),
     };
     let (Some(client_end), Some(server_end)) = (client_end, server_end) else { return Ok(None) };
-    let (client, client_cost, of_client) = client_end;
-    let (server, server_cost, of_server) = server_end;
-    let contention = of_client.into_iter().chain(of_server).collect();
+    let contention = [client_end.contention, server_end.contention].into_iter().flatten().collect();
     let tcp = before.zip(ground.tcp_counts()).map(|(then, now)| counts(now.since(&then)));
     let workers = workers.zip(KernelWorkers::read().ok());
     let kernel_workers_ns = workers.map(|(then, now)| now.since(&then).ran_ns);
-    let calls = watched.zip(calls_before).map(|(watched, then)| calls::since(&watched.calls.counts(), &then));
-    Ok(Some(Shot { client, server, client_cost, server_cost, tcp, kernel_workers_ns, calls, contention }))
+    let since = |(watched, then): (Watched<'_>, _)| calls::since(&watched.calls.counts(), &then);
+    let mut calls: Result<Called, String> =
+        watched.zip(calls_before).map(since).ok_or_else(|| "they were not counted".into());
+    let mut counts = HostCounts { tcp, kernel_workers_ns };
+    for (end, elsewhere) in [client_end.elsewhere, server_end.elsewhere].into_iter().enumerate() {
+        let Some(outcome) = elsewhere else { continue };
+        counts = counts.plus(outcome.counts);
+        if let Ok(calls) = &mut calls {
+            calls[end] = outcome.calls;
+        }
+        calls = outcome.uncounted.map_or(calls, Err);
+    }
+    Ok(Some(Shot {
+        client: client_end.done,
+        server: server_end.done,
+        client_cost: client_end.cost,
+        server_cost: server_end.cost,
+        counts,
+        calls,
+        contention,
+    }))
 }
 
 /// How long a trial may take before its connection is cut.
-fn longest(plan: &MessagePlan) -> Duration {
-    let rate = plan.path.as_ref().and_then(|path| path.rate_bits_per_s);
+fn longest(plan: &MessagePlan, ground: &Ground) -> Duration {
+    let rate = match ground.far() {
+        Some(_) => Some(SLOW_BITS_PER_S),
+        None => plan.path.as_ref().and_then(|path| path.rate_bits_per_s),
+    };
     let passing = rate.map_or(0.0, |bits| 8.0 * BUFFERED_BYTES / bits as f64);
     Duration::from_nanos(plan.most_ns) + OVERRUN + Duration::from_secs_f64(passing)
 }
@@ -186,7 +170,16 @@ struct EndThread<'a> {
     watched: Option<Watched<'a>>,
 }
 
-type EndResult = Result<Option<(Done, EndCost, Option<Contention>)>, MessageError>;
+/// What an end did, and took.
+struct Ended {
+    done: Done,
+    cost: EndCost,
+    contention: Option<Contention>,
+    /// What was counted on its host, where that is another one.
+    elsewhere: Option<Outcome>,
+}
+
+type EndResult = Result<Option<Ended>, MessageError>;
 
 fn start<'s, 'e: 's>(
     scope: &'s Scope<'s, 'e>,
@@ -212,11 +205,10 @@ struct Leaving<'a> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         let EndThread { meeting, task, socket, posts, side, .. } = self.place;
-        meeting.failed.store(true, Release);
+        meeting.leave();
         task.finish(*side);
         if !self.well {
-            // Only the first one counts.
-            let _ = meeting.broke.set(*side);
+            meeting.break_off(*side);
             posts.iter().chain([socket]).for_each(|socket| socket.cut());
         }
         // The receiver may be gone if the other end could not even start.
@@ -233,6 +225,24 @@ fn thread(side: Side) -> LoadThread {
 
 impl EndThread<'_> {
     fn run(&self) -> EndResult {
+        match self.ground.elsewhere(self.side) {
+            Some(far) => self.elsewhere(far),
+            None => self.here(),
+        }
+    }
+
+    fn elsewhere(&self, far: &Far) -> EndResult {
+        let outcome = far.stand_in(self.meeting, self.task, longest(self.task.plan, self.ground))?;
+        Ok(outcome.map(|outcome| Ended {
+            done: outcome.done(),
+            cost: outcome.cost,
+            contention: None,
+            // A client's host adds what it counted itself.
+            elsewhere: (self.side == Side::Server).then_some(outcome),
+        }))
+    }
+
+    fn here(&self) -> EndResult {
         cpu::pin(self.cpu)?;
         let failed = |what| {
             move |source| MessageError::End { layer: self.cell.layer.clone(), end: self.side, what, source }
@@ -252,7 +262,8 @@ impl EndThread<'_> {
                 return Ok(None);
             }
             let done = kernel::run(kernel, &mut *end, self.side, self.cell, self.task);
-            return Ok(Some((done.map_err(failed("broke off"))?, EndCost::default(), None)));
+            let done = done.map_err(failed("broke off"))?;
+            return Ok(Some(Ended { done, cost: EndCost::default(), contention: None, elsewhere: None }));
         }
         let meter = Meter::start(&*end, self.socket);
         let followed = self.watched.map(|w| calls::Followed::begin(w.calls, &*end, self.side));
@@ -266,13 +277,21 @@ impl EndThread<'_> {
         let mut cost = meter.stop();
         cost.cpu_ns = cost.cpu_ns.and_then(|ns| ns.checked_sub(done.waiting_ns));
         self.task.finish(self.side);
+        // Behind its messages, the end of the stream: on another host nothing else shows the server that it has all.
+        let server_elsewhere = self.ground.elsewhere(Side::Server);
+        if let Some(far) = server_elsewhere {
+            self.close(&mut *end).map_err(failed("could not close"))?;
+            far.say(&Word::Finished)?;
+        }
         if self.side == Side::Client {
             // What lies in its buffer has gone then.
             self.task.await_finished(Side::Server);
         }
         cost.segments = meter.segments();
-        self.close(&mut *end).map_err(failed("could not close"))?;
-        Ok(Some((done, cost, contention)))
+        if server_elsewhere.is_none() {
+            self.close(&mut *end).map_err(failed("could not close"))?;
+        }
+        Ok(Some(Ended { done, cost, contention, elsewhere: None }))
     }
 
     /// Gives the socket to the kernel, or its flow to the driver, where this end is to be there. A client that

@@ -17,6 +17,10 @@ const DELAYED_NS: Range<u64> = 36_000_000..60_000_000;
 const DELAYED_TWICE_NS: Range<u64> = 72_000_000..120_000_000;
 /// The shortest retransmission time-out (TCP_RTO_MIN, 200 ms).
 const TIMEOUT_NS: u64 = 190_000_000;
+/// Where each end has a CPU of its host.
+const OTHER_CPUS: &str =
+    "keep other work off these CPUs, or choose others with --cpu, here and at the server";
+
 /// A stall affects at least this share of the messages.
 const COMB: f64 = 0.1;
 /// Delayed ACKs per message: a stalled round trip has at least one.
@@ -102,7 +106,13 @@ pub fn findings(result: &MessageResult) -> Vec<Finding> {
             Some(_) => {}
         }
     }
-    worst.into_iter().map(|(stall, cell)| finding(stall, cell, result.pairs[cell.pair])).collect()
+    let of = |(stall, cell): (Stall, &MessageCell)| {
+        let found = finding(stall, cell, result.pairs[cell.pair]);
+        let other_cpus = result.server.is_some() && stall == Stall::WakeUps;
+        let remedy = if other_cpus { OTHER_CPUS.into() } else { found.remedy };
+        Finding { remedy, ..found }
+    };
+    worst.into_iter().map(of).collect()
 }
 
 fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {

@@ -165,7 +165,7 @@ impl<'a> Task<'a> {
         total != u64::MAX && messages < total
     }
 
-    fn has_finished(&self, end: Side) -> bool {
+    pub fn has_finished(&self, end: Side) -> bool {
         self.finished[end as usize].load(Acquire)
     }
 

@@ -77,6 +77,19 @@ impl Lines {
         self.peer
     }
 
+    pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.local_addr()
+    }
+
+    /// The connection as it was before, if nothing but lines that were read came over it.
+    pub(super) fn stream_alone(&self) -> Option<TcpStream> {
+        let stream = self.stream.try_clone().ok().filter(|_| self.filled == 0)?;
+        stream.set_nodelay(false).ok()?;
+        stream.set_write_timeout(None).ok()?;
+        stream.set_read_timeout(None).ok()?;
+        Some(stream)
+    }
+
     /// The next line, which must be there within a time, however it trickles in.
     pub(super) fn next<T: DeserializeOwned>(
         &mut self,
@@ -166,6 +179,6 @@ fn shown(line: &[u8]) -> String {
 }
 
 /// Without what would steer a terminal: text of a peer ends up on one.
-pub(super) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

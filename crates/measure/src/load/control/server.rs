@@ -11,12 +11,13 @@ use netfathom_model::engine::Receive;
 use netfathom_sys::random;
 
 use super::line::{Lines, Writer};
+use super::talk::Talk;
 use super::words::{DeliveredSoFar, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
 
 mod door;
 
-pub use door::Listener;
+pub use door::{Greeting, Listener};
 
 /// No host has run for longer: 146 years.
 const LATEST_NS: u64 = 1 << 62;
@@ -26,16 +27,16 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 /// The connection with the sender, and its place among those that are served. Fields go in order:
 /// the next sender is let in when the connection is closed.
 #[derive(Debug)]
-struct Link {
+struct Link<H = Hello> {
     lines: Lines,
     writer: Writer,
-    hello: Hello,
-    _seat: Seat,
+    hello: H,
+    seat: Seat,
 }
 
 /// Counts among those that are served as long as it lives.
 #[derive(Debug)]
-struct Seat(Arc<AtomicU32>);
+pub(super) struct Seat(Arc<AtomicU32>);
 
 impl Seat {
     /// `None` while `most` others are served.
@@ -65,8 +66,16 @@ impl Link {
 
 /// A sender that has announced its load.
 #[derive(Debug)]
-pub struct Incoming {
-    link: Link,
+pub struct Incoming<H = Hello> {
+    link: Link<H>,
+}
+
+impl<H> Incoming<H> {
+    /// Lets it in, to a conversation of other words.
+    pub fn talk(self) -> Talk {
+        let Link { lines, writer, seat, .. } = self.link;
+        Talk::new(lines, writer, Some(seat))
+    }
 }
 
 impl Incoming {

@@ -380,7 +380,8 @@ fn a_missing_sink_is_an_error_with_a_remedy() {
 
 #[test]
 fn one_port_serves_both_protocols() {
-    let (listener, udp) = Listener::bind_with(([127, 0, 0, 1], 0).into(), None, 1, UdpSocket::bind).unwrap();
+    let (listener, udp) =
+        Listener::<Hello>::bind_with(([127, 0, 0, 1], 0).into(), None, 1, UdpSocket::bind).unwrap();
     assert_eq!(listener.local_addr(), udp.local_addr().unwrap());
     // A taken port is tried once, one that the kernel offers again and again.
     let mut tried = 0;
@@ -388,7 +389,7 @@ fn one_port_serves_both_protocols() {
         tried += 1;
         if tried < 5 { Err(io::ErrorKind::AddrInUse.into()) } else { Ok(()) }
     };
-    Listener::bind_with(([127, 0, 0, 1], 0).into(), None, 1, taken).unwrap();
+    Listener::<Hello>::bind_with(([127, 0, 0, 1], 0).into(), None, 1, taken).unwrap();
     assert_eq!(tried, 5);
     let error = Listener::bind(listener.local_addr()).unwrap_err().to_string();
     assert!(error.contains("cannot listen on 127.0.0.1") && error.contains("another port"), "{error}");

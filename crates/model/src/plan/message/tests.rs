@@ -32,7 +32,7 @@ fn what_cannot_be_is_refused_with_what_could() {
         (|p| (p.test, p.rate_per_s) = (MessageTest::Post, Some(1e3)), "open loop"),
         (|p| (p.placements, p.rate_per_s) = (vec![Placement::KU], Some(1e3)), "keeps no rate"),
         (|p| p.layers.push(p.layers[0].clone()), "there twice"),
-        (|p| p.place = Place::To(([127, 0, 0, 1], 1).into()), "on this host"),
+        (|p| p.place = Place::Listen(([127, 0, 0, 1], 1).into()), "message serve"),
         (
             |p| (p.test, p.layers) = (MessageTest::Post, vec!["headerless".parse().unwrap()]),
             "oneway and pingpong",
@@ -49,6 +49,26 @@ fn what_cannot_be_is_refused_with_what_could() {
         change(&mut wrong);
         let error = wrong.validated().unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn between_hosts_there_is_what_both_hosts_have() {
+    type Change = fn(&mut MessagePlan);
+    let there = MessagePlan::paper(MessageTest::Pingpong, Place::To(([10, 0, 0, 2], 9500).into()));
+    assert!(there.clone().validated().is_ok());
+    let cases: [(Change, &str); 5] = [
+        (|p| p.carrier = Carrier::Unix, "--over tcp or udp"),
+        (|p| p.placements.push(Placement::UK), "leave --placement out"),
+        (|p| p.processors = ProcessorChoice::Cross, "message serve --cpu"),
+        (|p| p.cpus = vec![0, 1], "message serve --cpu"),
+        (|p| p.path = Some(Wire::long(1)), "choose --lab"),
+    ];
+    for (change, instead) in cases {
+        let mut wrong = there.clone();
+        change(&mut wrong);
+        let error = wrong.validated().unwrap_err().to_string();
+        assert!(error.contains(instead), "{error}");
     }
 }
 

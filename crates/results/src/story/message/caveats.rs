@@ -1,6 +1,6 @@
 //! How far figures carry, and why some are not known.
 
-use netfathom_model::plan::{Carrier, Placement};
+use netfathom_model::plan::{Carrier, Place, Placement};
 use netfathom_model::print::counted;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
 
@@ -40,10 +40,7 @@ pub(super) fn reasons(result: &MessageResult) -> Vec<String> {
         all.push(IN_KERNEL.into());
     }
     if result.cells.iter().any(|cell| cell.times.n == 0 && cell.trials.iter().any(|t| t.messages > 0)) {
-        all.push(
-            "times of messages that the kernel took in or wrote: it counts them, and has no clock for each"
-                .into(),
-        );
+        all.push(untimed(result).into());
     }
     all.extend(no_segments(result.plan.carrier).map(String::from));
     if trials().any(|trial| trial.kernel_workers_ns.is_none()) {
@@ -60,6 +57,15 @@ pub(super) fn reasons(result: &MessageResult) -> Vec<String> {
     }
     all.extend(calls(result));
     all
+}
+
+/// Why messages that arrived have no times.
+fn untimed(result: &MessageResult) -> &'static str {
+    if matches!(result.plan.place, Place::To(_)) {
+        "times one way between two hosts, which have no clock in common; pingpong times round trips"
+    } else {
+        "times of messages that the kernel took in or wrote: it counts them, and has no clock for each"
+    }
 }
 
 /// Whether an end in user space has a trial without its processor time.

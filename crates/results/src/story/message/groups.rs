@@ -2,7 +2,7 @@
 
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{MessagePlan, Placement};
-use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair};
+use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair, Shares};
 
 /// Cells of one placement on one pair of processors.
 pub(super) struct Group<'a> {
@@ -116,6 +116,9 @@ fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
 pub(super) fn pair(result: &MessageResult, place: usize) -> String {
     match result.pairs.get(place) {
         None => "CPUs that the record does not name".into(),
+        Some(ProcessorPair { shares: Shares::Hosts, client, server }) => {
+            format!("CPU {client} and, at the server, CPU {server}")
+        }
         Some(ProcessorPair { client, server, .. }) if client == server => format!("CPU {client} alone"),
         Some(ProcessorPair { shares, client, server }) => {
             format!("CPUs {client} and {server} ({})", shares.name())

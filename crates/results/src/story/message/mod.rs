@@ -28,7 +28,7 @@ impl Story for MessageResult {
         details::draw(&mut page, self);
         trials::draw(&mut page, self);
         contention::draw(&mut page, self.contention.iter());
-        let plan = plan::words(&self.plan);
+        let plan = plan::words(self);
         super::asked_for(&mut page, &plan);
         Body {
             title: match self.plan.test {

@@ -2,11 +2,11 @@
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::print::{count, listed};
-use netfathom_model::record::MessageResult;
+use netfathom_model::record::{MessageResult, ServerHost};
 use netfathom_model::units::{format_duration, format_rate};
 
 use crate::story::Words;
-use crate::story::place::path;
+use crate::story::place::{ends as ends_of, path};
 
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
@@ -15,23 +15,27 @@ pub(super) fn done(result: &MessageResult) -> String {
 }
 
 pub(super) fn ends(result: &MessageResult) -> String {
-    let place = if result.plan.place == Place::Lab { "lab" } else { "loopback" };
+    let place = ends_of(result.plan.place);
     let path = result.plan.path.as_ref().map_or_else(String::new, |wire| format!(" ({})", path(wire)));
     format!("{place}{path} over {}", result.plan.carrier.name())
 }
 
 /// What was asked for.
-pub(super) fn words(plan: &MessagePlan) -> Words {
+pub(super) fn words(result: &MessageResult) -> Words {
+    let plan = &result.plan;
+    let between_hosts = matches!(plan.place, Place::To(_));
     let processors = match plan.processors {
+        _ if between_hosts => "the server's as its host has it",
         ProcessorChoice::Same => "both ends on one",
         ProcessorChoice::Cross => "each end on one of its own",
         ProcessorChoice::Sweep => "every kind of pair that the machine has",
     };
     let from = if plan.cpus.is_empty() { String::new() } else { format!(", out of {}", listed(&plan.cpus)) };
-    vec![
+    let own_path = if between_hosts { "the one between the hosts" } else { "this machine's own" };
+    let mut words: Words = vec![
         ("test", test(plan.test).into()),
-        ("ends", format!("{} over {}", plan.place.name(), plan.carrier.name())),
-        ("path", plan.path.as_ref().map_or_else(|| "this machine's own".into(), path)),
+        ("ends", format!("{} over {}", ends_of(plan.place), plan.carrier.name())),
+        ("path", plan.path.as_ref().map_or_else(|| own_path.into(), path)),
         (size_name(plan), listed(plan.sizes_bytes.iter().map(|&b| count(b)))),
         ("layers", listed(&plan.layers)),
         ("placements", listed(plan.placements.iter().map(|p| p.name()))),
@@ -48,7 +52,14 @@ pub(super) fn words(plan: &MessagePlan) -> Words {
         ("trials of each cell", plan.trials.to_string()),
         ("remedies of stalls", if plan.remedies { "measured" } else { "not measured" }.into()),
         ("seed", plan.seed.to_string()),
-    ]
+    ];
+    words.extend(result.server.as_ref().map(|host| ("server", server(host))));
+    words
+}
+
+fn server(server: &ServerHost) -> String {
+    let same = if server.same_host { ", this host" } else { "" };
+    format!("{}{same}; Linux {}; {}", server.host.as_deref().unwrap_or("unknown"), server.kernel, server.tool)
 }
 
 pub(super) fn size_name(plan: &MessagePlan) -> &'static str {

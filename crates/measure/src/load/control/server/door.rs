@@ -8,16 +8,17 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Incoming, Link, Seat};
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::line::{Lines, Writer, open};
-use crate::load::control::words::{FromSender, FromSink, VERSION, Why};
+use crate::load::control::words::{FromSink, Hello, VERSION, Why};
 use crate::load::control::{ControlError, LINE_WITHIN};
 
 /// Connections that may make up their minds at the same time.
@@ -31,12 +32,24 @@ const REFUSED_LINGER: Duration = Duration::from_millis(250);
 /// What the kernel lacks now (descriptors, memory) it may have then.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
+/// The first line of a conversation.
+pub trait Greeting: DeserializeOwned + Send + 'static {
+    /// The word that it begins with.
+    const SAYS: &'static str;
+    const VERSION: u32;
+}
+
+impl Greeting for Hello {
+    const SAYS: &'static str = "hello";
+    const VERSION: u32 = VERSION;
+}
+
 /// Listens for senders. Lets in a limited number at a time; the others receive the reason.
 #[derive(Debug)]
-pub struct Listener {
+pub struct Listener<H = Hello> {
     address: SocketAddr,
     /// Behind a lock only so that threads may share the listener.
-    arrivals: Mutex<Receiver<Incoming>>,
+    arrivals: Mutex<Receiver<Incoming<H>>>,
     door: Arc<Door>,
     /// The listening socket, as what can be shut down.
     socket: TcpStream,
@@ -53,6 +66,8 @@ struct Door {
     most: u32,
     /// Connections without a hello so far, the oldest first.
     greeting: Mutex<VecDeque<Arc<TcpStream>>>,
+    /// The key of a connection that is to come for the one who is served, and who takes it.
+    expected: Mutex<Option<(u64, Sender<TcpStream>)>>,
 }
 
 impl Listener {
@@ -60,6 +75,15 @@ impl Listener {
     #[cfg(test)]
     pub fn bind(address: SocketAddr) -> Result<Self, ControlError> {
         Self::bind_with(address, None, 1, |_| Ok(())).map(|(listener, ())| listener)
+    }
+}
+
+impl<H: Greeting> Listener<H> {
+    /// A connection that shows this key in a line of its own comes to the receiver, and not among the others.
+    pub fn expect(&self, key: u64) -> Receiver<TcpStream> {
+        let (hand_over, expected) = channel();
+        *self.door.expected() = Some((key, hand_over));
+        expected
     }
 
     /// Listens on an address and has the sockets of the load bound to the same one: of port 0
@@ -99,7 +123,7 @@ impl Listener {
     }
 
     /// The next sender; `None` if none comes in time.
-    pub fn accept(&self, within: Duration) -> Result<Option<Incoming>, ControlError> {
+    pub fn accept(&self, within: Duration) -> Result<Option<Incoming<H>>, ControlError> {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         match arrivals.recv_timeout(within) {
             Ok(incoming) => Ok(Some(incoming)),
@@ -112,7 +136,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl<H> Drop for Listener<H> {
     fn drop(&mut self) {
         self.door.closing.store(true, Relaxed);
         // Linux wakes accept(2) with EINVAL when its socket is shut down (inet_shutdown).
@@ -126,7 +150,7 @@ impl Drop for Listener {
 impl Door {
     /// Each connection has a thread of its own, so that a silent one blocks no other. A sender sends
     /// its hello at once: beyond a limit, the connection that has been silent longest is closed.
-    fn greet_all(self: &Arc<Self>, listener: &TcpListener, arrivals: &Sender<Incoming>) {
+    fn greet_all<H: Greeting>(self: &Arc<Self>, listener: &TcpListener, arrivals: &Sender<Incoming<H>>) {
         loop {
             let accepted = listener.accept();
             if self.closing.load(Relaxed) {
@@ -184,26 +208,46 @@ impl Door {
         }
     }
 
-    fn greet(&self, stream: TcpStream, peer: SocketAddr) -> Result<Option<Incoming>, ControlError> {
+    fn expected(&self) -> MutexGuard<'_, Option<(u64, Sender<TcpStream>)>> {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a connection with the right key to who waits for it; whether it was one.
+    fn hands_over(&self, key: u64, lines: &Lines) -> Option<()> {
+        let (_, receiver) = self.expected().take_if(|(expected, _)| *expected == key)?;
+        receiver.send(lines.stream_alone()?).ok()
+    }
+
+    fn greet<H: Greeting>(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) -> Result<Option<Incoming<H>>, ControlError> {
         let (mut lines, mut writer) = open(stream, peer)?;
         let awaited = "a hello";
         let message: Value = lines.next(LINE_WITHIN, awaited)?;
+        if let Some(key) = message.get("key").and_then(Value::as_u64)
+            && self.hands_over(key, &lines).is_some()
+        {
+            return Ok(None);
+        }
         // Before it can take a place.
         if let Some(why) = self.senders.as_ref().and_then(|senders| stranger(senders, peer.ip())) {
             return refuse(&mut lines, &mut writer, why);
         }
         // Of another version nothing but this can be relied on.
         let version = message.get("version").and_then(Value::as_u64);
-        if version.is_some_and(|version| version != u64::from(VERSION)) {
-            return refuse(&mut lines, &mut writer, Why::Version { speaks: VERSION });
+        if version.is_some_and(|version| version != u64::from(H::VERSION)) {
+            return refuse(&mut lines, &mut writer, Why::Version { speaks: H::VERSION });
         }
-        let Ok(FromSender::Hello(hello)) = serde_json::from_value(message) else {
+        let says = message.get("say").is_some_and(|word| word == H::SAYS);
+        let Some(hello) = says.then(|| serde_json::from_value(message).ok()).flatten() else {
             return Err(lines.garbage(awaited, "another word came".to_owned()));
         };
         let Some(seat) = self.claim() else {
             return refuse(&mut lines, &mut writer, Why::Busy);
         };
-        Ok(Some(Incoming { link: Link { lines, writer, hello, _seat: seat } }))
+        Ok(Some(Incoming { link: Link { lines, writer, hello, seat } }))
     }
 }
 
@@ -220,7 +264,7 @@ fn stranger(senders: &Allowed, peer: IpAddr) -> Option<Why> {
     (!senders.holds(peer)).then(|| Why::Limit { text: text() })
 }
 
-fn refuse(lines: &mut Lines, writer: &mut Writer, why: Why) -> Result<Option<Incoming>, ControlError> {
+fn refuse<H>(lines: &mut Lines, writer: &mut Writer, why: Why) -> Result<Option<Incoming<H>>, ControlError> {
     writer.say(&FromSink::Refused { why })?;
     writer.finish();
     lines.linger(REFUSED_LINGER);

@@ -1,0 +1,353 @@
+//! `netfathom message` with its two ends in two processes: they agree, outlive each other, and strangers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use netfathom_model::plan::Place;
+use netfathom_model::record::{MessageTrial, Record, Shares, State};
+use netfathom_model::verdict::Level;
+use netfathom_sys::netns::Namespace;
+use netfathom_testkit::{Star, needs_root};
+
+use crate::child::{Ended, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until};
+use crate::message::messages;
+use crate::refusals::refused;
+
+/// In which one side notices that the other is gone, and what a busy machine adds.
+const NOTICES: Duration = Duration::from_secs(8);
+/// Beyond what any event here takes.
+const IN_VAIN: Duration = Duration::from_secs(30);
+const SHORT: &str = "--sizes 64 --trials 2 --messages 200 --min-time 0s --quiet";
+/// Would take minutes.
+const LONG: &str = "pingpong --sizes 64 --layers write --trials 100 --min-time 1s --quiet";
+
+/// A server in a process of its own.
+struct Server {
+    child: Option<Child>,
+    lines: Receiver<String>,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(args: &str) -> Self {
+        Self::of(start(&mut netfathom(&format!("message serve --listen 127.0.0.1:0 {args}"))))
+    }
+
+    fn of(mut child: Child) -> Self {
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (shown, received) = channel();
+        thread::spawn(move || lines.map_while(Result::ok).for_each(|line| drop(shown.send(line))));
+        let mut server = Self { child: Some(child), lines: received, address: ([0, 0, 0, 0], 0).into() };
+        let listening = server.next("listening on ");
+        let address = listening.split([' ', ',']).nth(2).unwrap();
+        server.address = address.parse().unwrap();
+        server
+    }
+
+    /// The next line with these words.
+    fn next(&self, words: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no `{words}`: {e}"));
+            if line.contains(words) {
+                return line;
+            }
+        }
+    }
+
+    fn client(&self, args: &str, out: &Path) -> Command {
+        let mut command = netfathom(&format!("message {args} --to {} --out", self.address));
+        command.arg(out);
+        command
+    }
+
+    /// A short run that must come through.
+    fn still_serves(&self) {
+        let dir = out();
+        run(&mut self.client(&format!("pingpong --layers write {SHORT}"), dir.path())).measured();
+        whole(&record(dir.path()).unwrap(), 200);
+    }
+
+    fn kill(&self, name: &str) {
+        signal(name, self.child.as_ref().unwrap());
+    }
+
+    fn end(mut self) -> Ended {
+        self.kill("INT");
+        end_within(self.child.take().unwrap(), NOTICES)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn trials(record: &Record) -> impl Iterator<Item = &MessageTrial> {
+    messages(record).cells.iter().flat_map(|cell| &cell.trials)
+}
+
+/// All messages of each trial came, and both ends know what they took.
+fn whole(record: &Record, sent: u64) {
+    assert_eq!(record.state, State::Complete);
+    assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
+    assert!(trials(record).count() > 0);
+    for trial in trials(record) {
+        assert_eq!((trial.sent, trial.messages, trial.lost), (sent, sent, 0), "{trial:?}");
+        assert!(trial.client.cpu_ns > Some(0) && trial.server.cpu_ns > Some(0), "{trial:?}");
+        assert!(trial.client.waits.is_some() && trial.server.waits.is_some(), "{trial:?}");
+    }
+}
+
+#[test]
+fn each_message_is_echoed_and_both_ends_know_what_it_took() {
+    let server = Server::start("--clients 2");
+    for (over, layers) in [("tcp", "write+nodelay,two+nodelay,adaptive,zccl"), ("udp", "write,writev")] {
+        let dir = out();
+        let args = format!("pingpong --over {over} --layers {layers} --no-remedies {SHORT}");
+        run(&mut server.client(&args, dir.path())).measured();
+        let record = record(dir.path()).unwrap();
+        whole(&record, 200);
+        let result = messages(&record);
+        assert_eq!((result.plan.place, result.pairs.len()), (Place::To(server.address), 1));
+        let host = result.server.as_ref().unwrap();
+        assert_eq!(
+            (host.same_host, &host.host, &host.kernel),
+            (true, &record.environment.host, &record.environment.kernel)
+        );
+        assert!(result.cells.iter().all(|cell| cell.times.n == 400), "{over}");
+        for trial in trials(&record).filter(|_| over == "tcp") {
+            // A segment a message each way, at least.
+            assert!(trial.client.segments >= Some(200) && trial.server.segments >= Some(200), "{trial:?}");
+            assert!(trial.tcp.is_some(), "{trial:?}");
+        }
+        assert!(server.next("ended").contains("trials"));
+    }
+    let mut server = server;
+    assert_eq!(end_within(server.child.take().unwrap(), NOTICES).status, 0);
+}
+
+#[test]
+fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
+    let (server, dirs) = (Server::start(""), [out(), out(), out(), out()]);
+    let one_way = format!("oneway --layers write,sendfile,adaptive {SHORT} --json");
+    run(&mut server.client(&one_way, dirs[0].path())).measured();
+    let first = record(dirs[0].path()).unwrap();
+    for trial in trials(&first) {
+        assert!(trial.sent >= 200 && trial.sent == trial.messages, "{trial:?}");
+        assert!(trial.server.cpu_ns > Some(0), "{trial:?}");
+    }
+    assert!(messages(&first).cells.iter().all(|cell| cell.times.n == 0 && cell.rate.is_some()));
+    let shown = run(netfathom("report --format md").arg(crate::child::only_run(dirs[0].path())));
+    assert!(shown.out.contains("have no clock in common"), "{}", shown.out);
+
+    let paced = format!("oneway --over udp --rate 2k --layers write {SHORT}");
+    run(&mut server.client(&paced, dirs[1].path())).measured();
+    let second = record(dirs[1].path()).unwrap();
+    whole(&second, 200);
+    assert!(messages(&second).cells[0].lag.is_some() && messages(&second).cells[0].times.n == 0);
+
+    let post = format!("post --layers write,adaptive {SHORT}").replace("--sizes 64", "--sizes 4096");
+    run(&mut server.client(&post, dirs[2].path())).measured();
+    // It has a connection of its own for replies.
+    let apart = post.replace("write,adaptive", "zccl");
+    run(&mut server.client(&apart, dirs[3].path())).measured();
+    let fourth = record(dirs[3].path()).unwrap();
+    assert!(trials(&fourth).all(|trial| (trial.sent, trial.messages) == (200, 200)));
+    let third = record(dirs[2].path()).unwrap();
+    whole(&third, 200);
+    assert!(messages(&third).cells.iter().all(|cell| cell.times.n == 400));
+    assert_eq!(server.end().status, 0);
+}
+
+#[test]
+fn without_privilege_both_ends_measure() {
+    let server = Server::of(start(&mut unprivileged("message serve --listen 127.0.0.1:0")));
+    let dir = out();
+    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let args = format!("message pingpong --layers write,adaptive {SHORT} --to {}", server.address);
+    run(unprivileged(&args).arg("--out").arg(dir.path())).measured();
+    whole(&record(dir.path()).unwrap(), 200);
+    assert_eq!(server.end().status, 0);
+}
+
+#[test]
+fn system_calls_of_both_ends_are_counted() {
+    needs_root!();
+    use netfathom_model::layer::Side;
+    let (server, dir) = (Server::start(""), out());
+    run(&mut server.client(&format!("pingpong --layers write {SHORT}"), dir.path())).measured();
+    let cell = &messages(&record(dir.path()).unwrap()).cells[0].clone();
+    for side in [Side::Client, Side::Server] {
+        // One to send and one to receive a message, and few to end.
+        let calls = cell.calls_per_message(side).unwrap();
+        assert!((2.0..2.5).contains(&calls), "{side:?}: {:?}", cell.calls);
+    }
+}
+
+#[test]
+fn two_namespaces_have_counters_of_their_own() {
+    needs_root!();
+    let star = Star::create(2);
+    let spawn = |on: &Namespace, mut command: Command| {
+        Star::spawn(on, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    };
+    let listen = format!("message serve --listen {}:0", Star::address(1));
+    let server = Server::of(spawn(&star.hosts[1], netfathom(&listen)));
+    for over in ["tcp", "udp"] {
+        let (args, dir) = (format!("pingpong --over {over} --layers write {SHORT}"), out());
+        end(spawn(&star.hosts[0], server.client(&args, dir.path()))).measured();
+        whole(&record(dir.path()).unwrap(), 200);
+    }
+    let (args, dir) = (format!("pingpong --layers two --no-remedies {SHORT} --messages 20"), out());
+    let args = args.replacen("--messages 200 ", "", 1);
+    end(spawn(&star.hosts[0], server.client(&args, dir.path()))).measured();
+    let record = record(dir.path()).unwrap();
+    whole(&record, 20);
+    for trial in trials(&record) {
+        // Nagle's algorithm at both ends: each waits for the other's delayed ACK.
+        let delayed = trial.tcp.unwrap().delayed_acks;
+        assert!(delayed > 20, "{trial:?}");
+    }
+    let result = messages(&record);
+    assert!(result.server.as_ref().unwrap().same_host && result.pairs[0].shares != Shares::Hosts);
+}
+
+#[test]
+fn what_cannot_be_between_hosts_is_refused_with_what_could() {
+    let cases = [
+        ("pingpong --over unix", "choose --over tcp or udp"),
+        ("pingpong --placement UK", "leave --placement out"),
+        ("pingpong --over udp --layers xdp", "--layers xdp"),
+        ("pingpong --cpu-pairs same", "netfathom message serve --cpu"),
+        ("pingpong --cpu 0,1", "name this end's CPU"),
+        ("oneway --lab", "--lab"),
+        ("oneway --delay 1ms", "--delay"),
+        ("post --over udp", "datagram"),
+    ];
+    for (args, named) in cases {
+        let message = refused(&mut netfathom(&format!("message {args} --to 127.0.0.1:9")), 2);
+        assert!(message.contains(named), "{args}: {message}");
+    }
+    let dir = out();
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let at = taken.local_addr().unwrap();
+    let args = format!("message pingpong {SHORT} --to {at} --out");
+    let nothing_there = refused(netfathom(&args).arg(dir.path()), 1);
+    assert!(nothing_there.contains(&format!("netfathom message serve --listen {at}")), "{nothing_there}");
+    let message = refused(&mut netfathom(&format!("message serve --listen {at}")), 1);
+    assert!(message.contains("in use"), "{message}");
+}
+
+#[test]
+fn a_second_client_at_the_same_time_is_refused() {
+    let (server, dirs) = (Server::start(""), [out(), out()]);
+    let first = start(&mut server.client(LONG, dirs[0].path()));
+    until("a trial", || record(dirs[0].path()).filter(|r| trials(r).count() > 0));
+    let second = run(&mut server.client(LONG, dirs[1].path()));
+    assert_eq!(second.status, 1);
+    assert!(second.err.contains("it serves another client; try again"), "{}", second.err);
+    signal("INT", &first);
+    end(first).measured();
+    server.still_serves();
+    assert_eq!(server.end().status, 0);
+}
+
+#[test]
+fn a_client_with_a_killed_server_ends_and_keeps_its_finished_trials() {
+    for (kill, over) in [("KILL", "tcp"), ("KILL", "udp"), ("STOP", "tcp")] {
+        let (server, dir) = (Server::start(""), out());
+        let client = start(&mut server.client(&format!("{LONG} --over {over}"), dir.path()));
+        until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
+        server.kill(kill);
+        let ended = end_within(client, NOTICES);
+        assert_eq!(ended.status, 1, "{kill} {over}: {}", ended.err);
+        assert!(ended.err.contains("the host of the server was lost"), "{kill} {over}: {}", ended.err);
+        let record = record(dir.path()).unwrap();
+        assert_ne!(record.state, State::Complete);
+        assert!((1..100).contains(&trials(&record).count()));
+    }
+}
+
+#[test]
+fn a_server_that_is_ended_reports_it() {
+    let (server, dir) = (Server::start(""), out());
+    let client = start(&mut server.client(LONG, dir.path()));
+    until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
+    assert_eq!(server.end().status, 0);
+    let ended = end_within(client, NOTICES);
+    assert_eq!(ended.status, 1, "{}", ended.err);
+    assert!(ended.err.contains("the server was stopped"), "{}", ended.err);
+}
+
+#[test]
+fn a_server_with_a_killed_client_reports_it_and_takes_the_next() {
+    for over in ["tcp", "udp"] {
+        let (server, dir) = (Server::start(""), out());
+        let client = start(&mut server.client(&format!("{LONG} --over {over}"), dir.path()));
+        until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
+        signal("KILL", &client);
+        end(client);
+        let lost = server.next("lost");
+        assert!(lost.contains("has closed the connection"), "{lost}");
+        server.still_serves();
+        assert_eq!(server.end().status, 0);
+    }
+}
+
+#[test]
+fn a_server_survives_what_is_no_client() {
+    let server = Server::start("");
+    let talk = |words: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_read_timeout(Some(IN_VAIN)).unwrap();
+        // It may hang up before all of it is written.
+        let _ = stream.write_all(words.as_bytes());
+        stream
+    };
+    let hello = "{\"say\":\"messages\",\"version\":1}\n";
+    let (long, deep) = ("x".repeat(1_000_000), format!("{}\n", "[".repeat(4000)));
+    let strangers =
+        ["GET / HTTP/1.0\r\n\r\n", "\n\n\n", "{}\n", "{\"key\":1}\n", "{\"say\":\"hello\"}\n", &deep, &long];
+    // Slow ones: they have no place, and are let go.
+    let slow: Vec<TcpStream> = (0..40).map(|_| talk("{")).collect();
+    for words in strangers {
+        let mut answer = Vec::new();
+        let ended = talk(words).read_to_end(&mut answer);
+        assert!(ended.is_err() || answer.is_empty(), "{words:.60}: {answer:?}");
+    }
+    let mut answer = String::new();
+    BufReader::new(talk("{\"say\":\"messages\",\"version\":99}\n")).read_line(&mut answer).unwrap();
+    assert!(answer.contains("\"speaks\":1"), "{answer}");
+    drop(slow);
+    // With a place: what follows must be a trial that can be made.
+    let plan = netfathom_model::plan::MessagePlan {
+        sizes_bytes: vec![1 << 40],
+        ..netfathom_model::plan::MessagePlan::paper(
+            netfathom_model::plan::MessageTest::Pingpong,
+            Place::To(server.address),
+        )
+    };
+    let trial = serde_json::json!({"say": "trial", "plan": plan, "counted": false});
+    let garbage = format!("{hello}what?\n");
+    for words in [
+        garbage,
+        format!("{hello}{long}"),
+        format!("{hello}{{\"say\":\"ready\"}}\n"),
+        format!("{hello}{trial}\n"),
+    ] {
+        let mut answer = Vec::new();
+        let _ = talk(&words).read_to_end(&mut answer);
+        server.next("lost after 0 trials");
+    }
+    server.still_serves();
+    assert_eq!(server.end().status, 0);
+}

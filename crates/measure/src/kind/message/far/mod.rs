@@ -1,0 +1,344 @@
+//! The end on another host: the conversation with that host, and what stands in for the end here.
+//!
+//! Each host runs its own end of a trial, in the same way as where both are on one. What two ends share
+//! ([`Meeting`], [`Task`]) each host has a copy of; for the far end a thread brings the words of its host into it
+//! ([`Far::stand_in`]). So neither an end nor a test knows where the other end is.
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use netfathom_model::layer::Side;
+use netfathom_model::plan::{Carrier, MessagePlan};
+use netfathom_model::record::{ServerHost, TcpCounts};
+use netfathom_sys::random;
+use serde_json::json;
+
+use super::error::MessageError;
+use super::ground::{Socket, UDP_PATIENCE};
+use super::meeting::{MADE, METERED, Meeting};
+use super::order::Cell;
+use super::task::Task;
+use crate::ground::environment;
+use crate::load::control::words::Why;
+use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Talk, printable};
+
+pub mod words;
+
+use words::{Hello, Identity, Outcome, Trial, Welcome, Word};
+
+/// How long an answer may take for which the other host makes sockets, or loads a program.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two signs of life.
+const ALIVE_EVERY: Duration = Duration::from_millis(200);
+/// Between two looks whether the server has all, once the client has sent it.
+const SOON: Duration = Duration::from_millis(2);
+/// Without a sign of life for so long a host is lost.
+pub const LOST_AFTER: Duration = Duration::from_secs(3);
+/// What a trial may take at the other host beyond the time in which it is cut here.
+const OVERDUE: Duration = Duration::from_secs(5);
+/// An end that fails may only have lost its peer, which the other host knows better: how long that has to report it.
+/// The client's host waits longer, for the server's waits first.
+const REPORT_WITHIN: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
+
+/// The other host.
+pub struct Far {
+    talk: Talk,
+    /// The end that is there.
+    side: Side,
+    reached: Reached,
+}
+
+enum Reached {
+    Dialed { to: SocketAddr, server: Box<Welcome> },
+    Listened { listener: Arc<Listener<Hello>> },
+}
+
+impl Far {
+    /// Greets the server at an address.
+    pub fn dial(to: SocketAddr) -> Result<Self, MessageError> {
+        let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
+            .map_err(|source| MessageError::NoServer { address: to, source })?;
+        let lost = |source| MessageError::Lost { end: Side::Server, source };
+        let talk = Talk::over(stream, to).map_err(lost)?;
+        // One that refuses at once may have closed already: its reply still counts.
+        let greeted = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
+        match talk.next(ANSWER_WITHIN, "a welcome") {
+            Ok(Word::Welcome(server)) => {
+                let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
+                Ok(Self { talk, side: Side::Server, reached })
+            }
+            Ok(Word::Refused { why }) => Err(MessageError::Refused { address: to, why: refusal(why) }),
+            Ok(_) => Err(lost(talk.out_of_turn("a welcome"))),
+            Err(error) => Err(lost(greeted.err().unwrap_or(error))),
+        }
+    }
+
+    /// Welcomes a client.
+    pub fn welcome(talk: Talk, listener: Arc<Listener<Hello>>, cpu: usize) -> Result<Self, MessageError> {
+        let far = Self { talk, side: Side::Client, reached: Reached::Listened { listener } };
+        far.say(&Word::Welcome(Welcome {
+            tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
+            host: environment::host(),
+            kernel: environment::kernel(),
+            cpu,
+            identity: Identity::read(),
+        }))?;
+        Ok(far)
+    }
+
+    /// The end that is there.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    pub fn say(&self, word: &Word) -> Result<(), MessageError> {
+        self.talk.say(word).map_err(|source| self.lost(source))
+    }
+
+    /// The next word, within a time; `None` if there is none.
+    pub fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, MessageError> {
+        match self.talk.poll(within, awaited).map_err(|source| self.lost(source))? {
+            Some(Word::Failed { text }) => {
+                Err(MessageError::Reported { end: self.side, text: printable(&text) })
+            }
+            word => Ok(word),
+        }
+    }
+
+    pub fn silent(&self, awaited: &'static str, within: Duration) -> MessageError {
+        self.lost(ControlError::Silent { peer: self.talk.peer(), awaited, within })
+    }
+
+    pub fn out_of_turn(&self, awaited: &'static str) -> MessageError {
+        self.lost(self.talk.out_of_turn(awaited))
+    }
+
+    /// Waits until the other host has closed, or for a moment.
+    pub fn part(&self) {
+        self.talk.part(ALIVE_EVERY);
+    }
+
+    fn lost(&self, source: ControlError) -> MessageError {
+        MessageError::Lost { end: self.side, source }
+    }
+
+    fn hear(&self, awaited: &'static str) -> Result<Word, MessageError> {
+        self.poll(ANSWER_WITHIN, awaited)?.ok_or_else(|| self.silent(awaited, ANSWER_WITHIN))
+    }
+
+    /// The host of the server, where that is the far one; and its processor.
+    pub fn server(&self) -> Option<(ServerHost, usize)> {
+        let Reached::Dialed { server, .. } = &self.reached else { return None };
+        let Welcome { tool, host, kernel, cpu, identity } = (**server).clone();
+        let same_host = identity.boot == Identity::read().boot;
+        Some((ServerHost { host, kernel, tool, same_host }, cpu))
+    }
+
+    /// Has the other host make its end of a trial, where that is for this one to say.
+    pub fn begin(&self, plan: &MessagePlan, cell: &Cell, counted: bool) -> Result<(), MessageError> {
+        let Reached::Dialed { .. } = self.reached else { return Ok(()) };
+        let plan = MessagePlan {
+            sizes_bytes: vec![cell.bytes],
+            layers: vec![cell.layer.clone()],
+            cpus: Vec::new(),
+            ..plan.clone()
+        };
+        self.say(&Word::Trial(Box::new(Trial { plan, counted })))
+    }
+
+    /// A fresh connection: this host's end of it.
+    pub fn connect(&self, carrier: Carrier) -> Result<Socket, MessageError> {
+        let failed = |action| move |source| MessageError::Connect { action, source };
+        match (&self.reached, carrier) {
+            (Reached::Dialed { to, .. }, Carrier::Udp) => {
+                self.opened()?;
+                let socket = self.dial_udp(*to).map_err(failed("connect to the server"))?;
+                self.taken().map(|()| Socket::Udp(socket))
+            }
+            (Reached::Dialed { to, .. }, _) => {
+                let key = self.opened()?;
+                let dial = || {
+                    let mut stream = TcpStream::connect_timeout(to, CONNECT_WITHIN)?;
+                    stream.write_all(format!("{}\n", json!({ "key": key })).as_bytes())?;
+                    Ok(stream)
+                };
+                let stream = dial().map_err(failed("connect to the server"))?;
+                self.taken().map(|()| Socket::Tcp(stream))
+            }
+            (Reached::Listened { .. }, Carrier::Udp) => self.take_udp(),
+            (Reached::Listened { listener }, _) => self.take_tcp(listener),
+        }
+    }
+
+    fn opened(&self) -> Result<u64, MessageError> {
+        let awaited = "that it takes a connection";
+        match self.hear(awaited)? {
+            Word::Open { key } => Ok(key),
+            _ => Err(self.out_of_turn(awaited)),
+        }
+    }
+
+    fn taken(&self) -> Result<(), MessageError> {
+        let awaited = "that it has the connection";
+        match self.hear(awaited)? {
+            Word::Taken => Ok(()),
+            _ => Err(self.out_of_turn(awaited)),
+        }
+    }
+
+    fn dial_udp(&self, to: SocketAddr) -> io::Result<UdpSocket> {
+        let any: IpAddr =
+            if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect(to)?;
+        socket.set_read_timeout(Some(UDP_PATIENCE))?;
+        let port = socket.local_addr()?.port();
+        self.talk.say(&Word::Bound { port }).map_err(io::Error::other)?;
+        Ok(socket)
+    }
+
+    fn take_tcp(&self, listener: &Listener<Hello>) -> Result<Socket, MessageError> {
+        let failed = |action| move |source| MessageError::Connect { action, source };
+        // Not to be guessed: the port is open to all.
+        let key = random::bytes().map(u64::from_ne_bytes).map_err(failed("draw a key (getrandom)"))?;
+        let expected = listener.expect(key);
+        self.say(&Word::Open { key })?;
+        let awaited = "its connection for messages";
+        let stream =
+            expected.recv_timeout(CONNECT_WITHIN).map_err(|_| self.silent(awaited, CONNECT_WITHIN))?;
+        self.say(&Word::Taken)?;
+        Ok(Socket::Tcp(stream))
+    }
+
+    fn take_udp(&self) -> Result<Socket, MessageError> {
+        let failed = |action| move |source| MessageError::Connect { action, source };
+        // The address that the client knows.
+        let bind = || UdpSocket::bind(self.talk.local_addr()?);
+        let socket = bind().map_err(failed("bind the server's UDP port"))?;
+        self.say(&Word::Open { key: 0 })?;
+        let Word::Bound { port } = self.hear("its port")? else { return Err(self.out_of_turn("its port")) };
+        let connect = || {
+            socket.connect((self.talk.peer().ip(), port))?;
+            socket.set_read_timeout(Some(UDP_PATIENCE))
+        };
+        connect().map_err(failed("connect to the client"))?;
+        self.say(&Word::Taken)?;
+        Ok(Socket::Udp(socket))
+    }
+
+    /// Takes the far end's part in a trial that may last so long; what its host knows of it. `None` where the end
+    /// here has failed.
+    pub fn stand_in(
+        &self,
+        meeting: &Meeting,
+        task: &Task<'_>,
+        longest: Duration,
+    ) -> Result<Option<Outcome>, MessageError> {
+        let awaited = "that its end is ready";
+        for stage in [MADE, METERED] {
+            if !meeting.reached(stage - 1) {
+                return Ok(None);
+            }
+            self.say(&Word::Ready)?;
+            if self.hear(awaited)? != Word::Ready {
+                return Err(self.out_of_turn(awaited));
+            }
+            meeting.wait(stage);
+        }
+        self.follow(meeting, task, Instant::now() + longest + OVERDUE)
+    }
+
+    fn follow(
+        &self,
+        meeting: &Meeting,
+        task: &Task<'_>,
+        deadline: Instant,
+    ) -> Result<Option<Outcome>, MessageError> {
+        let awaited = "a sign of life";
+        let (mut heard, mut spoke) = (Instant::now(), Instant::now());
+        let mut over: Option<Instant> = None;
+        loop {
+            let client_finished = self.side == Side::Client && task.has_finished(Side::Client);
+            if client_finished && task.has_finished(Side::Server) {
+                return Ok(Some(Outcome::default()));
+            }
+            // The rest is soon read.
+            let within = if client_finished { SOON } else { ALIVE_EVERY.saturating_sub(spoke.elapsed()) };
+            match self.poll(within, awaited)? {
+                Some(Word::Alive) => heard = Instant::now(),
+                Some(Word::Finished) if self.side == Side::Client => task.finish(Side::Client),
+                Some(Word::Ended(outcome)) if self.side == Side::Server => return self.believed(*outcome),
+                Some(Word::Bye) => {
+                    return Err(self.lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
+                }
+                Some(_) => return Err(self.out_of_turn(awaited)),
+                None => {}
+            }
+            if heard.elapsed() > LOST_AFTER {
+                return Err(self.silent(awaited, LOST_AFTER));
+            }
+            if Instant::now() > deadline {
+                return Err(self.lost(ControlError::Overdue { peer: self.talk.peer() }));
+            }
+            if meeting.broke().is_some() || task.stop.load(Relaxed) {
+                let since = *over.get_or_insert_with(Instant::now);
+                if since.elapsed() > REPORT_WITHIN[self.side as usize] {
+                    return Ok(None);
+                }
+            }
+            if spoke.elapsed() >= ALIVE_EVERY {
+                self.say(&Word::Alive)?;
+                spoke = Instant::now();
+            }
+        }
+    }
+
+    /// What the server's host counted, without what this host has counted too.
+    fn believed(&self, mut outcome: Outcome) -> Result<Option<Outcome>, MessageError> {
+        if let Some(what) = outcome.excess() {
+            return Err(self.lost(ControlError::Implausible { peer: self.talk.peer(), what }));
+        }
+        if let (Reached::Dialed { server, .. }, here) = (&self.reached, Identity::read()) {
+            let counts = &mut outcome.counts;
+            if server.identity.boot == here.boot {
+                counts.kernel_workers_ns = Some(0);
+            }
+            if server.identity == here {
+                counts.tcp = Some(TcpCounts::default());
+            }
+        }
+        Ok(Some(outcome.harmless()))
+    }
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        // Whoever is gone needs no word.
+        let _ = self.talk.say(&Word::Bye);
+    }
+}
+
+impl Identity {
+    fn read() -> Self {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
+        Self { boot, network: network.display().to_string() }
+    }
+}
+
+/// What those reasons are that a server has which serves one client.
+fn refusal(why: Why) -> String {
+    match why {
+        Why::Busy => "it serves another client; try again when that one has ended".into(),
+        Why::Version { speaks } => format!(
+            "it speaks version {speaks} of the conversation and this netfathom version {}; use the same netfathom \
+             on both hosts",
+            Hello::VERSION
+        ),
+        why => printable(&why.to_string()),
+    }
+}
