@@ -39,7 +39,7 @@ fn each_test_is_answered_by_what_it_is_about() {
         (
             MessageTest::Pingpong,
             &[
-                "“adaptive” takes 4.54 µs for a round trip of 4 bytes, 1.04 ± 0.05 × “write+nodelay” (not significant)",
+                "“adaptive”: RTT 4.54 µs with 4 bytes, 1.04 ± 0.05 × “write+nodelay” (not significant)",
                 "both ends in user space on CPU 1 alone",
                 "on CPUs 0 and 1 (apart) “write+nodelay” takes 9.49 ± 0.52 × that on CPU 1 alone",
             ],
@@ -73,7 +73,7 @@ fn the_only_layer_stands_by_itself() {
         m.cells.retain(|c| c.layer == Layer::reference() && c.pair == 0);
     });
     let text = flat(&sane(&record));
-    assert!(text.contains("“write+nodelay”, median round trip, 4.37 µs ± 0.49, with 4 bytes -"), "{text}");
+    assert!(text.contains("“write+nodelay”: RTT 4.37 µs ± 0.49 with 4 bytes -"), "{text}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_stands_in_for_a_layer_that_cannot_be_is_shown() {
     let text = sane(&record);
     assert!(!text.contains("nothing was measured"), "{text}");
     let reply = flat(&text);
-    assert!(reply.contains("“sendfile”, messages a second, 225k ± 17k, with 4 bytes -"), "{reply}");
+    assert!(reply.contains("“sendfile” sends 225k ± 17k messages/s of 4 bytes -"), "{reply}");
     assert!(reply.contains("sendfile: the nearest to what cannot be in KK: write+nodelay"), "{reply}");
     let rows = text.lines().filter(|line| line.starts_with("  sendfile ")).count();
     assert!(rows >= 12, "a row in the table of placements, and in those of each cell: {rows}\n{text}");

@@ -95,20 +95,24 @@ type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
 
 fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (size, cell, reference) = beside;
-    let (layer, first, size) = (quoted(&cell.layer), quoted(&reference.layer), bytes(*size));
+    let first = quoted(&reference.layer);
     let quantity = Quantity::of(&result.plan);
-    let value = quantity.value(quantity.of_cell(cell)?.value);
-    let did = match (quantity, result.plan.test) {
-        (Quantity::Messages, _) => format!("{layer} sends {value} messages/s of {size}"),
-        (Quantity::Bytes, _) => format!("{layer} brings replies of {size} at {value}"),
-        (Quantity::Time, MessageTest::Oneway) => format!("{layer} takes {value} for a message of {size}"),
-        (Quantity::Time, _) => format!("{layer} takes {value} for a round trip of {size}"),
-    };
+    let did = did(result, &cell.layer, &quantity.value(quantity.of_cell(cell)?.value), *size);
     Some(match times(result, beside)? {
         Multiple::Times(times) => format!("{did}, {times} × {first}"),
         Multiple::Same(times) => format!("{did}, {times} × {first} (not significant)"),
         Multiple::Not => format!("{did}; against {first}: inconclusive"),
     })
+}
+
+fn did(result: &MessageResult, layer: &Layer, value: &str, size: u64) -> String {
+    let (layer, size) = (quoted(layer), bytes(size));
+    match (Quantity::of(&result.plan), result.plan.test) {
+        (Quantity::Messages, _) => format!("{layer} sends {value} messages/s of {size}"),
+        (Quantity::Bytes, _) => format!("{layer} brings replies of {size} at {value}"),
+        (Quantity::Time, MessageTest::Oneway) => format!("{layer} takes {value} for a message of {size}"),
+        (Quantity::Time, _) => format!("{layer}: RTT {value} with {size}"),
+    }
 }
 
 /// A multiple in words.
@@ -148,13 +152,7 @@ fn alone(result: &MessageResult, home: &Group<'_>) -> Option<Vec<String>> {
     let quantity = Quantity::of(&result.plan);
     let size = home.sizes().first().copied()?;
     let cell = home.leading(&result.plan, size)?;
-    let found = format!(
-        "{}, {}, {}, with {}",
-        quoted(&cell.layer),
-        quantity.name(&result.plan),
-        quantity.text(quantity.of_cell(cell)?),
-        bytes(size),
-    );
+    let found = did(result, &cell.layer, &quantity.text(quantity.of_cell(cell)?), size);
     let is_planned = result.plan.layers.contains(&cell.layer);
     let nearest = (!is_planned).then(|| format!("{} is the nearest to what cannot be", quoted(&cell.layer)));
     Some([Some(found), nearest, Some(place(result, home))].into_iter().flatten().collect())
