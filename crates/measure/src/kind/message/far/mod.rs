@@ -5,20 +5,16 @@
 //! ([`Far::stand_in`]). So neither an end nor a test knows where the other end is.
 
 use std::fs;
-use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use netfathom_model::layer::Side;
-use netfathom_model::plan::{Carrier, MessagePlan};
+use netfathom_model::plan::MessagePlan;
 use netfathom_model::record::{ServerHost, TcpCounts};
-use netfathom_sys::random;
-use serde_json::json;
 
 use super::error::MessageError;
-use super::ground::{Socket, UDP_PATIENCE};
 use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
 use super::task::Task;
@@ -26,6 +22,7 @@ use crate::ground::environment;
 use crate::load::control::words::Why;
 use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Talk, printable};
 
+mod connect;
 pub mod words;
 
 use words::{Hello, Identity, Outcome, Trial, Welcome, Word};
@@ -148,86 +145,6 @@ impl Far {
             ..plan.clone()
         };
         self.say(&Word::Trial(Box::new(Trial { plan, counted })))
-    }
-
-    /// A fresh connection: this host's end of it.
-    pub fn connect(&self, carrier: Carrier) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
-        match (&self.reached, carrier) {
-            (Reached::Dialed { to, .. }, Carrier::Udp) => {
-                self.opened()?;
-                let socket = self.dial_udp(*to).map_err(failed("connect to the server"))?;
-                self.taken().map(|()| Socket::Udp(socket))
-            }
-            (Reached::Dialed { to, .. }, _) => {
-                let key = self.opened()?;
-                let dial = || {
-                    let mut stream = TcpStream::connect_timeout(to, CONNECT_WITHIN)?;
-                    stream.write_all(format!("{}\n", json!({ "key": key })).as_bytes())?;
-                    Ok(stream)
-                };
-                let stream = dial().map_err(failed("connect to the server"))?;
-                self.taken().map(|()| Socket::Tcp(stream))
-            }
-            (Reached::Listened { .. }, Carrier::Udp) => self.take_udp(),
-            (Reached::Listened { listener }, _) => self.take_tcp(listener),
-        }
-    }
-
-    fn opened(&self) -> Result<u64, MessageError> {
-        let awaited = "that it takes a connection";
-        match self.hear(awaited)? {
-            Word::Open { key } => Ok(key),
-            _ => Err(self.out_of_turn(awaited)),
-        }
-    }
-
-    fn taken(&self) -> Result<(), MessageError> {
-        let awaited = "that it has the connection";
-        match self.hear(awaited)? {
-            Word::Taken => Ok(()),
-            _ => Err(self.out_of_turn(awaited)),
-        }
-    }
-
-    fn dial_udp(&self, to: SocketAddr) -> io::Result<UdpSocket> {
-        let any: IpAddr =
-            if to.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        let socket = UdpSocket::bind((any, 0))?;
-        socket.connect(to)?;
-        socket.set_read_timeout(Some(UDP_PATIENCE))?;
-        let port = socket.local_addr()?.port();
-        self.talk.say(&Word::Bound { port }).map_err(io::Error::other)?;
-        Ok(socket)
-    }
-
-    fn take_tcp(&self, listener: &Listener<Hello>) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
-        // Not to be guessed: the port is open to all.
-        let key = random::bytes().map(u64::from_ne_bytes).map_err(failed("draw a key (getrandom)"))?;
-        let expected = listener.expect(key);
-        self.say(&Word::Open { key })?;
-        let awaited = "its connection for messages";
-        let stream =
-            expected.recv_timeout(CONNECT_WITHIN).map_err(|_| self.silent(awaited, CONNECT_WITHIN))?;
-        self.say(&Word::Taken)?;
-        Ok(Socket::Tcp(stream))
-    }
-
-    fn take_udp(&self) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
-        // The address that the client knows.
-        let bind = || UdpSocket::bind(self.talk.local_addr()?);
-        let socket = bind().map_err(failed("bind the server's UDP port"))?;
-        self.say(&Word::Open { key: 0 })?;
-        let Word::Bound { port } = self.hear("its port")? else { return Err(self.out_of_turn("its port")) };
-        let connect = || {
-            socket.connect((self.talk.peer().ip(), port))?;
-            socket.set_read_timeout(Some(UDP_PATIENCE))
-        };
-        connect().map_err(failed("connect to the client"))?;
-        self.say(&Word::Taken)?;
-        Ok(Socket::Udp(socket))
     }
 
     /// Takes the far end's part in a trial that may last so long; what its host knows of it. `None` where the end
