@@ -67,7 +67,7 @@ fn line(event: &ServeEvent) -> String {
         ServeEvent::Begins { peer } => format!("{peer}: begins"),
         ServeEvent::Ended { peer, trials } => format!("{peer}: ended after {}", counted(*trials, "trial")),
         ServeEvent::Lost { peer, trials, why } => {
-            format!("{peer}: lost after {}: {why}", counted(*trials, "trial"))
+            format!("{peer}: after {}: {why}", counted(*trials, "trial"))
         }
     }
 }

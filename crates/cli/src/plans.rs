@@ -49,7 +49,11 @@ pub fn family(ipv6: bool, place: Place) -> Family {
 
 /// An IPv4 address that was written as an IPv6 one, as what it is.
 pub fn plain(address: SocketAddr) -> SocketAddr {
-    SocketAddr::new(address.ip().to_canonical(), address.port())
+    match address.ip().to_canonical() {
+        ip if ip.is_ipv4() => SocketAddr::new(ip, address.port()),
+        // A link-local one has a scope.
+        _ => address,
+    }
 }
 
 /// A profile as it was written; that of a file is read.

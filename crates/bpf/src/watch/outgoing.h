@@ -15,7 +15,10 @@
 #define WAITING (1 << WAITING_LOG)
 /* Places that a packet may have. */
 #define TRIES 8
-/* include/net/ip.h, include/uapi/linux/in6.h */
+/* A place that is being written to. No packet has this address. */
+#define WRITTEN 1
+/* include/net/ip.h, include/uapi/linux/in6.h, include/linux/socket.h */
+#define MSG_MORE 0x8000
 #define IP_MORE 0x2000
 #define IP_OFFSET 0x1fff
 #define NEXTHDR_FRAGMENT 44
@@ -46,6 +49,7 @@ struct {
 struct call {
 	__u64 socket; /* 0: it has returned */
 	__u64 since;
+	__u64 packet; /* that it has sent: 0 until then. Some devices hand it on to one that stands below none of them */
 };
 
 struct {
@@ -91,8 +95,8 @@ static __always_inline bool has_segments(const struct sk_buff *skb)
 }
 
 /*
- * The payload of a datagram. The last fragment stands for the whole. Negative of other fragments, and of what a tunnel made
- * of it.
+ * The payload of a datagram. The last fragment stands for the whole. Negative of other fragments, of what a tunnel made
+ * of it, and behind other extension headers of IPv6.
  */
 static __always_inline int payload(const struct sk_buff *skb, const struct sock *sk)
 {
@@ -105,14 +109,16 @@ static __always_inline int payload(const struct sk_buff *skb, const struct sock 
 	if (bpf_probe_read_kernel(header, sizeof(header), (void *)network) ||
 	    bpf_probe_read_kernel(&source, sizeof(source), (void *)transport))
 		return -1;
-	if (header[0] >> 4 == 4) {
+	if (header[0] >> 4 == 4 && header[9] == IPPROTO_UDP) {
 		part = header[6] << 8 | header[7];
 		offset = (part & IP_OFFSET) * 8;
 		more = part & IP_MORE;
-	} else if (header[6] == NEXTHDR_FRAGMENT) {
+	} else if (header[0] >> 4 == 6 && header[6] == NEXTHDR_FRAGMENT && header[40] == IPPROTO_UDP) {
 		part = header[42] << 8 | header[43];
 		offset = part & IP6_OFFSET;
 		more = part & IP6_MORE;
+	} else if (header[0] >> 4 != 6 || header[6] != IPPROTO_UDP) {
+		return -1;
 	}
 	if (more || (!offset && bpf_ntohs(source) != sk->__sk_common.skc_num))
 		return -1;
@@ -140,7 +146,7 @@ static __noinline struct outgoing *find(struct outgoings *o, __u64 packet)
 	return 0;
 }
 
-/* A place that is free, or else has another, which is given up. */
+/* A place that is free, or else has another, which is given up. It is the caller's until that publishes the address. */
 static __noinline struct outgoing *claim_for(struct outgoings *o, __u64 packet)
 {
 	struct outgoing *place;
@@ -149,12 +155,12 @@ static __noinline struct outgoing *claim_for(struct outgoings *o, __u64 packet)
 
 	for (try = 0; try < TRIES; try++) {
 		place = place_for(o, packet, try);
-		if (!observe(place->packet) && !__sync_val_compare_and_swap(&place->packet, 0, packet))
+		if (!observe(place->packet) && !__sync_val_compare_and_swap(&place->packet, 0, WRITTEN))
 			return place;
 	}
 	place = place_for(o, packet, 0);
-	before = place->packet;
-	if (__sync_val_compare_and_swap(&place->packet, before, packet) != before)
+	before = observe(place->packet);
+	if (before == WRITTEN || __sync_val_compare_and_swap(&place->packet, before, WRITTEN) != before)
 		return 0;
 	if (before)
 		count(tx_missed, 1);
@@ -191,7 +197,8 @@ static __always_inline struct call *call_to(const struct sock *sk)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call *call = task->bpf_storage ? bpf_task_storage_get(&calls, task, 0, 0) : 0;
 
-	return call && call->socket == (__u64)sk ? call : 0;
+	/* One that returned between two samples did so unseen. */
+	return call && call->socket == (__u64)sk && call->since >= this_sample() ? call : 0;
 }
 
 /* The thread that runs answers what it has read. */
@@ -213,16 +220,20 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 
 	if (!o || !is_at_its_device(skb))
 		return 0;
+	call = call_to(sk);
+	if (call && call->packet == packet)
+		return 0;
 	bytes = payload(skb, sk);
 	if (place && __sync_val_compare_and_swap(&place->packet, packet, 0) == packet)
 		count(tx_missed, 1);
 	if (bytes < 0 || !takes_new())
 		return 0;
+	if (call)
+		call->packet = packet;
 	count(tx_seen, 1);
 	if (!shared.datagrams)
 		shared.datagrams = 1;
 	now = bpf_ktime_get_ns();
-	call = call_to(sk);
 	note_answer(sk, call ? call->since : now);
 	place = claim_for(o, packet);
 	if (!place) {
@@ -233,6 +244,7 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 	place->called = call ? now - call->since : 0;
 	place->bytes = bytes;
 	place->segments = has_segments(skb);
+	publish(place->packet, packet);
 	return 0;
 }
 
@@ -266,6 +278,7 @@ static __noinline int begin_call(struct sock *sk)
 		return 0;
 	call->socket = (__u64)sk;
 	call->since = bpf_ktime_get_ns();
+	call->packet = 0;
 	return 0;
 }
 
@@ -282,8 +295,11 @@ int BPF_PROG(tx_udpv6_sendmsg, struct sock *sk)
 	return begin_call(sk);
 }
 
-/* The call is over. In it, the datagram may have come to its device's queue. */
-static __noinline int datagram_returns(struct sock *sk)
+/*
+ * The call is over. In it, the datagram may have come to its device's queue. One that failed, or sent the first part of a
+ * datagram, is tried again, or goes on.
+ */
+static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 {
 	struct thread *thread;
 	struct call *call;
@@ -302,14 +318,15 @@ static __noinline int datagram_returns(struct sock *sk)
 		return 0;
 	if (thread->answered_at)
 		add(SPAN_APPLICATION, thread->answered_at - thread->read_at);
-	thread->read_from = 0;
+	if (thread->answered_at || is_whole)
+		thread->read_from = 0;
 	return 0;
 }
 
 SEC("tp_btf/sock_send_length")
-int BPF_PROG(tx_sock_send_length, struct sock *sk)
+int BPF_PROG(tx_sock_send_length, struct sock *sk, int bytes, int flags)
 {
-	return is_udp(sk) ? datagram_returns(sk) : returns(sk);
+	return is_udp(sk) ? datagram_returns(sk, bytes >= 0 && !(flags & MSG_MORE)) : returns(sk);
 }
 
 SEC("tp_btf/net_dev_queue")
@@ -318,7 +335,7 @@ int BPF_PROG(tx_net_dev_queue, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	if (sk && is_udp(sk))
-		return queue_datagram(skb, sk, address_of_first(ctx));
+		return is_followed(sk) ? queue_datagram(skb, sk, address_of_first(ctx)) : 0;
 	return queue_segment(skb);
 }
 
@@ -328,7 +345,7 @@ int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	if (sk && is_udp(sk))
-		return leave_datagram(skb, sk, address_of_first(ctx));
+		return is_followed(sk) ? leave_datagram(skb, sk, address_of_first(ctx)) : 0;
 	return leave_segment(skb);
 }
 

@@ -255,9 +255,14 @@ impl MessagePlan {
     }
 
     fn between_hosts(&self) -> Result<(), PlanError> {
-        let refused = |what, instead| {
-            Err(conflict(&format!("--to: {what} on the host of the server is out of reach; {instead}")))
-        };
+        let refused =
+            |what, instead| Err(conflict(&format!("--to: {what} is for two ends on one host; {instead}")));
+        if self.test == MessageTest::Oneway && self.rate_per_s.is_some() {
+            return refused(
+                "a rate one way, which needs one clock for its times,",
+                "choose pingpong, or leave --rate out",
+            );
+        }
         if self.carrier == Carrier::Unix {
             return refused("a Unix socket", "choose --over tcp or udp");
         }
@@ -269,7 +274,7 @@ impl MessagePlan {
         }
         if self.processors != ProcessorChoice::Sweep || self.cpus.len() > 1 {
             return refused(
-                "a CPU",
+                "a pair of CPUs",
                 "leave --cpu-pairs out, name this end's CPU with --cpu, and the server's with \
                  `netfathom message serve --cpu`",
             );

@@ -149,7 +149,8 @@ pub struct MessageTrial {
     pub sent: u64,
     /// Messages that were sent and did not come (UDP).
     pub lost: u64,
-    /// From the first send to the last arrival.
+    /// From the first send to the last arrival. One way between hosts: what all messages take at the rate of those that
+    /// came after the first.
     pub duration_ns: u64,
     /// Whether it ran out of time before it had its messages.
     pub cut_short: bool,

@@ -87,9 +87,11 @@ fn lost(test: MessageTest, shot: &Shot) -> u64 {
 fn trial(plan: &MessagePlan, placement: Placement, index: u32, round: u32, shot: Shot) -> MessageTrial {
     let test = plan.test;
     let timing = timing(test, placement, &shot);
-    // Between hosts no two clocks are compared: from the first arrival.
-    let from_send = test == MessageTest::Oneway && !matches!(plan.place, Place::To(_));
-    let first_ns = if from_send { shot.client.first_ns } else { timing.first_ns };
+    let oneway = test == MessageTest::Oneway;
+    let between_hosts = matches!(plan.place, Place::To(_));
+    let first_ns = if oneway && !between_hosts { shot.client.first_ns } else { timing.first_ns };
+    let lasted_ns = first_ns.map_or(0, |first_ns| timing.last_ns.saturating_sub(first_ns));
+    let duration_ns = if oneway && between_hosts { at_rate_of_later(timing, lasted_ns) } else { lasted_ns };
     let quantile = |q| timing.times.quantile(q).unwrap_or(0);
     MessageTrial {
         index,
@@ -97,7 +99,7 @@ fn trial(plan: &MessagePlan, placement: Placement, index: u32, round: u32, shot:
         messages: timing.timed,
         sent: sent(test, &shot, timing),
         lost: lost(test, &shot),
-        duration_ns: first_ns.map_or(0, |first_ns| timing.last_ns.saturating_sub(first_ns)),
+        duration_ns,
         cut_short: shot.client.cut_short || shot.server.cut_short,
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
@@ -106,6 +108,12 @@ fn trial(plan: &MessagePlan, placement: Placement, index: u32, round: u32, shot:
         kernel_workers_ns: shot.counts.kernel_workers_ns,
         tcp: shot.counts.tcp,
     }
+}
+
+/// What all messages take at the rate of those that came after the first arrival: between hosts no two clocks are compared.
+fn at_rate_of_later(done: &Done, lasted_ns: u64) -> u64 {
+    let later = done.timed.saturating_sub(done.first);
+    if later == 0 { 0 } else { (lasted_ns as f64 * done.timed as f64 / later as f64) as u64 }
 }
 
 fn rate(trials: &[MessageTrial]) -> Option<MessageRate> {
@@ -144,4 +152,17 @@ fn ratio(
     let pairs: Vec<(f64, f64)> =
         cell.trials.iter().filter_map(|trial| Some((trial.per_s()?, of_round(trial.round)?))).collect();
     paired_ratio(&pairs).map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_first_arrival_are_in_no_rate() {
+        let done = |first| Done { timed: 20, first, ..Done::nothing() };
+        // Ten in 1 µs, and as many before.
+        assert_eq!(at_rate_of_later(&done(10), 1000), 2000);
+        assert_eq!(at_rate_of_later(&done(20), 1000), 0);
+    }
 }

@@ -57,7 +57,9 @@ pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
             continue;
         }
         let now = monotonic_ns();
-        done.first_ns.get_or_insert(now);
+        if done.first_ns.is_none() {
+            (done.first_ns, done.first) = (Some(now), done.messages);
+        }
         let mut arrived = |place| {
             if let Some(departed_ns) = task.samples.departed_ns(place) {
                 done.times.add(now as i64 - departed_ns as i64);

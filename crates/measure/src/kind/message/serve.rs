@@ -24,6 +24,8 @@ use crate::load::control::Listener;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// What a client may do between two trials, before others get its place.
 const BETWEEN_TRIALS: Duration = Duration::from_secs(30);
+/// Signs of life meanwhile: of the trial before, whose last ones were not read.
+const MOST_SIGNS: u32 = 100;
 
 #[derive(Clone, Debug)]
 pub struct ServePlan {
@@ -119,7 +121,8 @@ impl Session<'_> {
     fn next_trial(&self, far: &Far) -> Result<Option<Trial>, MessageError> {
         let awaited = "a trial";
         let begin = Instant::now();
-        while begin.elapsed() < BETWEEN_TRIALS {
+        let mut signs = 0;
+        while begin.elapsed() < BETWEEN_TRIALS && signs < MOST_SIGNS {
             if self.stop.load(Relaxed) {
                 let _ = far.say(&Word::Failed { text: STOPPED.into() });
                 return Err(MessageError::Unfit(STOPPED.into()));
@@ -128,7 +131,8 @@ impl Session<'_> {
                 Some(Word::Trial(trial)) => return Ok(Some(*trial)),
                 Some(Word::Bye) => return Ok(None),
                 // Of the trial before.
-                Some(Word::Alive) | None => {}
+                Some(Word::Alive) => signs += 1,
+                None => {}
                 Some(_) => return Err(far.out_of_turn(awaited)),
             }
         }
@@ -144,10 +148,16 @@ impl Session<'_> {
         let (&[bytes], [layer], &[placement], Place::To(_)) =
             (&plan.sizes_bytes[..], &plan.layers[..], &plan.placements[..], plan.place)
         else {
-            return Err(MessageError::Unfit("a trial has one layer and one size".into()));
+            return Err(MessageError::Unfit(
+                "a trial has one layer, one size and a server on another host".into(),
+            ));
         };
         let cell = Cell { layer: layer.clone(), bytes, placement, pair: 0 };
         let pair = ProcessorPair { shares: Shares::Hosts, client: self.cpu, server: self.cpu };
+        if !trial.counted {
+            // It would slow the calls of this one.
+            *calls = None;
+        }
         let counter =
             trial.counted.then(|| calls.get_or_insert_with(|| Calls::attach().map_err(|e| e.to_string())));
         let watched = match &counter {
@@ -172,6 +182,7 @@ fn outcome(shot: Shot) -> Outcome {
         timed: done.timed,
         lost: done.lost,
         cut_short: done.cut_short,
+        first: done.first,
         lasted_ns: done.first_ns.map_or(0, |first_ns| done.last_ns.saturating_sub(first_ns)),
         cost: shot.server_cost,
         counts: shot.counts,

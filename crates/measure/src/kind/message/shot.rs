@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_bpf::message::KernelEnd;
 use netfathom_model::layer::Side;
-use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::record::{Contention, EndCost, LoadThread, ProcessorPair, Shares};
 use netfathom_sys::cpu::{self, KernelWorkers};
 
@@ -54,6 +54,7 @@ pub fn make(
     Around { ground, stop }: Around<'_>,
     watched: Option<Watched<'_>>,
 ) -> Result<Option<Shot>, MessageError> {
+    let begin = Instant::now();
     let (connection, posts) = ground.connect(plan, cell, watched.is_some())?;
     let task = &Task::new(plan, kernel::room(plan.test, cell), pair.shares == Shares::Same, stop);
     let meeting = Meeting::default();
@@ -108,6 +109,9 @@ pub fn make(
     let since = |(watched, then): (Watched<'_>, _)| calls::since(&watched.calls.counts(), &then);
     let mut calls: Result<Called, String> =
         watched.zip(calls_before).map(since).ok_or_else(|| "they were not counted".into());
+    if let (Some(far), Some(outcome)) = (ground.elsewhere(Side::Server), &server_end.elsewhere) {
+        far.believes(plan, client_end.done.messages, begin.elapsed(), outcome)?;
+    }
     let mut counts = HostCounts { tcp, kernel_workers_ns };
     for (end, elsewhere) in [client_end.elsewhere, server_end.elsewhere].into_iter().enumerate() {
         let Some(outcome) = elsewhere else { continue };
@@ -366,7 +370,9 @@ impl EndThread<'_> {
         match self.side {
             Side::Client => end.finish(),
             Side::Server => {
-                while end.receive()? > 0 {}
+                // Over UDP nothing shows an end, and the client does not wait for it.
+                let is_stream = self.task.plan.carrier != Carrier::Udp;
+                while is_stream && end.receive()? > 0 {}
                 end.finish()
             }
         }

@@ -41,6 +41,8 @@ pub struct Done {
     pub messages: u64,
     /// When the first one left or came, CLOCK_MONOTONIC; `None` before.
     pub first_ns: Option<u64>,
+    /// Messages that came by then.
+    pub first: u64,
     /// When the last one with a known time did.
     pub last_ns: u64,
     /// Messages until then.
@@ -63,6 +65,7 @@ impl Done {
         Self {
             messages: 0,
             first_ns: None,
+            first: 0,
             last_ns: 0,
             timed: 0,
             lost: 0,

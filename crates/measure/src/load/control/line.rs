@@ -180,5 +180,7 @@ fn shown(line: &[u8]) -> String {
 
 /// Without what would steer a terminal: text of a peer ends up on one.
 pub fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    // Nor what turns the direction of text.
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|&c| !c.is_control() && !turns(c)).collect()
 }

@@ -86,7 +86,14 @@ impl Far {
         self.say(&Word::Open { key: 0 })?;
         let Word::Bound { port } = self.hear("its port")? else { return Err(self.out_of_turn("its port")) };
         let connect = || {
-            socket.connect((self.talk.peer().ip(), port))?;
+            // With its scope.
+            let mut client = self.talk.peer();
+            client.set_port(port);
+            socket.connect(client)?;
+            // What came before is anybody's; the client waits.
+            socket.set_nonblocking(true)?;
+            while socket.recv(&mut [0]).is_ok() {}
+            socket.set_nonblocking(false)?;
             socket.set_read_timeout(Some(UDP_PATIENCE))
         };
         connect().map_err(failed("connect to the client"))?;

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use netfathom_model::layer::Side;
-use netfathom_model::plan::MessagePlan;
+use netfathom_model::plan::{Carrier, MessagePlan, MessageTest};
 use netfathom_model::record::{ServerHost, TcpCounts};
 
 use super::error::MessageError;
@@ -20,12 +20,12 @@ use super::order::Cell;
 use super::task::Task;
 use crate::ground::environment;
 use crate::load::control::words::Why;
-use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Talk, printable};
+use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Talk};
 
 mod connect;
 pub mod words;
 
-use words::{Hello, Identity, Outcome, Trial, Welcome, Word};
+use words::{Hello, Identity, Outcome, Trial, Welcome, Word, brief};
 
 /// How long an answer may take for which the other host makes sockets, or loads a program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -35,6 +35,8 @@ const ALIVE_EVERY: Duration = Duration::from_millis(200);
 const SOON: Duration = Duration::from_millis(2);
 /// Without a sign of life for so long a host is lost.
 pub const LOST_AFTER: Duration = Duration::from_secs(3);
+/// As no host has (x86-64 kernels are made for 8,192).
+const MOST_CPUS: usize = 1 << 16;
 /// What a trial may take at the other host beyond the time in which it is cut here.
 const OVERDUE: Duration = Duration::from_secs(5);
 /// An end that fails may only have lost its peer, which the other host knows better: how long that has to report it.
@@ -64,7 +66,7 @@ impl Far {
         // One that refuses at once may have closed already: its reply still counts.
         let greeted = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
         match talk.next(ANSWER_WITHIN, "a welcome") {
-            Ok(Word::Welcome(server)) => {
+            Ok(Word::Welcome(server)) if server.cpu < MOST_CPUS => {
                 let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
                 Ok(Self { talk, side: Side::Server, reached })
             }
@@ -99,9 +101,7 @@ impl Far {
     /// The next word, within a time; `None` if there is none.
     pub fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, MessageError> {
         match self.talk.poll(within, awaited).map_err(|source| self.lost(source))? {
-            Some(Word::Failed { text }) => {
-                Err(MessageError::Reported { end: self.side, text: printable(&text) })
-            }
+            Some(Word::Failed { text }) => Err(MessageError::Reported { end: self.side, text: brief(&text) }),
             word => Ok(word),
         }
     }
@@ -133,6 +133,25 @@ impl Far {
         let Welcome { tool, host, kernel, cpu, identity } = (**server).clone();
         let same_host = identity.boot == Identity::read().boot;
         Some((ServerHost { host, kernel, tool, same_host }, cpu))
+    }
+
+    /// Refuses what the server cannot have seen of a trial in which the client here sent so many messages, in such a time.
+    pub fn believes(
+        &self,
+        plan: &MessagePlan,
+        sent: u64,
+        took: Duration,
+        outcome: &Outcome,
+    ) -> Result<(), MessageError> {
+        let counts_once = plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp;
+        let what = if counts_once && outcome.messages > sent {
+            format!("{} messages, {sent} were sent", outcome.messages)
+        } else if u128::from(outcome.lasted_ns) > took.as_nanos() {
+            format!("{} ns from the first message to the last", outcome.lasted_ns)
+        } else {
+            return Ok(());
+        };
+        Err(self.lost(ControlError::Implausible { peer: self.talk.peer(), what }))
     }
 
     /// Has the other host make its end of a trial, where that is for this one to say.
@@ -256,6 +275,6 @@ fn refusal(why: Why) -> String {
              on both hosts",
             Hello::VERSION
         ),
-        why => printable(&why.to_string()),
+        why => brief(&why.to_string()),
     }
 }

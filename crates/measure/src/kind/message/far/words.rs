@@ -12,6 +12,8 @@ use crate::load::control::{Greeting, printable};
 const MOST_NS: u64 = 1 << 56;
 /// Longer names of hosts and kernels are cut.
 const MOST_NAME_CHARS: usize = 200;
+/// The same of a report.
+const MOST_REPORT_CHARS: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
@@ -84,6 +86,11 @@ impl Welcome {
     }
 }
 
+/// What a peer reports.
+pub fn brief(text: &str) -> String {
+    printable(text).chars().take(MOST_REPORT_CHARS).collect()
+}
+
 fn short(text: &str) -> String {
     printable(text).chars().take(MOST_NAME_CHARS).collect()
 }
@@ -112,6 +119,8 @@ pub struct Outcome {
     pub timed: u64,
     pub lost: u64,
     pub cut_short: bool,
+    /// Messages that came with the first one.
+    pub first: u64,
     /// From the first arrival to that of the last one with a known time.
     pub lasted_ns: u64,
     pub cost: EndCost,
@@ -152,6 +161,7 @@ impl Outcome {
         let counts = [
             (self.messages, MOST_COUNTED, "messages"),
             (self.timed, self.messages, "messages with a time"),
+            (self.first, self.messages, "messages at first"),
             (self.lost, MOST_COUNTED, "lost messages"),
             (self.lasted_ns, MOST_NS, "ns from the first message to the last"),
             (known(cpu_ns), MOST_NS, "ns of CPU time"),
@@ -162,7 +172,8 @@ impl Outcome {
             (delayed_acks.max(timeouts).max(retransmitted), MOST_COUNTED, "events of TCP"),
             (known(kernel_workers_ns), MOST_NS, "ns of kernel workers"),
         ];
-        let beyond = counts.into_iter().find(|(count, most, _)| count > most);
+        let calls = self.calls.iter().map(|(_, count)| (*count, MOST_COUNTED, "system calls of one name"));
+        let beyond = counts.into_iter().chain(calls).find(|(count, most, _)| count > most);
         beyond.map(|(count, _, what)| format!("{count} {what}"))
     }
 
@@ -177,6 +188,7 @@ impl Outcome {
         Done {
             messages: self.messages,
             first_ns: Some(0),
+            first: self.first,
             last_ns: self.lasted_ns,
             timed: self.timed,
             lost: self.lost,
@@ -198,6 +210,8 @@ mod tests {
         assert_eq!(more.excess().unwrap(), "11 messages with a time");
         let cost = EndCost { cpu_ns: Some(u64::MAX), ..EndCost::default() };
         assert!(Outcome { cost, ..good.clone() }.excess().unwrap().ends_with("ns of CPU time"));
+        let calls = vec![("read".into(), u64::MAX)];
+        assert!(Outcome { calls, ..good.clone() }.excess().unwrap().ends_with("system calls of one name"));
         let tcp = Some(TcpCounts { timeouts: u64::MAX, ..TcpCounts::default() });
         let counts = HostCounts { tcp, kernel_workers_ns: None };
         assert!(Outcome { counts, ..good }.excess().unwrap().ends_with("events of TCP"));
