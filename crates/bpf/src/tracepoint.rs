@@ -18,7 +18,7 @@ const SINCE: [(&str, usize, &str); 5] = [
     ("qdisc_enqueue", 3, "5.14"),
     ("sk_data_ready", 1, "6.3"),
     ("sock_recv_length", 3, "6.3"),
-    ("sock_send_length", 1, "6.3"),
+    ("sock_send_length", 3, "6.3"),
     ("tcp_sendmsg_locked", 2, "6.16"),
 ];
 

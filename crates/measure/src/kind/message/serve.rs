@@ -24,7 +24,7 @@ use crate::load::control::Listener;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// What a client may do between two trials, before others get its place.
 const BETWEEN_TRIALS: Duration = Duration::from_secs(30);
-/// Signs of life meanwhile: of the trial before, whose last ones were not read.
+/// Signs of life meanwhile: the last ones of the trial before, which were not read.
 const MOST_SIGNS: u32 = 100;
 
 #[derive(Clone, Debug)]
