@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 use std::net::IpAddr;
+use std::panic::catch_unwind;
 
 use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use netfathom_capture::decode;
@@ -78,12 +79,14 @@ proptest! {
         }
         let (ours, error) = read(&file[..]);
         let ours: Vec<_> = ours.into_iter().map(|got| (got.original_bytes, got.data)).collect();
-        let theirs = pcap_parser(&file);
-        if harm == 2 {
+        match (harm, catch_unwind(|| pcap_parser(&file))) {
+            // pcap-parser 0.17 panics over the length of some damaged process information blocks.
+            (2, Err(_)) => {}
             // Ours is the stricter one: what it reads before it finds damage, both read.
-            prop_assert!(theirs.starts_with(&ours), "{} {}, {error:?}", ours.len(), theirs.len());
-        } else {
-            prop_assert_eq!(&ours, &theirs);
+            (2, Ok(theirs)) => {
+                prop_assert!(theirs.starts_with(&ours), "{} {}, {error:?}", ours.len(), theirs.len());
+            }
+            (_, theirs) => prop_assert_eq!(&ours, &theirs.unwrap()),
         }
         if harm == 0 || harm == 3 {
             prop_assert!(error.is_none(), "{error:?}");
