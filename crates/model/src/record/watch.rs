@@ -123,8 +123,6 @@ pub struct WatchSend {
     pub acknowledged: Distribution,
     /// What became of every message.
     pub account: WatchSendAccount,
-    /// There are sockets of UDP: what they send is not measured, nor in the account. Older versions did not follow it.
-    pub lacks_datagrams: bool,
     /// There are sockets of UDP: whether their messages begin with the call, or else at the queue of the device, without the
     /// stage `socket`. `None`: there are none.
     pub datagram_calls: Option<bool>,

@@ -134,9 +134,8 @@ fn send_begin(send: &WatchSend) -> &'static str {
 fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
     let of_udp = (send.datagram_calls == Some(false))
         .then_some("`socket` of UDP requires fentry, which this kernel does not load");
-    let udp = send.lacks_datagrams.then_some("what is sent by UDP is not measured");
     let unix = unix.then_some("what is sent over Unix sockets is not measured");
-    [of_udp, udp, unix].into_iter().flatten().collect()
+    [of_udp, unix].into_iter().flatten().collect()
 }
 
 /// Those that were asked for, sending first as in `stack`.

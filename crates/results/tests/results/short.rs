@@ -3,7 +3,7 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
 use netfathom_model::record::{
-    Ended, Measurement, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value, Width,
+    Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value, Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::{Page, Table};
@@ -33,6 +33,18 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
     }
 }
 
+/// As if a third of the messages were disturbed, and took no other time.
+fn two_of_three(summary: &PathSummary) -> UndisturbedTimes {
+    UndisturbedTimes {
+        judged: summary.total.n * 3 / 2,
+        times: summary.total.clone(),
+        peak: None,
+        series: Series::default(),
+        missed_slots: 0,
+        lag_p99_of_interval: 0.0,
+    }
+}
+
 /// A verdict of each way stands in the same line.
 #[test]
 fn the_answer_of_ways_with_different_verdicts_is_one_line() {
@@ -41,14 +53,7 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
         let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
         for (summary, level) in result.summaries.iter_mut().zip([Level::Degraded, Level::Void]) {
             summary.level = level;
-            let total = UndisturbedTimes {
-                judged: summary.total.n * 3 / 2,
-                times: summary.total.clone(),
-                peak: None,
-                series: Series::default(),
-                missed_slots: 0,
-                lag_p99_of_interval: 0.0,
-            };
+            let total = two_of_three(summary);
             summary.undisturbed =
                 (alone && level < Level::Void).then_some(Undisturbed { overall: summary.overall, total });
         }
@@ -59,6 +64,22 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
         assert!(worse.is_some() && worse < better, "{first}");
         assert_eq!(first.contains(" (undisturbed) is DEGRADED"), alone, "{first}");
     }
+}
+
+#[test]
+fn messages_that_were_faster_because_they_were_late_are_named() {
+    let remark = |times: f64| {
+        let mut record = fixture("stack");
+        let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
+        for summary in &mut result.summaries {
+            let total = two_of_three(summary);
+            let mut overall = summary.overall;
+            overall.mean_ns *= times;
+            summary.undisturbed = Some(Undisturbed { overall, total });
+        }
+        draw::terminal(&story::of(&record), 400, false).matches("the disturbed ones took less").count()
+    };
+    assert_eq!([0.9, 1.1].map(remark), [0, 1]);
 }
 
 #[test]

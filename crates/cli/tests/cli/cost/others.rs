@@ -21,6 +21,7 @@ fn a_process_is_stopped_and_goes_on() {
     assert!(lives(&pid) && stopped() == [false; 2]);
     let record = serde_json::from_str(&ended.out).unwrap();
     let result = super::cost(&record);
+    assert_eq!(result.subject, format!("sh (pid {pid})"));
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
     assert!(record.findings.iter().any(|finding| finding.seen.contains("paused, not without it")));
     drop(process);

@@ -17,9 +17,9 @@ const DELAYED_NS: Range<u64> = 36_000_000..60_000_000;
 const DELAYED_TWICE_NS: Range<u64> = 72_000_000..120_000_000;
 /// The shortest retransmission time-out (TCP_RTO_MIN, 200 ms).
 const TIMEOUT_NS: u64 = 190_000_000;
+const TOGETHER: &str = "put both ends on one (--cpu-pairs same)";
 /// Where each end has a CPU of its host.
-const OTHER_CPUS: &str =
-    "keep other work off these CPUs, or choose others with --cpu, here and at the server";
+const HERE_AND_THERE: &str = "choose others with --cpu, here and at the server";
 
 /// A stall affects at least this share of the messages.
 const COMB: f64 = 0.1;
@@ -106,16 +106,11 @@ pub fn findings(result: &MessageResult) -> Vec<Finding> {
             Some(_) => {}
         }
     }
-    let of = |(stall, cell): (Stall, &MessageCell)| {
-        let found = finding(stall, cell, result.pairs[cell.pair]);
-        let other_cpus = result.server.is_some() && stall == Stall::WakeUps;
-        let remedy = if other_cpus { OTHER_CPUS.into() } else { found.remedy };
-        Finding { remedy, ..found }
-    };
-    worst.into_iter().map(of).collect()
+    let other_cpus = if result.server.is_some() { HERE_AND_THERE } else { TOGETHER };
+    worst.into_iter().map(|(stall, cell)| finding(stall, cell, result.pairs[cell.pair], other_cpus)).collect()
 }
 
-fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
+fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair, other_cpus: &str) -> Finding {
     let ms = |ns: i64| ns as f64 / 1e6;
     let (p50, p99) = (ms(cell.service_times().p50_ns), ms(cell.service_times().p99_ns));
     let seen = format!(
@@ -143,7 +138,7 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair) -> Finding {
                     beyond / 1e6
                 )
             }),
-            "keep other work off these CPUs, or put both ends on one (--cpu-pairs same)".into(),
+            format!("keep other work off these CPUs, or {other_cpus}"),
         ),
     };
     Finding { seen, cause, evidence, remedy }
@@ -228,9 +223,14 @@ mod tests {
 
     #[test]
     fn a_finding_names_the_ends_that_hold_back() {
-        let both = finding(Stall::NagleBoth, &cell("two", &[(88_000_000, 20)], 40, 0, 0), PAIR);
+        let both = finding(Stall::NagleBoth, &cell("two", &[(88_000_000, 20)], 40, 0, 0), PAIR, TOGETHER);
         assert!(both.cause.starts_with("the client and the server writes"), "{}", both.cause);
-        let one = finding(Stall::NagleOne, &cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0), PAIR);
+        let one = finding(
+            Stall::NagleOne,
+            &cell("two+nodelay@client", &[(44_000_000, 20)], 20, 0, 0),
+            PAIR,
+            TOGETHER,
+        );
         assert!(one.cause.starts_with("the server writes") && one.evidence.contains("100 % of the times"));
     }
 }

@@ -309,7 +309,6 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
             stages: stages(watch, Direction::Tx)?,
             acknowledged: distribution(&watch.acknowledged()?),
             account: watch.send_account()?,
-            lacks_datagrams: false,
             datagram_calls: watch.sees_datagram_calls(),
         });
     }

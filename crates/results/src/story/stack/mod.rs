@@ -246,12 +246,12 @@ fn disturbed(result: &StackResult) -> Option<String> {
     ))
 }
 
-/// Why all messages can take less than the undisturbed ones (docs/decisions/0030-verdict-per-way.md).
+/// That all messages take less than the undisturbed ones, and why they can (docs/decisions/0030-verdict-per-way.md).
 fn faster(summary: &PathSummary) -> &'static str {
     let undisturbed = summary.stands_for_all().map_or(0.0, |u| u.overall.mean_ns);
     match summary.direction {
         Direction::Tx if summary.overall.mean_ns < undisturbed => {
-            " (less: late messages are sent back to back, and find warm caches)"
+            " (the disturbed ones took less: late messages can follow each other at once, with warm caches)"
         }
         _ => "",
     }

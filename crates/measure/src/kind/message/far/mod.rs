@@ -25,7 +25,7 @@ use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Tal
 mod connect;
 pub mod words;
 
-use words::{Hello, Identity, Outcome, Trial, Welcome, Word, brief};
+use words::{Hello, Identity, Outcome, Trial, Welcome, Word, report};
 
 /// How long an answer may take for which the other host makes sockets, or loads a program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -101,7 +101,9 @@ impl Far {
     /// The next word, within a time; `None` if there is none.
     pub fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, MessageError> {
         match self.talk.poll(within, awaited).map_err(|source| self.lost(source))? {
-            Some(Word::Failed { text }) => Err(MessageError::Reported { end: self.side, text: brief(&text) }),
+            Some(Word::Failed { text }) => {
+                Err(MessageError::Reported { end: self.side, text: report(&text) })
+            }
             word => Ok(word),
         }
     }
@@ -276,6 +278,6 @@ fn refusal(why: Why) -> String {
              on both hosts",
             Hello::VERSION
         ),
-        why => brief(&why.to_string()),
+        why => report(&why.to_string()),
     }
 }

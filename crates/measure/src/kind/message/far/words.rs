@@ -87,12 +87,16 @@ impl Welcome {
 }
 
 /// What a peer reports.
-pub fn brief(text: &str) -> String {
-    printable(text).chars().take(MOST_REPORT_CHARS).collect()
+pub fn report(text: &str) -> String {
+    cut(text, MOST_REPORT_CHARS)
 }
 
 fn short(text: &str) -> String {
-    printable(text).chars().take(MOST_NAME_CHARS).collect()
+    cut(text, MOST_NAME_CHARS)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    printable(text).chars().take(most).collect()
 }
 
 /// Which host it is, for who may be on the same one.

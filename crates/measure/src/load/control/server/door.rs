@@ -213,9 +213,11 @@ impl Door {
     }
 
     /// Gives a connection with the right key to who waits for it; whether it was one.
-    fn hands_over(&self, key: u64, lines: &Lines) -> Option<()> {
-        let (_, receiver) = self.expected().take_if(|(expected, _)| *expected == key)?;
-        receiver.send(lines.stream_alone()?).ok()
+    fn hands_over(&self, key: u64, lines: &Lines) -> bool {
+        let expected = self.expected().take_if(|(expected, _)| *expected == key);
+        expected
+            .zip(lines.stream_alone())
+            .is_some_and(|((_, receiver), stream)| receiver.send(stream).is_ok())
     }
 
     fn greet<H: Greeting>(
@@ -227,7 +229,7 @@ impl Door {
         let awaited = "a hello";
         let message: Value = lines.next(LINE_WITHIN, awaited)?;
         if let Some(key) = message.get("key").and_then(Value::as_u64)
-            && self.hands_over(key, &lines).is_some()
+            && self.hands_over(key, &lines)
         {
             return Ok(None);
         }
