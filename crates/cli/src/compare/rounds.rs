@@ -161,6 +161,11 @@ fn rounds(
             break;
         }
     }
+    let whole = taken.pairs.len() as u32;
+    if whole > 1 && taken.failed.is_none() {
+        let each = (began.elapsed() / whole).as_secs_f64();
+        tell(args, &format!("{whole} rounds, {each:.0} s each"));
+    }
     Ok(taken)
 }
 
@@ -199,7 +204,7 @@ const LONGEST_REASON: usize = 32;
 /// The level; of a VOID run, which does not count, also why.
 fn verdict(record: &Record) -> String {
     let Verdict { level, reasons } = &record.verdict;
-    let why = reasons.iter().find(|reason| reason.level == Level::Void);
+    let why = reasons.iter().find(|reason| reason.level == Level::Void).filter(|_| *level == Level::Void);
     why.map_or_else(
         || level.name().into(),
         |why| {

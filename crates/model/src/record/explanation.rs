@@ -66,7 +66,9 @@ pub enum Cause {
     Nothing,
     /// This end ran, or waited for a processor, all the time.
     Processor,
-    /// The same, and most of it went to write calls that moved little each.
+    /// This end ran, or waited for a processor, or waited for a receiver that took the data no faster.
+    BothProcessors,
+    /// This end ran, or waited for a processor, and most of it went to write calls that moved little each.
     SmallWrites,
     /// The same of read calls.
     SmallReads,
@@ -95,7 +97,7 @@ pub enum Cause {
 }
 
 named! { Cause:
-    Nothing = "no fault found", Processor = "CPU", SmallWrites = "small writes",
+    Nothing = "no fault found", Processor = "CPU", BothProcessors = "CPUs of both ends", SmallWrites = "small writes",
     SmallReads = "small reads", SendBuffer = "send buffer",
     DelayedAcknowledgement = "delayed ACKs", Nagle = "Nagle", ReceiveWindow = "receiver's window",
     SlowSender = "sending program", SlowReceiver = "receiving program", Loss = "loss",

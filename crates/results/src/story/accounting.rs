@@ -117,23 +117,24 @@ fn hooks(page: &mut Page, trials: &[Kept]) {
     if all().next().is_some() && all().all(|(_, h)| h.lost == 0) {
         page.text("every hook timed all messages that it saw");
     }
-    for (trial, h) in all().filter(|(_, h)| h.lost > 0) {
-        let trial = trial_number(trial.index);
-        page.bullet(&if h.events > 0 {
-            format!(
-                "trial {trial}: {} no time at {}; the means are of the other {}",
-                if h.lost == 1 { "1 message has".into() } else { format!("{} messages have", count(h.lost)) },
-                h.hook,
-                count(h.events)
-            )
-        } else {
-            // One that times nothing by itself.
-            format!(
-                "trial {trial}: {} of {} went unseen; no time needs them",
-                counted(h.lost, "event"),
-                h.hook
-            )
-        });
+    for (trial, h) in all().filter(|(_, h)| h.lost > 0 && h.events > 0) {
+        page.bullet(&format!(
+            "trial {}: {} no time at {}; the means are of the other {}",
+            trial_number(trial.index),
+            if h.lost == 1 { "1 message has".into() } else { format!("{} messages have", count(h.lost)) },
+            h.hook,
+            count(h.events)
+        ));
+    }
+    // Of those that time nothing by themselves.
+    let mut unseen = BTreeMap::new();
+    for (_, h) in all().filter(|(_, h)| h.lost > 0 && h.events == 0) {
+        let (events, trials) = unseen.entry(&h.hook).or_insert((0, 0));
+        (*events, *trials) = (*events + h.lost, *trials + 1);
+    }
+    for (hook, (events, of)) in unseen {
+        let (events, of) = (counted(events, "event"), counted(of, "trial"));
+        page.bullet(&format!("{events} of {hook} went unseen, in {of}; no time needs them"));
     }
 }
 

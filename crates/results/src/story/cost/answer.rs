@@ -91,7 +91,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             let phases = phases.map_or_else(String::new, |b| {
                 let phases = b.resources.len();
                 let each = if phases == 1 { "" } else { "each " };
-                format!("; {}: {}, {each}about one resource", b.name, counted(phases, "short phase"))
+                format!("; built-in benchmark ({}): {}, {each}about one resource", b.name, counted(phases, "short phase"))
             });
             let target = target(result, &all).unwrap_or_default();
             format!("99 % intervals from {n} blocks (each condition runs twice, in order and back){target}{phases}")
@@ -339,8 +339,11 @@ pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, compariso
 
 /// The benchmark of phases has a name that needs a noun: light.
 fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
-    let name = shortened(&benchmark.name, longest);
-    if benchmark.resources.is_empty() { name } else { format!("the benchmark “{name}”") }
+    if benchmark.resources.is_empty() {
+        shortened(&benchmark.name, longest)
+    } else {
+        "the built-in benchmark".into()
+    }
 }
 
 /// At which load: ` at 80M`; times that were taken elsewhere have it in their condition.

@@ -23,7 +23,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
 fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
     page.heading(&format!("Its own system calls, a trial: {}", beside(result, benchmark, comparison)));
     page.bars(added(benchmark, comparison));
-    let mut table = Table::of("calls\nbefore|calls\nafter|time\nbefore|time\nafter|adds|<call");
+    let mut table = Table::of("calls\nwithout|calls\nwith|time\nwithout|time\nwith|adds|<call");
     for call in benchmark.calls.iter().take(MOST_ROWS) {
         let [before, after] = [comparison.against, comparison.condition].map(|c| of_condition(call, c));
         let adds = comparison::adds(benchmark, comparison, call);

@@ -25,7 +25,7 @@ pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
     };
     let times = all().filter(|taken| taken.resource.unit() == ResourceUnit::Time);
     page.bars(charts::beside_zero(Axis::Time, "More time, by resource", times.map(bar).collect()));
-    let mut table = Table::of("<resource|before|after|difference|<");
+    let mut table = Table::of("<resource|without|with|difference|<");
     for taken in all() {
         let difference = difference(comparison, taken);
         let mut cells = vec![taken.resource.name().to_owned()];

@@ -31,7 +31,7 @@ pub(super) fn fill(page: &mut Page, benchmark: &CostBenchmark, comparison: &Comp
     let bars = named().filter_map(bar).collect();
     let bars = charts::beside_zero(Axis::Share, "How much longer each span takes", bars);
     page.bars(Bars { whiskers: "99 % intervals", ..bars });
-    let mut table = Table::of("before|after|change|<outcome|<span");
+    let mut table = Table::of("without|with|change|<outcome|<span");
     for (name, span) in named() {
         let cells = [
             number::mean(span.before_ns),

@@ -49,7 +49,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
 }
 
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
-    page.heading("Overhead of the tap, against baseline trials");
+    page.heading("Overhead of the tap");
     estimates(page, result);
     if super::of_kind(result, TrialKind::Control).next().is_some() {
         page.details("trials with and without the tap", |page| page.table(trials(result)));
@@ -65,17 +65,20 @@ fn estimates(page: &mut Page, result: &StackResult) {
         ));
         return;
     };
-    page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
-    if let Some(share) = &cost.send_call_share {
-        page.text(&format!("of the call  {}{}", percent(*share), doubt(share)));
-    }
     for (way, within) in [("tx", &cost.within_tx_ns), ("rx", &cost.within_rx_ns)] {
         if let Some(within) = within {
             page.text(&format!("within {way}    {}", per_message(within)));
         }
     }
     if cost.within_tx_ns.or(cost.within_rx_ns).is_some() {
-        page.note("within tx, rx: the tap's own part of the times above, from rounds with and without it");
+        page.note(
+            "within tx, rx: part of the times above; without the tap they are shorter by that much (from rounds with \
+             and without it)",
+        );
+    }
+    page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
+    if let Some(share) = &cost.send_call_share {
+        page.text(&format!("of the call  {}{}", percent(*share), doubt(share)));
     }
     if let Some(reader) = &cost.reader_cpu_ns {
         page.text(&format!("reader CPU   {}", per_message(reader)));
@@ -87,6 +90,9 @@ fn estimates(page: &mut Page, result: &StackResult) {
             doubt(lost)
         ));
     }
+    page.note(
+        "send call, reader CPU, rate: how much slower the program is than in baseline trials without the tap",
+    );
 }
 
 fn trials(result: &StackResult) -> Table {

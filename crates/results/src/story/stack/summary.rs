@@ -15,7 +15,7 @@ pub(super) fn title(direction: Direction) -> &'static str {
 
 pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
     page.gap();
-    let mut table = Table::of("<|mean|between|min|max|capability|reached");
+    let mut table = Table::of("<|mean|between|min|max|1/mean|sent");
     if summary.total.n == 0 {
         table.row_across("overall", "n/a: no message was measured");
     } else {
@@ -36,10 +36,11 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
         (None, _) => {}
         (Some(_), Some(_)) => {
             page.note(
-                "capability: 1 / mean time at peak, inferred; reached: the rate that was really sent then",
+                "1/mean: the load capability of Borodin 2014, a bound, not a rate that was sent; sent: the rate at \
+                 peak; netfathom capacity measures what is sustained",
             );
         }
-        (Some(_), None) => page.note("reached: the rate that was really sent at peak"),
+        (Some(_), None) => page.note("sent: the rate at peak"),
     }
     negatives(page, summary);
 }

@@ -1,6 +1,7 @@
 //! The taps beside each other on the same load: a column a tap, a row a quantity.
 
 use crate::page::{Page, Table};
+use netfathom_model::plan::TapChoice;
 use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
 
 use super::cost::{distorts, percent};
@@ -16,6 +17,10 @@ const UNKNOWN: &str = "-";
 type Remarked = (String, &'static str);
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
+    // One that only checks the other stands under the cross-check.
+    if result.plan.tap != TapChoice::All {
+        return;
+    }
     // A tap that could not run is listed under what was left out; one alone has nothing to compare with.
     let ran: Vec<&TapRow> = result.taps.iter().filter(|tap| tap.trials > 0).collect();
     if ran.len() < 2 {

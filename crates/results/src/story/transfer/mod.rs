@@ -145,6 +145,11 @@ fn explain(page: &mut Page, e: &Explanation) {
     if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.01 {
         page.note("several causes overlap");
     }
+    if causes.iter().any(|(_, other)| *other > e.share) {
+        page.note(
+            "the first is named because it was set (-b, SO_RCVBUF), though another took more of the time",
+        );
+    }
 }
 
 fn streams(page: &mut Page, result: &TransferResult) {

@@ -131,7 +131,8 @@ impl Facts {
         let mss = stream.tcp.map_or(1, |tcp| tcp.mss_bytes.max(1));
         let segments = (stream.bytes / u64::from(mss)).max(1);
         self.lost = f64::from(self.retransmits) / segments as f64;
-        let moved = looks.last().map_or(0, acknowledged);
+        let [first, last] = [looks.first(), looks.last()].map(|look| look.map_or(0, acknowledged));
+        let moved = last.saturating_sub(first);
         let ns = self.watched_ns.max(1);
         self.bytes_per_s = match plan.role {
             // What the peer has, and not what lies in the send buffer.

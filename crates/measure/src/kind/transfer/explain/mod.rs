@@ -173,7 +173,7 @@ fn choose(mut reasons: Vec<Reason>, is_set: impl Fn(Cause) -> bool) -> Explanati
 
 /// Whether it is anything but ends that do what they can.
 fn is_held_up(reason: &Reason) -> bool {
-    !matches!(reason.cause, Cause::Nothing | Cause::Processor)
+    !matches!(reason.cause, Cause::Nothing | Cause::Processor | Cause::BothProcessors)
 }
 
 fn nothing_seen() -> Explanation {

@@ -31,7 +31,7 @@ pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> Strin
 /// so small a one only in this way.
 pub(super) fn receiver(enough_bytes: u64, is_set: bool) -> String {
     let raise = format!(
-        "raise the last of the three numbers of net.ipv4.tcp_rmem there to {} or more",
+        "raise the last of the three numbers of net.ipv4.tcp_rmem there if it is below {}",
         size(enough_bytes)
     );
     if is_set {
@@ -39,7 +39,9 @@ pub(super) fn receiver(enough_bytes: u64, is_set: bool) -> String {
             "the receiver sets a small buffer (SO_RCVBUF; ttcp: -b): leave that out; if it sets none, {raise}"
         )
     } else {
-        format!("{raise}; a -b there keeps the window small: leave it out")
+        format!(
+            "leave -b (SO_RCVBUF) out there, since a buffer that was set does not grow; if none is set, {raise}"
+        )
     }
 }
 

@@ -158,6 +158,9 @@ fn nagle(stream: &TransferStream, facts: &Facts) -> Reason {
 fn receive_window(facts: &Facts) -> Reason {
     let most = f64::from(facts.window_bytes) / (f64::from(facts.rtt_us.max(1)) / 1e6);
     let share = if takes_less(facts) || is_closed_by_reader(facts) { 0.0 } else { facts.window_full };
+    // A window that grew, or round trips of many lengths: the product is no limit then.
+    let carries =
+        if most < facts.bytes_per_s { String::new() } else { format!(": at most about {}", rate(most)) };
     Reason {
         cause: Cause::ReceiveWindow,
         share,
@@ -168,10 +171,9 @@ fn receive_window(facts: &Facts) -> Reason {
                 percent(facts.window_full)
             ),
             format!(
-                "a window of {} at most, and a round trip of {}: about {}",
+                "a window of {} at most, and a round trip of {}{carries}",
                 bytes(facts.window_bytes),
-                ms(facts.rtt_us),
-                rate(most)
+                ms(facts.rtt_us)
             ),
         ],
         remedy: remedy::receiver(
@@ -249,7 +251,9 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
     }
     let share = facts.processor + there;
     if facts.processor >= there {
-        return busy(plan, stream, share, evidence);
+        let busy = busy(plan, stream, share, evidence);
+        let is_both = there >= LEAST_SHARE && busy.cause == Cause::Processor;
+        return if is_both { both(busy) } else { busy };
     }
     Reason {
         cause: Cause::Nothing,
@@ -257,5 +261,13 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
         text: "no fault here: the receiver limits it".into(),
         evidence,
         remedy: format!("none here; {} there shows what the receiver waits for", watch(plan)),
+    }
+}
+
+fn both(busy: Reason) -> Reason {
+    Reason {
+        cause: Cause::BothProcessors,
+        text: "no fault found: this end and the receiver do what their CPUs can".into(),
+        ..busy
     }
 }

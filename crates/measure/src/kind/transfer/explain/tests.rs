@@ -193,6 +193,22 @@ fn who_runs_all_the_time_is_not_held_up() {
     assert_eq!(sender(&short), Cause::TooShort);
 }
 
+/// 2 GB/s into a window of 6 MB whose round trip takes 1 ms: a larger one would be as full.
+#[test]
+fn two_ends_that_share_the_time_are_both_named() {
+    let mut fast = stream(|tick, s| {
+        (s.bytes, s.peer_window_bytes, s.rtt_us) = (tick * 2_000_000, 6_000_000, 1000);
+        if tick % 4 == 0 { queue(s, 9_000_000, 3_000_000, 50) } else { queue(s, 1000, 0, 1) }
+    });
+    fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
+    fast.system_ns = 120_000_000;
+    let both = explain(&plan(Role::Transmit), &fast, &Host::default());
+    assert_eq!(both.cause, Cause::BothProcessors, "{both:?}");
+    assert!((0.8..0.9).contains(&both.share), "{both:?}");
+    fast.samples.iter_mut().for_each(|look| queue(look, 1000, 0, 1));
+    assert_eq!(sender(&fast), Cause::Processor);
+}
+
 #[test]
 fn a_set_buffer_comes_before_a_busy_cpu_unless_it_takes_far_less() {
     let reason = |cause, share| Reason {
