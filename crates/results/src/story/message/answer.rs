@@ -99,8 +99,8 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let quantity = Quantity::of(&result.plan);
     let did = did(result, &cell.layer, &quantity.value(quantity.of_cell(cell)?.value), *size);
     Some(match times(result, beside)? {
-        Multiple::Times(times) => format!("{did}, {times} × {first}"),
-        Multiple::Same(times) => format!("{did}, {times} × {first} (not significant)"),
+        Multiple::Times(times) => format!("{did}, {times} × that of {first}"),
+        Multiple::Same(times) => format!("{did}, {times} × that of {first} (not significant)"),
         Multiple::Not => format!("{did}; against {first}: inconclusive"),
     })
 }
@@ -111,7 +111,7 @@ fn did(result: &MessageResult, layer: &Layer, value: &str, size: u64) -> String 
         (Quantity::Messages, _) => format!("{layer} sends {value} messages/s of {size}"),
         (Quantity::Bytes, _) => format!("{layer} brings replies of {size} at {value}"),
         (Quantity::Time, MessageTest::Oneway) => format!("{layer} takes {value} for a message of {size}"),
-        (Quantity::Time, _) => format!("{layer}: RTT {value} with {size}"),
+        (Quantity::Time, _) => format!("RTT of {size}: {value} with {layer}"),
     }
 }
 

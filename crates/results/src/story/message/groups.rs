@@ -12,9 +12,13 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Such as `UU on processor 1 alone`.
+    /// Such as `UK on CPU 1 alone`.
     pub fn name(&self, result: &MessageResult) -> String {
-        format!("{} on {}", self.placement.name(), pair(result, self.pair))
+        let placement = match result.plan.placements[..] {
+            [Placement::UU] => "Ends",
+            _ => self.placement.name(),
+        };
+        format!("{placement} on {}", pair(result, self.pair))
     }
 
     pub fn cell(&self, layer: &Layer, bytes: u64) -> Option<&'a MessageCell> {
