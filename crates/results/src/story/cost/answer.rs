@@ -342,7 +342,7 @@ fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
     if benchmark.resources.is_empty() {
         shortened(&benchmark.name, longest)
     } else {
-        "the built-in benchmark".into()
+        "the benchmark".into()
     }
 }
 
