@@ -18,6 +18,11 @@ const LEAST_HELD: f64 = 0.05;
 /// The same of all threads of another program, which wait for each other too.
 const LEAST_HELD_OF_ALL: f64 = 0.2;
 
+/// Holders with less of a wait are a row together.
+const LEAST_ROW: f64 = 0.005;
+/// What took less of a thread's time is left out.
+const LEAST_LOSS: f64 = 1e-4;
+
 /// More processes of one name are a row together.
 const MOST_ALIKE: u32 = 3;
 
@@ -50,9 +55,8 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
     }
     page.heading(heading);
     let mut table = Table::of("<|of the wait|time");
-    for (who, ns) in by_name(&waits.holders) {
-        let part = ns as f64 / waits.waited_ns.max(1) as f64;
-        table.row([who, number::percent(part), number::seconds(ns)]);
+    for holder in holder_rows(&waits.holders, waits.waited_ns) {
+        table.row(holder);
     }
     page.table(table);
     let waited = number::seconds(waits.waited_ns);
@@ -80,6 +84,18 @@ fn by_name<'a>(holders: impl IntoIterator<Item = &'a Held> + Clone) -> Vec<(Stri
     let mut rows: Vec<(String, u64)> = times.into_iter().collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     rows
+}
+
+/// Each holder, its part of the wait, and its time.
+fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String; 3]> {
+    let part = move |ns: u64| ns as f64 / waited_ns.max(1) as f64;
+    let mut rows = by_name(holders);
+    let small = rows.split_off(rows.partition_point(|(_, ns)| part(*ns) >= LEAST_ROW));
+    match &small[..] {
+        [] | [_] => rows.extend(small),
+        many => rows.push((format!("{} others", many.len()), many.iter().map(|(_, ns)| ns).sum())),
+    }
+    rows.into_iter().map(move |(who, ns)| [who, number::percent(part(ns)), number::seconds(ns)])
 }
 
 /// The process that had the CPU for most of the wait, and its part of it.
@@ -168,10 +184,8 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
         if thread.holders.is_empty() {
             table.row([&first[..], &["-", "-", "-"].map(String::from)].concat());
         }
-        for (i, (who, ns)) in by_name(&thread.holders).into_iter().enumerate() {
-            let of_wait = number::percent(ns as f64 / thread.waited_ns.max(1) as f64);
+        for (i, holder) in holder_rows(&thread.holders, thread.waited_ns).enumerate() {
             let own = if i == 0 { first.clone() } else { Default::default() };
-            let holder = [who, of_wait, number::seconds(ns)];
             table.row([own.to_vec(), holder.to_vec()].concat());
         }
     }
@@ -186,10 +200,12 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
 
 /// What no other task had.
 fn losses(thread: &Contention) -> Vec<String> {
-    let percent = |ns: u64| number::percent(ns as f64 / thread.span_ns.max(1) as f64);
+    let part = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
+    let percent = |ns: u64| number::percent(part(ns));
     let (name, cpu) = (name(thread.thread), thread.cpu);
     let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
-    let took = [stolen].into_iter().chain(thread.interrupts.iter().cloned()).filter(|held| held.ns > 0);
+    let took = [stolen].into_iter().chain(thread.interrupts.iter().cloned());
+    let took = took.filter(|held| part(held.ns) >= LEAST_LOSS);
     let took: Vec<String> = took.map(|held| format!("{} took {}", held.by, percent(held.ns))).collect();
     let ran = format!("while the {name} ran on CPU {cpu}, {} of its time", took.join(", "));
     let away = [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)];
@@ -248,6 +264,15 @@ mod tests {
         draw(&mut page, [&sender].into_iter());
         let table = crate::draw::terminal(&page, 80, false);
         assert!(table.contains("ls (4 processes)") && !table.contains("ls (pid"), "{table}");
+    }
+
+    #[test]
+    fn holders_of_little_are_a_row() {
+        let held = |pid, ns| Held { by: Holder::Process { name: format!("p{pid}"), pid, cgroup: None }, ns };
+        let rows = |holders: &[Held]| holder_rows(holders, 1000).collect::<Vec<_>>();
+        let all = rows(&[held(1, 989), held(2, 5), held(3, 4), held(4, 2)]);
+        assert_eq!(all[1..], [["p2 (pid 2)", "0.500 %", "5 ns"], ["2 others", "0.600 %", "6 ns"]]);
+        assert_eq!(rows(&[held(1, 996), held(3, 4)])[1][0], "p3 (pid 3)");
     }
 
     fn rustc() -> Holder {
