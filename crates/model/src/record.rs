@@ -64,8 +64,8 @@ pub use transfer::{
 };
 pub use watch::{
     CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend,
-    WatchSendAccount, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedStage,
-    WatchedSum,
+    WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess,
+    WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

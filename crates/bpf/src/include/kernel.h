@@ -131,6 +131,7 @@ struct sock {
 
 struct unix_sock {
 	void *addr; /* that of its listener, of a socket that was accepted */
+	struct sock *peer;
 } relocated;
 
 struct udp_sock {

@@ -112,6 +112,8 @@ struct counts {
 	__u64 tx_dropped; /* a datagram, in the device's queue */
 	__u64 tx_bytes_timed;
 	__u64 tx_retransmitted; /* segments */
+	__u64 tx_unix; /* calls that sent over Unix sockets: they have no times */
+	__u64 tx_unix_bytes;
 };
 
 /* Of one span and one processor. */

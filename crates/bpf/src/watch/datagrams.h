@@ -40,6 +40,7 @@ struct datagrams {
 	/* Of a Unix socket. */
 	__u32 first; /* that came after it was met */
 	__u32 lags;
+	__u64 read_at; /* of a connection; 0: something was sent since */
 	struct datagram ring[PLACES];
 };
 
@@ -95,6 +96,7 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 		return false;
 	d->read = next;
 	d->first = d->came = next + (waiting > 1 ? waiting - 1 : 0);
+	d->read_at = 0;
 	publish(d->sample, sample);
 	return true;
 }
@@ -176,7 +178,7 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	r.thread = reading_thread(r.now);
 	if (!r.thread)
 		return 0;
-	r.thread->read_from = takes_new() ? (__u64)sk : 0;
+	r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
 	r.thread->read_at = r.now;
 	r.thread->answered_at = 0;
 	if (observe(from->after) != number + 1)

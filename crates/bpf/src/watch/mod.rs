@@ -125,7 +125,7 @@ pub struct Detail {
     pub slow: bool,
     /// Messages are followed in [samples](Watch::begin_sample) alone.
     pub samples: bool,
-    /// Of marked sockets those of Unix too: what comes.
+    /// Of marked sockets those of Unix too: what comes has times, what is sent is counted.
     pub unix: bool,
 }
 

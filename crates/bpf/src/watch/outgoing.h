@@ -201,12 +201,18 @@ static __always_inline struct call *call_to(const struct sock *sk)
 	return call && call->socket == (__u64)sk && call->since >= this_sample() ? call : 0;
 }
 
+/* Its address may have been another's, which is closed. */
+static __always_inline bool was_read(const struct thread *thread, const struct sock *sk)
+{
+	return thread->read_from && thread->read_from == (__u64)sk->__sk_common.skc_cookie.counter;
+}
+
 /* The thread that runs answers what it has read. */
 static __always_inline void note_answer(const struct sock *sk, __u64 now)
 {
 	struct thread *thread = config.receives ? followed(bpf_get_current_task_btf()) : 0;
 
-	if (thread && thread->sample == this_sample() && thread->read_from == (__u64)sk && !thread->answered_at)
+	if (thread && thread->sample == this_sample() && !thread->answered_at && was_read(thread, sk))
 		thread->answered_at = now;
 }
 
@@ -314,7 +320,7 @@ static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 	if (config.by_socket)
 		take_place(sk);
 	thread = config.receives ? followed(bpf_get_current_task_btf()) : 0;
-	if (!thread || thread->read_from != (__u64)sk)
+	if (!thread || !was_read(thread, sk))
 		return 0;
 	if (thread->answered_at)
 		add(SPAN_APPLICATION, thread->answered_at - thread->read_at);
@@ -326,6 +332,8 @@ static __noinline int datagram_returns(struct sock *sk, bool is_whole)
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(tx_sock_send_length, struct sock *sk, int bytes, int flags)
 {
+	if (is_unix(sk))
+		return sent_to_unix(sk, bytes);
 	return is_udp(sk) ? datagram_returns(sk, bytes >= 0 && !(flags & MSG_MORE)) : returns(sk);
 }
 

@@ -1,6 +1,6 @@
 //! What the programs counted and summed.
 
-use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchStage};
+use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchSent, WatchStage};
 use netfathom_stats::{Distribution, Histogram, Moments};
 
 use super::abi::copied::{self, Counts, Sums};
@@ -70,6 +70,9 @@ impl Watch {
             dropped: Some(n(|c| c.tx_dropped)),
             bytes_timed: n(|c| c.tx_bytes_timed),
             retransmitted: n(|c| c.tx_retransmitted),
+            unix: self
+                .follows_unix
+                .then(|| WatchSent { messages: n(|c| c.tx_unix), bytes: n(|c| c.tx_unix_bytes) }),
         })
     }
 
@@ -100,7 +103,7 @@ impl Watch {
     /// From the last byte that an application read to the first one that it sent; `None` where the kernel does not show
     /// that.
     pub fn application(&self) -> Result<Option<Distribution>, SetError> {
-        self.sees_sending.then(|| self.times(abi::SPAN_APPLICATION)).transpose()
+        (self.sees_sending || self.follows_unix).then(|| self.times(abi::SPAN_APPLICATION)).transpose()
     }
 
     /// Of clients, from the first byte that they send to the end of the copy of what comes next; `None` where the kernel

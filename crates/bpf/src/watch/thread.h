@@ -40,7 +40,7 @@ struct thread {
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */
 	struct wait slow; /* of the message that it read, if that took long */
-	__u64 read_from; /* the socket of the last datagram that it read; 0: its call to send has returned since */
+	__u64 read_from; /* the cookie of the socket with the last datagram that it read; 0: its call to send has returned since */
 	__u64 read_at;
 	__u64 answered_at; /* 0: it sent nothing from there since */
 	__u64 aways_n;

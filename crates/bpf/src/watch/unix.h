@@ -5,23 +5,28 @@
  * A message is what a sender queues at once, and waits from then on. As with datagrams, messages and reads are counted:
  * no hook has both. Of a stream the bytes are counted too, as a read ends anywhere. A message may be read before it is
  * announced: then it has no times.
+ *
+ * What is sent has none either: it is in the queue of its reader before the call returns. It is counted.
  */
 #ifndef NETFATHOM_WATCH_UNIX_H
 #define NETFATHOM_WATCH_UNIX_H
 
 /* include/linux/net.h */
 #define SOCK_STREAM 1
+#define SOCK_SEQPACKET 5
 /* Watched sockets that listen, at once. */
 #define LISTENERS 1024
+/* After that, user space has found what was accepted, and the address may be another's. */
+#define NOTED_NS 10000000000
 /* Datagrams in a row that waited alone, while others before them counted as unread: a count was missed. */
 #define LAGS 8
 
-/* The addresses of sockets that listen, as the kernel has them: what they accept has the same one. */
+/* The addresses of sockets that listen, as the kernel has them, and when a client last connected: what they accept has the same one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, LISTENERS);
 	__type(key, __u64);
-	__type(value, __u32);
+	__type(value, __u64);
 } listeners SEC(".maps");
 
 static __always_inline bool is_unix(const struct sock *sk)
@@ -34,23 +39,24 @@ static __always_inline void note_listener(struct sock *sk)
 {
 	struct unix_sock *listener = bpf_skc_to_unix_sock(sk);
 	__u64 address = listener ? (__u64)listener->addr : 0;
-	__u32 one = 1;
+	__u64 now = bpf_ktime_get_ns();
 
 	if (address)
-		bpf_map_update_elem(&listeners, &address, &one, 0);
+		bpf_map_update_elem(&listeners, &address, &now, 0);
 }
 
 static __always_inline struct datagrams *followed_unix(struct sock *sk)
 {
 	struct datagrams *d = sk->sk_bpf_storage ? bpf_sk_storage_get(&datagrams, sk, 0, 0) : 0;
 	struct unix_sock *accepted;
-	__u64 address;
+	__u64 address, *noted;
 
 	if (d)
 		return d;
 	accepted = bpf_skc_to_unix_sock(sk);
 	address = accepted ? (__u64)accepted->addr : 0;
-	if (!address || !bpf_map_lookup_elem(&listeners, &address))
+	noted = address ? bpf_map_lookup_elem(&listeners, &address) : 0;
+	if (!noted || *noted + NOTED_NS < bpf_ktime_get_ns())
 		return 0;
 	return bpf_sk_storage_get(&datagrams, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
@@ -74,6 +80,26 @@ static __always_inline void catch_up(struct datagrams *d, __u32 number, __u32 wa
 		count(unfollowed, number - read);
 }
 
+/*
+ * In the sender's call, which has the other end of this connection: the application's own time there is over, from the last
+ * byte that it read to the first that it sends.
+ */
+static __always_inline void answer_by_unix(struct sock *sk)
+{
+	struct unix_sock *end = bpf_skc_to_unix_sock(sk);
+	struct sock *sender = end ? end->peer : 0;
+	struct datagrams *d;
+	__u64 read_at;
+
+	if ((sk->sk_type != SOCK_STREAM && sk->sk_type != SOCK_SEQPACKET) || !sender || !sender->sk_bpf_storage)
+		return;
+	d = bpf_sk_storage_get(&datagrams, sender, 0, 0);
+	read_at = d && d->sample == this_sample() ? observe(d->read_at) : 0;
+	/* Several threads may send. */
+	if (read_at && __sync_val_compare_and_swap(&d->read_at, read_at, 0) == read_at)
+		add(SPAN_APPLICATION, bpf_ktime_get_ns() - read_at);
+}
+
 /* In the sender's call: a message is in the queue of its reader. */
 static __noinline int come_to_unix(struct sock *sk)
 {
@@ -87,6 +113,7 @@ static __noinline int come_to_unix(struct sock *sk)
 	/* It may be freed from here on. Others send datagrams to the same socket, but not to this end of a stream. */
 	barrier();
 	is_read = last == (void *)&sk->sk_receive_queue || (streams && sk->sk_receive_queue.prev != last);
+	answer_by_unix(sk);
 	d = followed_unix(sk);
 	if (!d)
 		return 0;
@@ -184,6 +211,7 @@ static __noinline int read_from_unix(struct sock *sk, int bytes)
 	if (takes_new())
 		count(bytes_read, bytes);
 	r.now = bpf_ktime_get_ns();
+	u.from->read_at = takes_new() ? r.now : 0;
 	r.thread = reading_thread(r.now);
 	if (!r.thread)
 		return 0;
@@ -194,6 +222,16 @@ static __noinline int read_from_unix(struct sock *sk, int bytes)
 	u.empties = !sk->sk_receive_queue.qlen;
 	bpf_loop(PLACES, read_unix, &u, 0);
 	r.thread->copying = 0;
+	return 0;
+}
+
+/* A call is over that sent something. */
+static __noinline int sent_to_unix(struct sock *sk, int bytes)
+{
+	if (bytes >= 0 && is_sampling() && takes_new() && followed_unix(sk)) {
+		count(tx_unix, 1);
+		count(tx_unix_bytes, bytes);
+	}
 	return 0;
 }
 

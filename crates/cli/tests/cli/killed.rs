@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::query::{MapInfoIter, ProgInfoIter};
 use netfathom_model::record::State;
 use netfathom_testkit::needs_root;
 
@@ -14,6 +14,7 @@ use crate::child::{LAB, LOOPBACK, end, first_trial, netfathom, only_run, out, ru
 #[derive(Debug, Default)]
 pub struct Held {
     programs: BTreeSet<u32>,
+    maps: BTreeSet<u32>,
     /// As the links in /proc name them: `net:[4026532177]`.
     namespaces: BTreeSet<String>,
 }
@@ -24,8 +25,9 @@ impl Held {
         let proc = Path::new("/proc").join(pid.to_string());
         for file in fs::read_dir(proc.join("fdinfo")).into_iter().flatten().flatten() {
             let info = fs::read_to_string(file.path()).unwrap_or_default();
-            held.programs
-                .extend(info.lines().filter_map(|l| l.strip_prefix("prog_id:")?.trim().parse::<u32>().ok()));
+            let ids = |of| info.lines().filter_map(move |l| l.strip_prefix(of)?.trim().parse::<u32>().ok());
+            held.programs.extend(ids("prog_id:"));
+            held.maps.extend(ids("map_id:"));
         }
         held.namespaces = namespaces(&proc);
         held.namespaces.remove(&own_namespace());
@@ -34,7 +36,9 @@ impl Held {
 
     pub fn is_gone(&self) -> bool {
         let programs: BTreeSet<u32> = ProgInfoIter::default().map(|p| p.id).collect();
-        self.programs.is_disjoint(&programs) && self.namespaces.is_disjoint(&all_namespaces())
+        let maps: BTreeSet<u32> = MapInfoIter::default().map(|map| map.id).collect();
+        let is_unloaded = self.programs.is_disjoint(&programs) && self.maps.is_disjoint(&maps);
+        is_unloaded && self.namespaces.is_disjoint(&all_namespaces())
     }
 }
 

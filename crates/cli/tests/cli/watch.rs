@@ -21,6 +21,7 @@ mod exporter;
 mod live;
 mod servers;
 mod slow;
+mod soak;
 mod targets;
 mod truth;
 

@@ -107,7 +107,7 @@ impl WatchPlan {
                 "--unix: these sockets have no port; name their process, --pid or by its name"
             }
             _ if self.follows_unix() && !self.watches(Direction::Rx) => {
-                "--unix: what is sent over Unix sockets is not followed; watch rx or both"
+                "--unix: what is sent over Unix sockets has no times; watch rx or both"
             }
             WatchTarget::Port(0) | WatchTarget::Process(0) => {
                 "0 is no port and no process: name one that is there"

@@ -315,6 +315,17 @@ pub struct WatchSendAccount {
     pub bytes_timed: u64,
     /// Segments that TCP sent again; a message has the times of the first.
     pub retransmitted: u64,
+    /// Beside all these, which have no times: what calls sent over Unix sockets; `None`: they were not followed.
+    pub unix: Option<WatchSent>,
+}
+
+/// What was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchSent {
+    /// The calls that sent it.
+    pub messages: u64,
+    /// Its size.
+    pub bytes: u64,
 }
 
 impl WatchSendAccount {

@@ -5,7 +5,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::counted;
 use netfathom_model::record::{
-    WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage, WatchedStage,
+    WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage,
 };
 
 use super::place::Site;
@@ -134,7 +134,7 @@ fn send_begin(send: &WatchSend) -> &'static str {
 fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
     let of_udp = (send.datagram_calls == Some(false))
         .then_some("`socket` of UDP requires fentry, which this kernel does not load");
-    let unix = unix.then_some("what is sent over Unix sockets is not measured");
+    let unix = unix.then_some("what is sent over Unix sockets is counted, without times");
     [of_udp, unix].into_iter().flatten().collect()
 }
 
@@ -227,6 +227,10 @@ fn account(page: &mut Page, result: &WatchResult) {
     if let Some(account) = send {
         let (bytes, again) = (number::count(account.bytes_timed), number::count(account.retransmitted));
         page.note(&format!("sent: timed messages have {bytes} bytes; {again} segments were retransmitted"));
+        if let Some(WatchSent { messages, bytes }) = account.unix {
+            let (calls, bytes) = (counted(messages, "call"), number::count(bytes));
+            page.note(&format!("sent over Unix sockets, and not among these: {bytes} bytes by {calls}"));
+        }
     }
     if receives {
         read(page, result);

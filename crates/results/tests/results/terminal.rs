@@ -5,7 +5,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::plan::{Place, Transport};
 use netfathom_model::record::{
     Agreement, Estimate, Measurement, Record, Refused, Served, StackResult, StageSummaryTimes, State,
-    TrialKind, WatchStage,
+    TrialKind, WatchSent, WatchStage,
 };
 use netfathom_model::verdict::Verdict;
 use netfathom_stats as stats;
@@ -378,16 +378,18 @@ fn a_tap_without_stages_says_so_once() {
     assert!(text.contains("total"), "{text}");
 }
 
-/// They have no link layer, and their sending is not followed.
+/// They have no link layer, and what is sent is counted alone.
 #[test]
 fn messages_of_unix_sockets_begin_at_their_sender() {
     let mut record = fixture("watch-both");
     let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
     watch.plan.unix = Some(true);
+    watch.send.as_mut().unwrap().account.unix = Some(WatchSent { messages: 1234, bytes: 56_789 });
     let text = render(&record, 200, false);
     assert!(text.contains("Receive (rx): link layer (Unix: sender's call) to application"), "{text}");
-    assert!(text.contains("what is sent over Unix sockets is not measured"), "{text}");
+    assert!(text.contains("what is sent over Unix sockets is counted, without times"), "{text}");
     assert!(text.contains("or were read before they were announced (Unix)"), "{text}");
+    assert!(text.contains("56,789 bytes by 1,234 calls"), "{text}");
     let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
     watch.stages.retain(|stage| !matches!(stage.stage, WatchStage::Protocol | WatchStage::Lock));
     let text = render(&record, 200, false);

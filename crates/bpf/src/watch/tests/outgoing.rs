@@ -371,3 +371,41 @@ fn an_application_has_its_time_between_a_read_and_the_first_answer_of_the_same_t
     assert_eq!(watch.answer().unwrap().unwrap().moments.n, 0);
     holds(&watch, 2 * THREADS * EACH, 2 * 64 * THREADS * EACH);
 }
+
+/// The kernel's address of the socket with this port, in a form that equals that of another at the same.
+fn kernel_address(socket: &UdpSocket) -> String {
+    let port = format!(":{:04X}", socket.local_addr().unwrap().port());
+    let table = std::fs::read_to_string("/proc/self/net/udp").unwrap();
+    let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|words| words[1].ends_with(&port)).unwrap()[11].to_owned()
+}
+
+#[test]
+fn what_a_socket_sends_that_has_the_address_of_another_is_no_answer_to_what_that_one_got() {
+    needs_root!();
+    let far = bound("127.0.0.1");
+    let mut near = bound("127.0.0.1");
+    let at = near.local_addr().unwrap();
+    let directions = [Rx, Tx];
+    let mut watch = Watch::attach(Selection::Port(at.port()), &directions, Detail::default()).unwrap();
+    if !watch.follow_datagrams().unwrap() {
+        return;
+    }
+    far.send_to(&[7; 64], at).unwrap();
+    near.recv(&mut [0; 64]).unwrap();
+    let address = kernel_address(&near);
+    for again in 1.. {
+        drop(near);
+        near = UdpSocket::bind(at).unwrap();
+        if kernel_address(&near) == address {
+            println!("after {again}");
+            break;
+        }
+        assert!(again < 10_000, "no socket at {address}");
+        // The kernel frees a socket late.
+        thread::sleep(Duration::from_millis(1));
+    }
+    near.send_to(&[7; 64], far.local_addr().unwrap()).unwrap();
+    assert_eq!(watch.send_account().unwrap().timed, 1);
+    assert_eq!(watch.application().unwrap().unwrap().moments.n, 0);
+}

@@ -1,19 +1,23 @@
-//! What comes to Unix sockets.
+//! Unix sockets: what comes to them, and what is answered.
 
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::time::Instant;
 
-use socket2::SockRef;
+use netfathom_model::path::Direction::{Rx, Tx};
+use netfathom_model::record::WatchSent;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use super::planted::{others, sum};
 use super::*;
 
 /// `None` on kernels that lack a hook for it.
 fn attach(socket: &impl AsFd) -> Option<Watch> {
+    let directions = if tracepoint::is_missing(SENDING) { &[Rx][..] } else { &[Rx, Tx] };
     let detail = Detail { unix: true, ..Detail::default() };
-    match Watch::attach(Selection::Marked, &[Direction::Rx], detail) {
+    match Watch::attach(Selection::Marked, directions, detail) {
         Ok(watch) => {
             watch.mark_unix(socket).unwrap();
             Some(watch)
@@ -246,4 +250,101 @@ fn reads_that_end_anywhere_take_the_messages_that_they_end() {
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.timed, account.unfollowed), (MESSAGES + 1, MESSAGES, 1), "{account:?}");
     assert_eq!((account.bytes_read, account.bytes_timed), (64 * (MESSAGES + 1), 64 * MESSAGES));
+}
+
+/// What the server's own clock has before and after its read.
+struct Asked(Instant, Instant);
+
+fn read(mut server: impl Read) -> Asked {
+    let before = Instant::now();
+    assert!(server.read(&mut [0; 1000]).unwrap() >= 64);
+    Asked(before, Instant::now())
+}
+
+/// The time between its reads and its answers by that clock: at least and at most.
+#[derive(Default)]
+struct Answers {
+    n: u64,
+    least: Duration,
+    most: Duration,
+}
+
+impl Answers {
+    fn answer(&mut self, asked: &Asked, mut server: impl Write) {
+        thread::sleep(PAUSE / 10);
+        self.least += asked.1.elapsed();
+        server.write_all(&[0; 64]).unwrap();
+        self.most += asked.0.elapsed();
+        self.n += 1;
+    }
+
+    fn holds(&self, watch: &Watch) {
+        let application = watch.application().unwrap().unwrap().moments;
+        let span = self.least.as_nanos() as i128..=self.most.as_nanos() as i128;
+        println!("{application:?} in {span:?}");
+        assert_eq!(application.n, self.n);
+        assert!(span.contains(&application.sum), "{application:?} in {span:?}");
+    }
+}
+
+/// Several requests in one read have one time, and so has one in several reads, or an answer of several parts.
+#[test]
+fn an_application_has_its_time_from_its_last_read_to_its_first_answer() {
+    const ROUNDS: usize = 10;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("answers")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let [mut client, mut server] = connected(&listener);
+    let mut answers = Answers::default();
+    for requests in 2..2 + ROUNDS {
+        (0..requests).for_each(|_| client.write_all(&[7; 64]).unwrap());
+        server.read_exact(&mut [0; 10]).unwrap();
+        answers.answer(&read(&server), &server);
+        server.write_all(&[0; 64_000]).unwrap();
+        client.read_exact(&mut [0; 64_064]).unwrap();
+    }
+    // Nothing was read since.
+    server.write_all(&[0; 64]).unwrap();
+    answers.holds(&watch);
+    if !tracepoint::is_missing(SENDING) {
+        let sent = WatchSent { messages: 2 * ROUNDS as u64 + 1, bytes: 64_064 * ROUNDS as u64 + 64 };
+        let account = watch.send_account().unwrap();
+        assert_eq!((account.seen, account.unix), (0, Some(sent)), "{account:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_its_client_has_half_closed_has_the_time_of_its_answer() {
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("half")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let mut answers = Answers::default();
+    for _ in 0..5 {
+        let [mut client, mut server] = connected(&listener);
+        client.write_all(&[7; 64]).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let asked = read(&server);
+        assert_eq!(server.read(&mut [0]).unwrap(), 0);
+        answers.answer(&asked, &server);
+        client.read_exact(&mut [0; 64]).unwrap();
+    }
+    answers.holds(&watch);
+}
+
+#[test]
+fn another_thread_may_answer_and_an_answer_may_be_a_packet() {
+    needs_root!();
+    for kind in [Type::STREAM, Type::SEQPACKET] {
+        let (server, mut client) = Socket::pair(Domain::UNIX, kind, None).unwrap();
+        let Some(watch) = attach(&server) else { return };
+        let mut answers = Answers::default();
+        for _ in 0..5 {
+            client.write_all(&[7; 64]).unwrap();
+            let asked = read(&server);
+            thread::scope(|scope| {
+                scope.spawn(|| answers.answer(&asked, &server));
+            });
+        }
+        answers.holds(&watch);
+    }
 }

@@ -299,8 +299,12 @@ fn holds(test: &str, server: &Server) {
     assert_eq!(send.account.seen, send.account.timed + send.account.missed, "{:?}", send.account);
     // memcached has its port by both; each of its datagrams answers a request.
     assert_eq!(send.datagram_calls.is_some(), server.name == MEMCACHED.name);
+    let over_unix = if server.unix { messages * server.sends } else { 0 };
+    assert!(nearly(send.account.unix.map_or(0, |sent| sent.messages), over_unix), "{:?}", send.account);
     if server.udp {
         assert_eq!(send.account.dropped, Some(0));
+    }
+    if server.udp || server.unix {
         let application = served.application.as_ref().unwrap();
         assert!(nearly(application.n, messages) && application.min_ns > 0, "{application:?}");
     }

@@ -1,0 +1,284 @@
+//! Connections, threads and other watches come and go beside a run, which takes no more memory for that, and leaves nothing.
+
+use std::env::{current_exe, var, var_os};
+use std::io;
+use std::net::Shutdown;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const SAME: &str = "watch::soak::what_comes_and_goes_takes_no_memory_and_leaves_nothing";
+/// How long, in seconds: a day is 86400.
+const TIME: &str = "NETFATHOM_SOAK";
+/// This process comes and goes.
+const CHURNS: &str = "NETFATHOM_CHURNS";
+/// More of it at the end is a leak. A socket that is not forgotten leaves some 10 KB, and hundreds die in a second.
+const LEAK: u64 = 2 << 20;
+
+fn time() -> Duration {
+    Duration::from_secs(var(TIME).map_or(20, |seconds| seconds.parse().unwrap()))
+}
+
+/// Both ends of a connection that is made now.
+trait Ends: Read + Write + Sized + Send {
+    fn close(&self, how: Shutdown);
+    fn never_waits(&self);
+}
+
+impl Ends for TcpStream {
+    fn close(&self, how: Shutdown) {
+        let _ = self.shutdown(how);
+    }
+
+    fn never_waits(&self) {
+        self.set_nonblocking(true).unwrap();
+    }
+}
+
+impl Ends for UnixStream {
+    fn close(&self, how: Shutdown) {
+        let _ = self.shutdown(how);
+    }
+
+    fn never_waits(&self) {
+        self.set_nonblocking(true).unwrap();
+    }
+}
+
+/// A connection lives and dies in one of several ways.
+fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round: usize) -> io::Result<()> {
+    let mut message = [7; 64];
+    if round % 8 == 0 {
+        drop(client);
+        return accept().map(drop);
+    }
+    let mut server = accept()?;
+    if round % 8 == 1 {
+        // It sleeps until its message comes, and no thread is left that knows it.
+        return thread::scope(|scope| {
+            scope.spawn(move || server.read(&mut [0; 64]).and_then(|_| server.write_all(&[0; 64])));
+            client.write_all(&message)?;
+            client.read_exact(&mut message)
+        });
+    }
+    client.write_all(&message)?;
+    match round % 8 {
+        // Nothing is read.
+        2 => drop(server),
+        3 => drop(client),
+        4 => {
+            client.close(Shutdown::Write);
+            while server.read(&mut message)? > 0 {}
+            server.write_all(&message)?;
+            client.read_exact(&mut message)?;
+        }
+        5 => {
+            server.read_exact(&mut message[..10])?;
+            drop(client);
+        }
+        6 => {
+            // Until the buffers of both ends are full.
+            client.never_waits();
+            while client.write(&[0; 65_536]).is_ok() {}
+        }
+        _ => {
+            for _ in 0..3 {
+                server.read_exact(&mut message)?;
+                server.write_all(&message)?;
+                client.read_exact(&mut message)?;
+                client.write_all(&message)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tcp(listener: &TcpListener, round: usize) -> io::Result<()> {
+    let at = listener.local_addr()?;
+    if round % 50 == 0 {
+        // Refused.
+        let gone = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let _ = TcpStream::connect(gone);
+    }
+    let client = TcpStream::connect(at)?;
+    stream(client, || listener.accept().map(|of| of.0), round)
+}
+
+fn unix(listener: &UnixListener, round: usize) -> io::Result<()> {
+    let (near, far) = UnixDatagram::pair()?;
+    near.send(&[7; 64])?;
+    if round % 2 == 0 {
+        far.recv(&mut [0; 64])?;
+        far.send(&[0; 64])?;
+    }
+    let client = UnixStream::connect_addr(&listener.local_addr()?)?;
+    stream(client, || listener.accept().map(|of| of.0), round)
+}
+
+fn udp(server: &UdpSocket, round: usize) -> io::Result<()> {
+    let client = UdpSocket::bind("127.0.0.1:0")?;
+    client.connect(server.local_addr()?)?;
+    client.send(&[7; 64])?;
+    let (_, from) = server.recv_from(&mut [0; 64])?;
+    // Its answer comes to a socket that nothing reads, or to none.
+    if round % 2 == 0 {
+        drop(client);
+    }
+    server.send_to(&[0; 64], from).map(drop)
+}
+
+fn churn() {
+    let end = Instant::now() + time() * 2 + Duration::from_secs(60);
+    let tcp_at = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name = format!("netfathom-soak-{}", std::process::id());
+    let unix_at = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    let udp_at = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut kinds: [(&str, Box<dyn FnMut(usize) -> io::Result<()> + Send>); 3] = [
+        ("tcp", Box::new(|round| tcp(&tcp_at, round))),
+        ("unix", Box::new(|round| unix(&unix_at, round))),
+        ("udp", Box::new(|round| udp(&udp_at, round))),
+    ];
+    thread::scope(|scope| {
+        for (kind, once) in &mut kinds {
+            scope.spawn(move || {
+                for round in 0.. {
+                    // Its death is what is wanted, and some of its calls find it dead.
+                    let _ = once(round);
+                    if round % 1000 == 0 {
+                        println!("{kind} {round}");
+                    }
+                    if Instant::now() > end {
+                        return;
+                    }
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+        }
+    });
+}
+
+/// Kernel memory of its own group of processes; removed with it.
+struct Group(PathBuf);
+
+impl Group {
+    /// `None` where none can be made.
+    fn new() -> Option<Self> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let own: Vec<&str> = own.lines().filter_map(|line| line.split_once(':').map(|of| of.1)).collect();
+        let (first, second) = (
+            own.iter().find_map(|of| of.strip_prefix("memory:")),
+            own.iter().find_map(|of| of.strip_prefix(':')),
+        );
+        let parent = match (first, second) {
+            (Some(path), _) => format!("/sys/fs/cgroup/memory{path}"),
+            (None, path) => format!("/sys/fs/cgroup{}", path?),
+        };
+        let group = Self(Path::new(&parent).join(format!("netfathom-soak-{}", std::process::id())));
+        fs::create_dir(&group.0).ok()?;
+        group.kernel().map(|_| group)
+    }
+
+    /// What the kernel keeps for it: of its sockets and threads, the maps have that.
+    fn kernel(&self) -> Option<u64> {
+        let first = fs::read_to_string(self.0.join("memory.kmem.usage_in_bytes"));
+        let of_line = |text: String| text.lines().find_map(|line| line.strip_prefix("kernel ")?.parse().ok());
+        let second = || fs::read_to_string(self.0.join("memory.stat")).ok().and_then(of_line);
+        first.ok().and_then(|text| text.trim().parse().ok()).or_else(second)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn resident(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let kb = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    kb.unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// The last quarter against the second.
+fn is_flat(what: &str, sizes: &[u64]) {
+    let quarter = sizes.len() / 4;
+    let median = |of: &[u64]| {
+        let mut of = of.to_vec();
+        of.sort_unstable();
+        of[of.len() / 2]
+    };
+    let (early, late) = (median(&sizes[quarter..2 * quarter]), median(&sizes[3 * quarter..]));
+    println!("{what}: {early} bytes, then {late}");
+    assert!(late < early + LEAK, "{what}: {early} bytes, then {late}");
+}
+
+#[test]
+fn what_comes_and_goes_takes_no_memory_and_leaves_nothing() {
+    if var_os(CHURNS).is_some() {
+        return churn();
+    }
+    needs_root!();
+    if tracepoint_is_missing() {
+        return skipped(SAME, "needs tcp_sendmsg_locked: Linux 6.16");
+    }
+    let mut churns = Command::new(current_exe().unwrap());
+    churns.args([SAME, "--exact", "--nocapture"]).env(CHURNS, "1").stdout(Stdio::piped());
+    let mut churns = Killed(churns.spawn().unwrap());
+    let lines = BufReader::new(churns.stdout.take().unwrap()).lines();
+    let counted = thread::spawn(move || lines.map_while(Result::ok).collect::<Vec<_>>());
+    let (dir, group) = (out(), Group::new());
+    let args = format!("watch both --unix --sockets --pid {} --json", churns.id());
+    let watch = match &group {
+        Some(group) => {
+            let mut command = Command::new("sh");
+            command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(group.0.join("cgroup.procs"));
+            let netfathom = netfathom(&args);
+            command.arg(netfathom.get_program()).args(netfathom.get_args());
+            start(command.arg("--out").arg(dir.path()))
+        }
+        None => start(netfathom(&args).arg("--out").arg(dir.path())),
+    };
+    let hooks = HOOKS + HOOKS_TX - HOOKS_OF_BOTH + HOOKS_UDP;
+    until("the programs", || (attached(watch.id()) >= hooks).then_some(()));
+    let (mut residents, mut kernels) = (Vec::new(), Vec::new());
+    let (begin, other_out) = (Instant::now(), out());
+    for number in 0.. {
+        let args = format!("watch both --unix --budget 10% --pid {}", churns.id());
+        let mut other = start(netfathom(&args).arg("--out").arg(other_out.path()));
+        for _ in 0..5 {
+            thread::sleep(Duration::from_millis(200));
+            residents.push(resident(watch.id()));
+            kernels.extend(group.as_ref().and_then(Group::kernel));
+        }
+        if number % 2 == 0 {
+            other.kill().unwrap();
+            other.wait().unwrap();
+        } else {
+            interrupted(other);
+        }
+        if begin.elapsed() > time() {
+            break;
+        }
+    }
+    let held = Held::by(watch.id());
+    assert!(!held.is_gone(), "this test cannot see {held:?}");
+    let record = record(&interrupted(watch));
+    until("the kernel to clean up", || held.is_gone().then_some(()));
+    drop(churns);
+    let rounds = counted.join().unwrap();
+    println!("{:?}", rounds.iter().rev().take(3).collect::<Vec<_>>());
+    let (account, send) = (&result(&record).account, result(&record).send.as_ref().unwrap());
+    println!("{account:?} {:?}", send.account);
+    assert!(account.timed > 0 && account.unread() >= 0, "{account:?}");
+    assert!(send.account.timed > 0 && send.account.unsent() >= 0, "{:?}", send.account);
+    let stages: i64 = send.stages.iter().map(|stage| stage.times.sum_ns).sum();
+    assert_eq!(stages, send.total.sum_ns, "the stages are not the total");
+    is_flat("resident", &residents);
+    if kernels.is_empty() {
+        return skipped(SAME, "kernel memory: needs a group of processes with a count of it");
+    }
+    is_flat("kernel", &kernels);
+}
