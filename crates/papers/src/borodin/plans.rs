@@ -83,6 +83,8 @@ pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
         size_bytes: 64,
         tapped: false,
         cpus: None,
+        to: None,
+        allow: None,
     };
     let times = ReversePlan { variants: vec![Variant::Ignored], tapped: true, ..rates.clone() };
     Ok(vec![Part::new(RATES, rates), Part::new(TIMES, times)])
