@@ -43,7 +43,7 @@ impl Observer<ReproduceResult> for Watcher<'_> {
 }
 
 fn plan(name: &str, tap: TapChoice) -> ReproducePlan {
-    ReproducePlan { name: name.into(), quick: true, tap, projects: None, seed: 7 }
+    ReproducePlan { name: name.into(), quick: true, tap, projects: None, seed: 7, to: None, allow: None }
 }
 
 /// Makes it small, and checks what holds of any experiment.
