@@ -1,5 +1,5 @@
 //! `netfathom reverse` with its far end in other processes: every message has one fate, neither side outlives the other,
-//! and nobody else is sent anything.
+//! and no other host is sent anything.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -181,13 +181,13 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
 
 #[test]
 fn a_counterpart_with_a_lost_or_stopped_host_sends_no_more_and_takes_the_next() {
-    for (kill, said) in [("KILL", "has closed the connection"), ("INT", "ended after")] {
+    for (kill, shown) in [("KILL", "has closed the connection"), ("INT", "ended after")] {
         let (server, dir) = (local(""), out());
         let client = start(&mut client(LONG, &[&server], dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
         signal(kill, &client);
         end_within(client, NOTICES);
-        server.next(said);
+        server.next(shown);
         still_serves(&server);
         assert_eq!(server.end().status, 0);
     }
