@@ -26,7 +26,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
 
 fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
     let place = match args.to {
-        Some(to) => Place::To(plans::plain(to)),
+        Some(to) => Place::To(to),
         None => plans::place(args.lab, args.loopback),
     };
     // lo is no wire that frames could be put on.

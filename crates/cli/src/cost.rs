@@ -64,6 +64,8 @@ fn prove(args: &CostArgs) -> Result<ExitCode> {
         tap: TapChoice::Auto,
         projects: None,
         seed,
+        to: None,
+        allow: None,
     };
     reproduce::run_named(&plan, &args.output)
 }

@@ -36,7 +36,7 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
 
 fn plan(args: &SendArgs) -> Result<LoadPlan> {
     let place = match args.to {
-        Some(to) => Place::To(plans::plain(to)),
+        Some(to) => Place::To(to),
         None => plans::place(args.lab, args.loopback),
     };
     plans::permit(place, &args.allow, args.one_way)?;

@@ -1,6 +1,5 @@
 //! What several commands' plans have in common.
 
-use std::net::SocketAddr;
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -45,15 +44,6 @@ pub fn family(ipv6: bool, place: Place) -> Family {
         _ => ipv6,
     };
     if v6 { Family::Ipv6 } else { Family::Ipv4 }
-}
-
-/// An IPv4 address that was written as an IPv6 one, as what it is.
-pub fn plain(address: SocketAddr) -> SocketAddr {
-    match address.ip().to_canonical() {
-        ip if ip.is_ipv4() => SocketAddr::new(ip, address.port()),
-        // A link-local one has a scope.
-        _ => address,
-    }
 }
 
 /// A profile as it was written; that of a file is read.

@@ -30,7 +30,7 @@ pub fn run(args: &StackArgs) -> Result<ExitCode> {
 
 fn plan(args: &StackArgs) -> Result<StackPlan> {
     let (place, usual): (_, &[Direction]) = match (args.to, args.listen) {
-        (Some(to), _) => (Place::To(plans::plain(to)), &[Direction::Tx]),
+        (Some(to), _) => (Place::To(to), &[Direction::Tx]),
         (None, Some(listen)) => (Place::Listen(listen), &[Direction::Rx]),
         (None, None) => (plans::place(args.lab, args.loopback), &[Direction::Tx, Direction::Rx]),
     };

@@ -44,6 +44,8 @@ fn plan(from: f64, peak: f64) -> ReversePlan {
         size_bytes: 64,
         tapped: false,
         cpus: None,
+        to: None,
+        allow: None,
     }
 }
 

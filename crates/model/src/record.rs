@@ -49,8 +49,8 @@ pub use reproduce::{
     ReproduceResult, ReproducedRun,
 };
 pub use reverse::{
-    Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial, StageChange, StageMean,
-    VariantResult,
+    BetweenHosts, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial,
+    StageChange, StageMean, VariantResult,
 };
 pub use stack::{
     Added, Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes,

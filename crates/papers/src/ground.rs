@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::plan::{Place, ReproducePlan, StackPlan};
+use netfathom_model::plan::{Family, Place, ReproducePlan, StackPlan};
 use netfathom_model::print::Scale;
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{ReproduceResult, StackResult};
@@ -73,18 +73,30 @@ impl<'a> Ground<'a> {
         self.findings
     }
 
-    /// The lab where it can be made, loopback otherwise.
+    /// The other host if there is one; the lab where it can be made, loopback otherwise.
     pub fn place(&self) -> Place {
+        if let Some(&to) = self.plan.to.iter().flatten().next() {
+            return Place::To(to);
+        }
         let needed = [Capability::NetAdmin, Capability::SysAdmin];
         let may = effective().is_ok_and(|have| needed.iter().all(|c| have.contains(c)));
         if may { Place::Lab } else { Place::Loopback }
+    }
+
+    /// That of the other host's address.
+    pub fn family(&self) -> Family {
+        match self.place() {
+            Place::To(to) if to.is_ipv6() => Family::Ipv6,
+            _ => Family::Ipv4,
+        }
     }
 
     /// Senders at the same time: as many as have a processor of their own beside the reader.
     /// Those that share one are late by a scheduler's slice each time, and nothing is left
     /// of the profile.
     pub fn workers(&self) -> u32 {
-        let beside_reader = cpu::allowed().map_or(1, |all| all.len().saturating_sub(1));
+        let readers = usize::from(!matches!(self.place(), Place::To(_)));
+        let beside_reader = cpu::allowed().map_or(1, |all| all.len().saturating_sub(readers));
         beside_reader.clamp(1, MOST_WORKERS) as u32
     }
 

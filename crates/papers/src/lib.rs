@@ -4,6 +4,7 @@
 //! them beside the original. [`run`] is the map: measure part after part, then report on
 //! all parts together.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -105,9 +106,37 @@ impl Experiment {
         if quick { self.quick } else { self.full }
     }
 
+    /// What runs on the other host, for an experiment that can be made with one.
+    pub fn counterpart(&self) -> Option<&'static str> {
+        match self.name {
+            "borodin-tx" => Some("netfathom load sink"),
+            "borodin-reverse" => Some("netfathom reverse serve"),
+            "zccl-1" | "zccl-3" | "zccl-4" => Some("netfathom message serve"),
+            _ => None,
+        }
+    }
+
+    fn goes_to(&self, hosts: Option<&[SocketAddr]>) -> Result<(), PlanError> {
+        let refused = |why: &str| Err(PlanError::Conflict(format!("--to: {} {why}", self.name)));
+        match hosts.map(<[_]>::len) {
+            None | Some(0) => Ok(()),
+            Some(_) if self.counterpart().is_none() => {
+                let with: Vec<_> =
+                    catalogue().filter(|e| e.counterpart().is_some()).map(|e| e.name).collect();
+                refused(&format!(
+                    "has both ends on one machine; with another host choose from {}",
+                    listed(with)
+                ))
+            }
+            Some(2..) if self.name != "borodin-reverse" => refused("takes one other host"),
+            Some(_) => Ok(()),
+        }
+    }
+
     /// Checks that the plan asks for nothing that this experiment has no use for.
     pub fn accepts(&self, plan: &ReproducePlan) -> Result<(), PlanError> {
         qian::accepts(self.name, plan.projects.as_deref())?;
+        self.goes_to(plan.to.as_deref())?;
         let TapChoice::Only(tap) = plan.tap else { return Ok(()) };
         if self.taps.contains(&tap) {
             return Ok(());

@@ -4,8 +4,13 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 
+use netfathom_measure::kind::load::sink;
+use netfathom_measure::kind::{message, reverse};
+use netfathom_model::engine::Receive;
 use netfathom_model::path::Direction;
+use netfathom_model::plan::Place;
 use netfathom_model::record::{Holds, Measurement, Origin};
 use netfathom_model::verdict;
 use netfathom_testkit::{alone, needs_root};
@@ -43,7 +48,7 @@ impl Observer<ReproduceResult> for Watcher<'_> {
 }
 
 fn plan(name: &str, tap: TapChoice) -> ReproducePlan {
-    ReproducePlan { name: name.into(), quick: true, tap, projects: None, seed: 7 }
+    ReproducePlan { name: name.into(), quick: true, tap, projects: None, seed: 7, to: None, allow: None }
 }
 
 /// Makes it small, and checks what holds of any experiment.
@@ -153,10 +158,12 @@ fn the_book_on_ttcp_can_be_made() {
     let _alone = alone();
     let made = made("ttcp-sndbuf");
     let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
-    assert_eq!(names, ["lab", "loopback", "path", "path, receive buffer of 64 KiB"]);
+    let receivers = [16, 32, 64].map(|kib| format!("path, receive buffer of {kib} KiB"));
+    let expected = ["lab", "loopback", "path"].into_iter().chain(receivers.iter().map(String::as_str));
+    assert!(expected.eq(names.iter().copied()), "{names:?}");
     assert_eq!(
         made.result.runs.iter().map(|run| trials(&run.measurement)).sum::<usize>(),
-        2 * (4 + 6 + 8 + 3)
+        2 * (4 + 6 + 8 + 3 * 3)
     );
     let printed: Vec<&str> =
         made.result.tables[0].rows.iter().filter(|row| !row.here).map(|row| row.who.as_str()).collect();
@@ -244,6 +251,123 @@ fn names_are_unique_and_the_short_form_is_short() {
         assert!(find(experiment.name).is_some_and(|found| found.title == experiment.title));
     }
     assert!(find("borodin").is_none());
+}
+
+/// Serves in a thread until the test is over; where.
+fn serving<E: Send + 'static>(
+    serve: impl FnOnce(&mut (dyn FnMut(E) + Send), &AtomicBool) + Send + 'static,
+    address: fn(E) -> Option<SocketAddr>,
+    over: &Arc<AtomicBool>,
+) -> SocketAddr {
+    let (shown, listening) = channel();
+    let over = Arc::clone(over);
+    std::thread::spawn(move || {
+        let mut notify = |event| address(event).into_iter().for_each(|at| drop(shown.send(at)));
+        serve(&mut notify, &over);
+    });
+    listening.recv_timeout(Duration::from_secs(10)).unwrap()
+}
+
+#[test]
+fn with_another_host_experiments_have_rows_of_this_machine() {
+    let _alone = alone();
+    let over = Arc::new(AtomicBool::new(false));
+    let listen: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let reverse = reverse::serve::ServePlan {
+        listen,
+        cpu: None,
+        allow: Vec::new(),
+        most_per_s: 1e6,
+        most_ns: 1_000_000_000,
+        most_hosts: None,
+    };
+    let sink = sink::SinkPlan {
+        listen,
+        receive: Receive::Recvmmsg,
+        allow: Vec::new(),
+        most_ns: sink::MOST_NS,
+        most_echo_per_s: 1e6,
+        most_senders: 8,
+        most_loads: None,
+        log: None,
+    };
+    let message = message::serve::ServePlan { listen, cpu: None, allow: Vec::new(), most_clients: None };
+    let hosts = [
+        (
+            "borodin-reverse",
+            serving(
+                move |notify, over| reverse::serve::serve(&reverse, notify, over).unwrap(),
+                |event| match event {
+                    reverse::serve::ServeEvent::Listening { at, .. } => Some(at),
+                    _ => None,
+                },
+                &over,
+            ),
+        ),
+        (
+            "borodin-tx",
+            serving(
+                move |notify, over| sink::serve(&sink, notify, over).unwrap(),
+                |event| match event {
+                    sink::SinkEvent::Listening { at, .. } => Some(at),
+                    _ => None,
+                },
+                &over,
+            ),
+        ),
+        (
+            "zccl-3",
+            serving(
+                move |notify, over| message::serve::serve(&message, notify, over).unwrap(),
+                |event| match event {
+                    message::serve::ServeEvent::Listening { at, .. } => Some(at),
+                    _ => None,
+                },
+                &over,
+            ),
+        ),
+    ];
+    for (name, to) in hosts {
+        let experiment = find(name).unwrap();
+        let plan = ReproducePlan { to: Some(vec![to]), ..plan(name, TapChoice::Auto) };
+        experiment.accepts(&plan).unwrap();
+        let stop = AtomicBool::new(false);
+        let mut watcher = Watcher::new(&stop, usize::MAX);
+        // A trial of 0.4 s is the shortest that a counterpart takes part in.
+        let size = Size { of_time: 0.1, ..TINY };
+        let made = run_sized(experiment, &plan, size, &mut watcher, &stop).unwrap();
+        assert!(!made.result.runs.is_empty(), "{name}");
+        for run in &made.result.runs {
+            let to_there = match &run.measurement {
+                Measurement::Reverse(result) => result.hosts.is_some(),
+                Measurement::Stack(result) => result.plan.place == Place::To(to),
+                Measurement::Message(result) => result.server.is_some(),
+                _ => false,
+            };
+            assert!(to_there && trials(&run.measurement) > 0, "{name}");
+        }
+        let here = |table: &netfathom_model::record::BesideTable| table.rows.iter().any(|row| row.here);
+        assert!(made.result.tables.iter().all(here), "{name}");
+        let differences = made.result.differences.join("\n");
+        assert!(
+            !differences.contains("one machine") && !differences.contains("share one"),
+            "{name}: {differences}"
+        );
+    }
+    over.store(true, Relaxed);
+}
+
+#[test]
+fn another_host_without_a_use_is_refused() {
+    let host = "10.0.0.2:9".parse().unwrap();
+    let refusal = |name: &str, hosts: usize| {
+        let plan = ReproducePlan { to: Some(vec![host; hosts]), ..plan(name, TapChoice::Auto) };
+        find(name).unwrap().accepts(&plan).err().map_or_else(String::new, |error| error.to_string())
+    };
+    assert!(refusal("borodin-rx", 1).contains("choose from borodin-tx, borodin-reverse, zccl-1"));
+    assert!(refusal("borodin-tx", 2).contains("takes one other host"));
+    assert_eq!(refusal("borodin-reverse", 2), "");
+    assert_eq!(refusal("zccl-4", 1), "");
 }
 
 #[test]

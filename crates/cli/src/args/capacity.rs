@@ -8,6 +8,7 @@ use netfathom_model::engine::Engine;
 use netfathom_model::plan::Transport;
 
 use super::load::ENGINES;
+use super::peer::parse_peer;
 use super::stack::TRANSPORTS;
 use super::words::one_of;
 use super::{OutputArgs, parse_time, parse_whole};
@@ -25,7 +26,7 @@ Examples:
 #[derive(Debug, ClapArgs)]
 pub struct CapacityArgs {
     /// To a sink on another host: `netfathom load sink` there
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_peer, conflicts_with_all = ["lab", "loopback"])]
     pub to: Option<SocketAddr>,
     /// Between two network namespaces that netfathom makes and removes (default as root)
     #[arg(long, conflicts_with = "loopback")]

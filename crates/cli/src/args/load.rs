@@ -9,6 +9,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
+use super::peer::parse_peer;
 use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_time, parse_whole};
 
@@ -78,7 +79,7 @@ const ENDS: &str = "Addresses and log";
 #[derive(Debug, ClapArgs)]
 pub struct SendArgs {
     /// To a sink on another host: `netfathom load sink` there
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_peer, conflicts_with_all = ["lab", "loopback", "port"])]
     pub to: Option<SocketAddr>,
     /// Between two network namespaces that netfathom makes and removes (default as root)
     #[arg(long, conflicts_with = "loopback")]

@@ -8,6 +8,7 @@ use netfathom_model::layer::{Layer, LayerError};
 use netfathom_model::plan::{Carrier, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
+use super::peer::parse_peer;
 use super::ttcp::{parse_bits, parse_size};
 use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
@@ -108,7 +109,7 @@ pub struct MessageArgs {
     #[arg(help_heading = ENDS, long, value_name = "TIME", value_parser = parse_time, conflicts_with = "loopback")]
     pub delay: Option<u64>,
     /// To a server on another host: `netfathom message serve` there
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "bandwidth", "delay"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_peer, conflicts_with_all = ["lab", "loopback", "bandwidth", "delay"])]
     pub to: Option<SocketAddr>,
     /// Between two network namespaces that netfathom makes and removes; needs root (default as root)
     #[arg(long, conflicts_with = "loopback")]

@@ -1,18 +1,33 @@
 //! Arguments of `netfathom reverse`.
 
-use clap::Args as ClapArgs;
-use netfathom_model::plan::Variant;
+use std::net::SocketAddr;
 
+use clap::{Args as ClapArgs, Subcommand};
+use netfathom_measure::load::allow::Prefix;
+use netfathom_model::plan::Variant;
+use netfathom_model::units::parse_number;
+
+use super::peer::parse_peer;
 use super::stack::parse_cpus;
 use super::words::{Word, one_of};
-use super::{OutputArgs, parse_rates, parse_time, parse_whole};
+use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_rates, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom reverse
       all four variants in the built-in lab
   netfathom reverse --variant echo --inbound 1k..50k --trials 5
-      the answers are echoes of the load";
+      the answers are echoes of the load
+  netfathom reverse --to 10.0.0.2:9600,10.0.0.3:9600
+      to the first of two hosts, with inbound load from both; on each runs
+      netfathom reverse serve";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  netfathom reverse serve --listen 0.0.0.0:9600
+      the other end of `netfathom reverse --to THIS_HOST:9600`
+  netfathom reverse serve --max-rate 200k --hosts 1
+      sends at most 200,000 messages/s; ends after one host";
 
 const VARIANTS: &[Word<Variant>] = &[
     ("ignored", Variant::Ignored, "No one reads what comes in"),
@@ -23,7 +38,10 @@ const VARIANTS: &[Word<Variant>] = &[
 
 /// `netfathom reverse`.
 #[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct ReverseArgs {
+    #[command(subcommand)]
+    pub command: Option<ReverseCommand>,
     /// What happens to the incoming messages [default: all four]
     #[arg(long, value_parser = one_of(VARIANTS), value_delimiter = ',', value_name = "VARIANT,...")]
     pub variant: Vec<Variant>,
@@ -43,11 +61,49 @@ pub struct ReverseArgs {
     #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
     pub size: usize,
     /// IPv6 instead of IPv4
-    #[arg(long)]
+    #[arg(long, conflicts_with = "to")]
     pub ipv6: bool,
-    /// CPUs of the sender, which also handles incoming packets, and of the far end [default: the last two]
+    /// To another host, which sends the inbound load: `netfathom reverse serve` there. Of several hosts the first takes
+    /// the load, and each sends its part of the inbound load
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', value_parser = parse_peer, conflicts_with = "setup")]
+    pub to: Vec<SocketAddr>,
+    /// Also sends to these addresses, not only to private ones
+    #[arg(long, value_name = "ADDR/LEN", requires = "to")]
+    pub allow: Vec<Prefix>,
+    /// CPUs of the sender, which in the lab also handles incoming packets, and of the far end; with --to the second one
+    /// reads what comes in [default: the last two]
     #[arg(long, value_name = "SENDER,FAR", value_parser = parse_cpus)]
     pub cpu: Option<(usize, usize)>,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ReverseCommand {
+    /// The other end, for a measurement on another host: takes its load, and sends the inbound one
+    #[command(after_help = format!("{SERVE_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
+    Serve(ReverseServeArgs),
+}
+
+/// `netfathom reverse serve`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct ReverseServeArgs {
+    /// Where to listen, TCP and UDP; port 0 takes a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9600")]
+    pub listen: SocketAddr,
+    /// CPU that sends the inbound load [default: the last but one that this process may use]
+    #[arg(long, value_name = "CPU", value_parser = parse_whole::<usize>)]
+    pub cpu: Option<usize>,
+    /// Also takes hosts at these addresses, and sends to them, not only to private ones
+    #[arg(long, value_name = "ADDR/LEN")]
+    pub allow: Vec<Prefix>,
+    /// Maximum rate of the inbound load, messages per second; an echo sends one for each that comes
+    #[arg(long, value_name = "RATE", default_value = "1M", value_parser = parse_number)]
+    pub max_rate: f64,
+    /// Maximum length of a trial
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+    pub max_time: u64,
+    /// Ends after this number of hosts [default: runs until Ctrl-C]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub hosts: Option<u32>,
 }

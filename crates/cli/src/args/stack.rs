@@ -7,6 +7,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{InsertedDelay, StageSet, TapChoice, Transport};
 
+use super::peer::parse_peer;
 use super::words::{self, Word, one_of};
 use super::{OutputArgs, parse_percent, parse_profile, parse_time, parse_whole};
 
@@ -97,7 +98,7 @@ pub struct StackArgs {
     #[arg(value_parser = one_of(DIRECTIONS))]
     pub directions: Option<&'static [Direction]>,
     /// Measure sending to another host, where `netfathom load sink` runs
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_peer, conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
     pub to: Option<SocketAddr>,
     /// Measure receiving from another host, where `netfathom load send --to THIS_HOST:PORT` runs
     #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]

@@ -27,6 +27,7 @@ mod packaging;
 mod refusals;
 mod report;
 mod reproduce;
+mod reverse_hosts;
 mod runs;
 mod signals;
 mod surroundings;

@@ -28,10 +28,10 @@ const SHORT: &str = "--sizes 64 --trials 2 --messages 200 --min-time 0s --quiet"
 const LONG: &str = "pingpong --sizes 64 --layers write --trials 100 --min-time 1s --quiet";
 
 /// A server in a process of its own.
-struct Server {
+pub struct Server {
     child: Option<Child>,
     lines: Receiver<String>,
-    address: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl Server {
@@ -39,7 +39,7 @@ impl Server {
         Self::of(start(&mut netfathom(&format!("message serve --listen 127.0.0.1:0 {args}"))))
     }
 
-    fn of(mut child: Child) -> Self {
+    pub fn of(mut child: Child) -> Self {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (shown, received) = channel();
         thread::spawn(move || lines.map_while(Result::ok).for_each(|line| drop(shown.send(line))));
@@ -51,7 +51,7 @@ impl Server {
     }
 
     /// The next line with these words.
-    fn next(&self, words: &str) -> String {
+    pub fn next(&self, words: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no `{words}`: {e}"));
             if line.contains(words) {
@@ -73,11 +73,11 @@ impl Server {
         whole(&record(dir.path()).unwrap(), 200);
     }
 
-    fn kill(&self, name: &str) {
+    pub fn kill(&self, name: &str) {
         signal(name, self.child.as_ref().unwrap());
     }
 
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         self.kill("INT");
         end_within(self.child.take().unwrap(), NOTICES)
     }

@@ -114,13 +114,18 @@ impl Rig {
     /// A socket of the sender, connected to an address. In the lab its packets die at the
     /// first router: there is none.
     pub fn sender_socket(&self, to: SocketAddr) -> Result<UdpSocket, GroundError> {
-        let from = SocketAddr::new(self.sender_addr(to.ip()), 0);
+        let from = self.any_port(to);
         let connected = self.at(Role::Sender, || -> io::Result<_> {
             let sender = UdpSocket::bind(from)?;
             sender.connect(to)?;
             Ok(sender)
         })?;
         self.bounded(connected.map_err(GroundError::Socket)?)
+    }
+
+    /// Where a socket of the sender is bound that is for messages to, or from, an address.
+    pub fn any_port(&self, peer: SocketAddr) -> SocketAddr {
+        SocketAddr::new(self.sender_addr(peer.ip()), 0)
     }
 
     fn bounded(&self, socket: UdpSocket) -> Result<UdpSocket, GroundError> {

@@ -20,12 +20,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 mod client;
+mod introduction;
 mod line;
 mod server;
 mod talk;
 pub mod words;
 
 pub use client::{Peer, Session};
+pub use introduction::{Identity, Introduction, refusal, report, short};
 pub use line::printable;
 pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welcomed, draw_flow};
 pub use talk::Talk;

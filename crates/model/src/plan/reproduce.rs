@@ -1,5 +1,6 @@
 //! The plan of `netfathom reproduce`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -20,6 +21,12 @@ pub struct ReproducePlan {
     pub projects: Option<Vec<Project>>,
     /// Makes a run repeat its choices.
     pub seed: u64,
+    /// Other hosts, each with the counterpart of the experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Vec<SocketAddr>>,
+    /// Addresses that load may go to besides private ones, as `ADDR/LEN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
 }
 
 /// The sources of a program, with a Makefile.

@@ -1,9 +1,14 @@
 //! The plan of `netfathom reverse`.
 
+use std::net::SocketAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Family, MS, PlanError, S, range, size, span};
+
+/// Hosts that send the load in, at most.
+const MOST_HOSTS: u64 = 64;
 
 /// What becomes of the messages that come in while others go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +51,13 @@ pub struct ReversePlan {
     /// The sender's processor, on which incoming packets are handled too, and the far end's;
     /// `None` leaves the choice to netfathom.
     pub cpus: Option<(usize, usize)>,
+    /// Other hosts, where `netfathom reverse serve` runs, in place of the lab: the first takes the load, and all of them
+    /// together send the load in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Vec<SocketAddr>>,
+    /// Addresses that load may go to besides private ones, as `ADDR/LEN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
 }
 
 impl ReversePlan {
@@ -63,6 +75,18 @@ impl ReversePlan {
             return Err(PlanError::Conflict(format!(
                 "--inbound {from}..{to}: the rate must rise, from at least 1 a second"
             )));
+        }
+        let Some(hosts) = &self.to else { return Ok(self) };
+        range("to", hosts.len() as u64, 1, MOST_HOSTS)?;
+        if hosts.iter().any(|host| host.is_ipv6() != (self.family == Family::Ipv6)) {
+            return Err(PlanError::Conflict(
+                "--to: name all hosts by addresses of IPv4, or all by IPv6".into(),
+            ));
+        }
+        if hosts.len() > 1 && self.variants.contains(&Variant::Echo) {
+            return Err(PlanError::Conflict(
+                "--variant echo: one host takes the load and sends it back; name a single one with --to, or choose other variants".into(),
+            ));
         }
         Ok(self)
     }

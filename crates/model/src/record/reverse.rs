@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Contention, Estimate, LeftOut, Series};
+use super::{Contention, Estimate, LeftOut, Series, ServerHost};
 use crate::path::{Stage, Tap};
 use crate::plan::{ReversePlan, Variant};
 use crate::verdict::Verdict;
@@ -21,6 +21,9 @@ pub struct ReverseResult {
     pub steered: bool,
     /// One a variant, in the plan's order.
     pub variants: Vec<VariantResult>,
+    /// The other hosts, in the plan's order; `None` in the lab.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<ServerHost>>,
 }
 
 /// One variant: its trials and what they say together.
@@ -67,17 +70,37 @@ pub struct ReverseTrial {
     pub phases: Vec<PhaseTimes>,
     /// Outgoing messages that the operating system accepted.
     pub sent: u64,
-    /// Those that the device of the far end counted.
+    /// Those that the device of the far end counted; between hosts those that came to its socket, read or not.
     pub arrived: u64,
     /// Messages that the far end sent in.
     pub inbound_sent: u64,
     /// Those that an application of this host read.
     pub inbound_read: u64,
+    /// Where the rest of the messages ended; `None` in the lab, where devices count all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<BetweenHosts>,
     /// Who had the sender's processor; `None` where that was not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention: Option<Contention>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
+}
+
+/// Messages between hosts that were neither read nor came to the socket of the other host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BetweenHosts {
+    /// Outgoing messages that the kernel accepted and the device of this host did not send.
+    pub not_sent: u64,
+    /// Outgoing messages that were lost between the hosts: sent = arrived + `not_sent` + `lost`.
+    pub lost: u64,
+    /// Inbound messages that the socket on this host had no room for.
+    pub inbound_overflowed: u64,
+    /// Inbound messages that were left in it at the end, unread.
+    pub inbound_left: u64,
+    /// Inbound messages that were lost on the way: sent = read + `inbound_overflowed` + `inbound_left` + this.
+    pub inbound_lost: u64,
+    /// The shortest round trip to a host before the trial, of the farthest: half of it is how far its clock may be off.
+    pub round_trip_ns: u64,
 }
 
 /// One part of a trial.

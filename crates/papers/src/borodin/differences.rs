@@ -28,11 +28,18 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
 }
 
 pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
-    let mut list: Vec<String> = vec![
+    let set_up = if plan.to.is_some() {
+        "As in the original the measured host sends into a network, and other hosts, which run the same program, send \
+         toward it: two there, platforms 1 and 2. Incoming packets are handled on the CPUs that this host's devices and \
+         its settings choose."
+    } else {
         "Sender and far end are on one machine, joined by a pair of virtual devices. The original had three \
          platforms in a local network: platform 3 was measured, platforms 1 and 2 ran the same program toward it. \
          Incoming packets are steered to the sender's CPU, where a device with one queue would have them \
          handled too."
+    };
+    let mut list: Vec<String> = vec![
+        set_up
             .into(),
         "The paper does not say whether anything on platform 3 read the inbound messages. With `ignored` no \
          application reads them, and all they take is the operating system's; `other-thread` adds an application \
@@ -50,6 +57,9 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
 
 fn place(ours: &StackResult) -> String {
     match ours.plan.place {
+        Place::To(_) => "The receiver is on another host, as in the outgoing paper; which network and which adapters is in \
+                         the record as far as this host knows."
+            .into(),
         Place::Loopback => "Sender and reader share the loopback device of this machine; the papers' platforms sent \
                             into a network, and received from a generator on another node. The receiver's part of \
                             the kernel runs within the sender's send call."

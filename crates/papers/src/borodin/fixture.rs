@@ -143,10 +143,12 @@ pub fn reverse(trials: &[[f64; 4]]) -> ReverseResult {
         size_bytes: 64,
         tapped: false,
         cpus: None,
+        to: None,
+        allow: None,
     };
     let trials = trials.iter().enumerate().map(|(i, &rates)| reverse_trial(i as u32, rates)).collect();
     let variants = vec![VariantResult { variant: Variant::Ignored, trials, summary: None }];
-    ReverseResult { plan, tap: None, left_out: Vec::new(), steered: true, variants }
+    ReverseResult { plan, tap: None, left_out: Vec::new(), steered: true, variants, hosts: None }
 }
 
 /// The same with stack times; each trial is given by those of the four phases, in microseconds.

@@ -1,7 +1,7 @@
 //! The plans of the experiments, in the paper's size and in a short form.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::{Family, ReversePlan, StackPlan, Transport, Variant};
+use netfathom_model::plan::{ReversePlan, StackPlan, Transport, Variant};
 use netfathom_model::profile::Profile;
 
 use crate::ground::Ground;
@@ -74,7 +74,7 @@ fn up_and_down(duration_ns: u64) -> Profile {
 /// which cost rate.
 pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
     let rates = ReversePlan {
-        family: Family::Ipv4,
+        family: ground.family(),
         variants: vec![Variant::Ignored, Variant::OtherThread],
         trials: ground.trials(QUICK_TRIALS, TRIALS),
         duration_ns: ground.length_ns(QUICK_REVERSE_S, REVERSE_S),
@@ -83,6 +83,8 @@ pub fn reverse(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
         size_bytes: 64,
         tapped: false,
         cpus: None,
+        to: ground.plan.to.clone(),
+        allow: ground.plan.allow.clone(),
     };
     let times = ReversePlan { variants: vec![Variant::Ignored], tapped: true, ..rates.clone() };
     Ok(vec![Part::new(RATES, rates), Part::new(TIMES, times)])
@@ -98,6 +100,8 @@ fn stack(ground: &Ground<'_>, directions: &[Direction], profile: Profile) -> Sta
     StackPlan {
         directions: directions.to_vec(),
         place: ground.place(),
+        family: ground.family(),
+        allow: ground.plan.allow.clone().unwrap_or_default(),
         trials: ground.trials(QUICK_TRIALS, TRIALS),
         tap: ground.plan.tap,
         seed: ground.plan.seed,

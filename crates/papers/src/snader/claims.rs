@@ -5,7 +5,7 @@ use netfathom_stats::{Estimate, ratio};
 
 use super::originals::SEGMENT_BYTES;
 use super::ours::{Ours, between, named, rates};
-use super::plans::{BESIDE_IT, LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH, RECEIVER};
+use super::plans::{LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH, RECEIVERS, beside};
 use super::tables::buffer_limited;
 use crate::claim::{ALIKE, above, both, percent, within, written};
 
@@ -44,8 +44,10 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
         claims.push(elsewhere(by_the_buffer(&path)));
         claims.push(grows(&path));
     }
-    if let Some(receiver) = named(ours, RECEIVER) {
-        claims.push(at_least_the_receivers(&receiver));
+    let receivers: Vec<_> =
+        RECEIVERS.iter().filter_map(|&(name, bytes)| Some((named(ours, name)?, bytes))).collect();
+    if !receivers.is_empty() {
+        claims.push(at_least_the_receivers(&receivers));
     }
     claims
 }
@@ -163,23 +165,31 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
     }
 }
 
-/// The book's conclusion, which names no place and no size.
-fn at_least_the_receivers(ours: &Ours<'_>) -> Claim {
-    let [small, like, large] = BESIDE_IT.map(|buffer| rates(ours.point(Some(buffer), false)));
-    let (up_to_it, beyond) = (ratio(&like, &small), ratio(&large, &like));
+/// The book's conclusion, which names no place and no size: asked of several receive buffers.
+fn at_least_the_receivers(receivers: &[(Ours<'_>, u32)]) -> Claim {
+    let asked = receivers.iter().map(|(ours, bytes)| {
+        let [small, like, large] = beside(*bytes).map(|buffer| rates(ours.point(Some(buffer), false)));
+        (bytes >> 10, ratio(&like, &small), ratio(&large, &like))
+    });
+    let asked: Vec<_> = asked.collect();
+    let of_each = asked.iter().map(|(kib, up_to_it, beyond)| {
+        format!("{kib} KiB: {} times, {} times", written(*up_to_it, 2), written(*beyond, 2))
+    });
+    let each = asked
+        .iter()
+        .map(|(_, up_to_it, beyond)| both(above(*up_to_it, ALIKE), within(*beyond, 1.0 / ALIKE, ALIKE)));
     Claim {
         origin: Origin::Source,
         says: "A send buffer has to be at least the receiver's receive buffer".into(),
         there: "its conclusion from figure 4.12".into(),
         here: format!(
-            "beside a receive buffer of 64 KiB a send buffer of 64 KiB is {} times as fast as one of 16 KiB, and one of \
-             256 KiB {} times as fast as that (95 % intervals between the trials); required: significantly more than \
+            "by the receive buffer, a send buffer as large beside one of a quarter, and one four times as large beside \
+             that: {} as fast (95 % intervals between the trials); required of each: significantly more than \
              {ALIKE:.2} up to it, and within {:.2} to {ALIKE:.2} beyond",
-            written(up_to_it, 2),
-            written(beyond, 2),
+            of_each.collect::<Vec<_>>().join("; "),
             1.0 / ALIKE
         ),
-        holds: both(above(up_to_it, ALIKE), within(beyond, 1.0 / ALIKE, ALIKE)),
+        holds: each.reduce(both).unwrap_or(Holds::CannotTell),
     }
 }
 

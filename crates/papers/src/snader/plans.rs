@@ -9,7 +9,12 @@ use crate::part::Part;
 pub const LAB: &str = "lab";
 pub const LOOPBACK: &str = "loopback";
 pub const PATH: &str = "path";
-pub const RECEIVER: &str = "path, receive buffer of 64 KiB";
+/// Receive buffers that the path would have room for: it holds 125 KB.
+pub const RECEIVERS: [(&str, u32); 3] = [
+    ("path, receive buffer of 16 KiB", 16 << 10),
+    ("path, receive buffer of 32 KiB", 32 << 10),
+    ("path, receive buffer of 64 KiB", 64 << 10),
+];
 
 /// Half of the path's round trip. Two round trips, which a full buffer may have to wait for, are so
 /// not to be mistaken for an acknowledgment that is delayed for 40 ms.
@@ -18,12 +23,14 @@ const DELAY_NS: u64 = 5_000_000;
 const RATE_BITS_PER_S: u64 = 100_000_000;
 /// Buffers between the book's two, where the path is long enough to tell them apart.
 const OVER_PATH: [u32; 2] = [16 << 10, 64 << 10];
-/// A receive buffer that the path would have room for, and send buffers below, like and beyond it.
-pub const RECEIVE_BYTES: u32 = 64 << 10;
-pub const BESIDE_IT: [u32; 3] = [RECEIVE_BYTES / 4, RECEIVE_BYTES, 4 * RECEIVE_BYTES];
 /// Loopback's segments hold 64 KB: that is where a buffer of today is less than a segment. The book's held
 /// exactly one.
 pub const LESS_THAN_LOOPBACKS_SEGMENT: u32 = 16 << 10;
+
+/// Send buffers below a receive buffer, like it, and beyond it.
+pub fn beside(receive_bytes: u32) -> [u32; 3] {
+    [receive_bytes / 4, receive_bytes, 4 * receive_bytes]
+}
 
 /// The lab with and without a path in it, and loopback; without root loopback alone.
 pub fn parts(ground: &Ground<'_>) -> Vec<Part> {
@@ -37,18 +44,21 @@ pub fn parts(ground: &Ground<'_>) -> Vec<Part> {
     }
     let wire = Wire { rate_bits_per_s: Some(RATE_BITS_PER_S), ..Wire::long(DELAY_NS) };
     let path = sweep(ground, SweepEnds::Lab { wire: Some(wire) }, &OVER_PATH, time_ns);
-    let receiver = SweepPlan {
-        socket_buffers_bytes: BESIDE_IT.map(Some).into(),
-        receive_buffer_bytes: Some(RECEIVE_BYTES),
-        no_delay: vec![false],
-        ..path.clone()
-    };
-    vec![
+    let receivers = RECEIVERS.map(|(name, bytes)| {
+        let receiver = SweepPlan {
+            socket_buffers_bytes: beside(bytes).map(Some).into(),
+            receive_buffer_bytes: Some(bytes),
+            no_delay: vec![false],
+            ..path.clone()
+        };
+        Part::new(name, receiver)
+    });
+    let first = [
         Part::new(LAB, sweep(ground, SweepEnds::Lab { wire: None }, &[], time_ns)),
         loopback,
         Part::new(PATH, path),
-        Part::new(RECEIVER, receiver),
-    ]
+    ];
+    first.into_iter().chain(receivers).collect()
 }
 
 fn sweep(ground: &Ground<'_>, ends: SweepEnds, between: &[u32], time_ns: u64) -> SweepPlan {

@@ -10,6 +10,8 @@ use crate::beside::short;
 const NO_NETWORK: &str = "There is no 10 Mbit/s Ethernet through a hub (7.2.1). By the rates of table 7.1 it limited sockets from \
                           32 bytes on and the library from 256 bytes on, and it made round trips longer with the size; here \
                           the CPUs are the limit at every size, and what the network hid shows.";
+const OTHER_HOST: &str = "The network between the two hosts is today's; the paper's was a 10 Mbit/s Ethernet through a hub (7.2.1), which by \
+                          the rates of table 7.1 limited sockets from 32 bytes on and the library from 256 bytes on.";
 const ETHERNET: &str = "The paper's network was a 10 Mbit/s Ethernet with a hub (7.2.1), on which both directions take turns. Here a \
                         program passes packets on at 10 Mbit/s each way; it counts their bytes from the IP header on, and \
                         shares the CPUs with the ends.";
@@ -34,7 +36,8 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
         MessageTest::Pingpong => Some(NO_HEADER),
         MessageTest::Post => Some(CONNECTIONS),
     };
-    let always = [network(ours), SOCKETS, LIBRARY, PROCESSORS].into_iter().chain(of_test).map(str::to_owned);
+    let always =
+        [network(ours), SOCKETS, LIBRARY, processors(ours)].into_iter().chain(of_test).map(str::to_owned);
     [always.collect(), of_plan(plan, ours, test.messages())].concat()
 }
 
@@ -63,8 +66,21 @@ pub fn of_anomaly(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> 
 }
 
 fn network(ours: Option<&Ours<'_>>) -> &'static str {
-    let has_path = ours.is_some_and(|ours| ours.result.plan.path.is_some());
-    if has_path { ETHERNET } else { NO_NETWORK }
+    let plan = ours.map(|ours| &ours.result.plan);
+    match plan {
+        Some(MessagePlan { path: Some(_), .. }) => ETHERNET,
+        Some(MessagePlan { place: Place::To(_), .. }) => OTHER_HOST,
+        _ => NO_NETWORK,
+    }
+}
+
+fn processors(ours: Option<&Ours<'_>>) -> &'static str {
+    match ours.map(|ours| ours.result.plan.place) {
+        Some(Place::To(_)) => {
+            "Each end has a host of its own, as in the paper, the server's the slower one there."
+        }
+        _ => PROCESSORS,
+    }
 }
 
 fn of_plan(plan: &ReproducePlan, ours: Option<&Ours<'_>>, theirs: u64) -> Vec<String> {
@@ -76,6 +92,7 @@ fn place(plan: &MessagePlan) -> String {
     match plan.place {
         _ if plan.path.is_some() => "Both ends are on one machine, and no adapter is in our times.".into(),
         Place::Loopback => "Both ends share the loopback device of this machine.".into(),
+        Place::To(_) => "Times one way would need one clock for both hosts: there are rates alone.".into(),
         _ => "Both ends are on one machine, joined by a pair of virtual devices: no adapter and no interrupt is in our \
               times."
             .into(),

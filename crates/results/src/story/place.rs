@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{Place, Wire};
 use netfathom_model::print::bit_rate;
-use netfathom_model::record::Record;
+use netfathom_model::record::{Record, ServerHost};
 use netfathom_model::units::format_duration;
 
 use super::story;
@@ -45,6 +45,12 @@ pub(crate) fn ends(place: Place) -> String {
         Place::To(address) => format!("to {address}"),
         Place::Listen(address) => format!("from another host, at {address}"),
     }
+}
+
+/// Another host that took part.
+pub(crate) fn other(host: &ServerHost) -> String {
+    let same = if host.same_host { ", this host" } else { "" };
+    format!("{}{same}; Linux {}; {}", host.host.as_deref().unwrap_or("unknown"), host.kernel, host.tool)
 }
 
 /// Such as `round trip 20ms, 10.0 Mb/s`.

@@ -4,14 +4,14 @@ use crate::page::{Axis, Band, Chart, Page, Table};
 use netfathom_model::plan::{Place, Variant};
 use netfathom_model::print::listed;
 use netfathom_model::record::{
-    Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary, ReverseTrial,
-    VariantResult,
+    BetweenHosts, Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary,
+    ReverseTrial, VariantResult,
 };
 use netfathom_model::verdict::Verdict;
 
 use netfathom_model::units::{format_duration, format_rate};
 
-use super::{Body, Story, contention, counted, curves, number, place::Site, trial_number};
+use super::{Body, Story, contention, counted, curves, number, place, place::Site, trial_number};
 
 impl Story for ReverseResult {
     fn body(&self) -> Body<'_> {
@@ -56,7 +56,10 @@ impl Story for ReverseResult {
     }
 
     fn site(&self) -> Site {
-        Site::At(Place::Lab)
+        match self.plan.to.as_deref() {
+            None => Site::At(Place::Lab),
+            Some(hosts) => Site::To(listed(hosts)),
+        }
     }
 
     fn verdicts(&self) -> Vec<&Verdict> {
@@ -68,7 +71,7 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
     let plan = &result.plan;
     let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, f)| format!("sender {s}, far end {f}"));
     let (from, to) = (format_rate(plan.inbound_from_per_s), format_rate(plan.inbound_peak_per_s));
-    vec![
+    let mut words = vec![
         ("variants", listed(plan.variants.iter().map(|v| v.name()))),
         ("trials of each", plan.trials.to_string()),
         ("a trial", format_duration(plan.duration_ns)),
@@ -76,7 +79,9 @@ fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {
         ("stack times", if plan.tapped { "taken" } else { "not taken" }.into()),
         ("size", format!("{} bytes of UDP payload", plan.size_bytes)),
         ("CPUs", cpus),
-    ]
+    ];
+    words.extend(result.hosts.iter().flatten().map(|host| ("other host", place::other(host))));
+    words
 }
 
 fn finished(result: &ReverseResult) -> String {
@@ -295,13 +300,29 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
 fn messages(page: &mut Page, variant: &VariantResult) {
     let sum =
         |of: fn(&netfathom_model::record::ReverseTrial) -> u64| variant.trials.iter().map(of).sum::<u64>();
-    page.text(&format!(
-        "outgoing: sent {}, counted by the far end's device {}; inbound: sent {}, read {}",
-        number::count(sum(|t| t.sent)),
-        number::count(sum(|t| t.arrived)),
-        number::count(sum(|t| t.inbound_sent)),
-        number::count(sum(|t| t.inbound_read))
-    ));
+    let between = |of: fn(&BetweenHosts) -> u64| {
+        number::count(variant.trials.iter().filter_map(|t| t.between.as_ref()).map(of).sum())
+    };
+    let [sent, arrived, inbound_sent, read] =
+        [sum(|t| t.sent), sum(|t| t.arrived), sum(|t| t.inbound_sent), sum(|t| t.inbound_read)]
+            .map(number::count);
+    if variant.trials.iter().any(|t| t.between.is_some()) {
+        page.text(&format!(
+            "outgoing: sent {sent} = arrived {arrived} + not sent by the device {} + lost {}",
+            between(|b| b.not_sent),
+            between(|b| b.lost)
+        ));
+        page.text(&format!(
+            "inbound: sent {inbound_sent} = read {read} + found the socket full {} + left in it {} + lost {}",
+            between(|b| b.inbound_overflowed),
+            between(|b| b.inbound_left),
+            between(|b| b.inbound_lost)
+        ));
+    } else {
+        page.text(&format!(
+            "outgoing: sent {sent}, counted by the far end's device {arrived}; inbound: sent {inbound_sent}, read {read}"
+        ));
+    }
     for trial in &variant.trials {
         for reason in &trial.verdict.reasons {
             page.bullet(&format!(

@@ -15,6 +15,7 @@ use crate::load::error::FlightError;
 
 /// The longest nap: so soon an end is noticed.
 const NAP_NS: u64 = 20_000_000;
+const LOOPBACK: &str = "lo";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
@@ -22,8 +23,8 @@ pub struct Edge {
     pub at_ns: u64,
     pub processor: ProcessorTimes,
     pub sender: Scheduling,
-    /// Packets that the device of this host had taken in.
-    pub inbound: u64,
+    /// Packets that the device of this host had taken in; `None` of one that also takes in what goes out.
+    pub inbound: Option<u64>,
 }
 
 /// Who is watched, and until when.
@@ -68,8 +69,8 @@ impl WatchedSender<'_> {
         let (at_ns, processor) = (monotonic_ns(), processor_times(self.cpu)?);
         let sender = scheduling(self.thread.load(Relaxed))?;
         let counted = self.rig.at(Role::Sender, counters::read)?.map_err(GroundError::Counters)?;
-        let device = self.rig.device_names().0.unwrap_or_default();
-        let inbound = counted.devices.get(&device).map_or(0, |device| device.rx_packets);
+        let device = self.rig.device_names().0.filter(|name| name != LOOPBACK);
+        let inbound = device.and_then(|name| Some(counted.devices.get(&name)?.rx_packets));
         Ok(Edge { at_ns, processor, sender, inbound })
     }
 }
@@ -113,8 +114,9 @@ impl Between {
     }
 
     /// Packets a second that the device of this host took in.
-    pub fn inbound_per_s(&self) -> f64 {
-        self.to.inbound.saturating_sub(self.from.inbound) as f64 * 1e9 / self.time_ns()
+    pub fn inbound_per_s(&self) -> Option<f64> {
+        let inbound = self.to.inbound?.saturating_sub(self.from.inbound?);
+        Some(inbound as f64 * 1e9 / self.time_ns())
     }
 }
 
@@ -136,13 +138,14 @@ mod tests {
                 irq_ns: 0,
             },
             sender: Scheduling { run_delay_ns: 125_000_000, ..Scheduling::default() },
-            inbound: 5000,
+            inbound: Some(5000),
         };
+        let from = Edge { inbound: Some(0), ..from };
         let between = Between::new(from, to);
         let p = between.processor();
         assert_eq!((p.user, p.system, p.softirq), (0.125, 0.375, 0.25));
         assert_eq!((p.irq, p.idle, p.steal), (0.0, 0.2, 0.05));
-        assert_eq!((between.waited(), between.inbound_per_s()), (0.25, 10_000.0));
+        assert_eq!((between.waited(), between.inbound_per_s()), (0.25, Some(10_000.0)));
     }
 
     #[test]

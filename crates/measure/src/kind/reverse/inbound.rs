@@ -3,6 +3,7 @@
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use netfathom_model::engine::Engine as Kind;
 use netfathom_model::message::Header;
@@ -16,6 +17,8 @@ use crate::load::receive::PATIENCE;
 /// Datagrams a call, and room for each: more than the lab's MTU.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 2048;
+/// The largest buffer is emptied much sooner.
+const LONGEST_LEFT: Duration = Duration::from_secs(1);
 
 /// Messages of one flow that an application read, by window of time.
 #[derive(Clone, Debug)]
@@ -74,6 +77,19 @@ pub fn read(socket: &UdpSocket, mut counts: WindowCounts, ended: &AtomicBool) ->
     }
 }
 
+/// Takes what is left in a socket, without waiting; how many messages of the flow that was.
+pub fn left(socket: &UdpSocket, flow: u32) -> u64 {
+    let (mut batch, mut left, begin) = (batch(), 0, Instant::now());
+    // Whoever goes on sending may do so for good.
+    while begin.elapsed() < LONGEST_LEFT
+        && let Ok(1..) = receive(&mut batch, socket, Wait::No)
+    {
+        let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
+        left += headers.filter(|header| header.flow == flow).count() as u64;
+    }
+    left
+}
+
 pub struct Echo<'a> {
     pub socket: &'a UdpSocket,
     pub flow: u32,
@@ -84,29 +100,38 @@ pub struct Echo<'a> {
     pub phases: Phases,
 }
 
+/// Messages of the flow that an echo read, and answers that the system took.
+#[derive(Clone, Copy, Debug)]
+pub struct Answered {
+    pub read: u64,
+    pub sent: u64,
+}
+
 impl Echo<'_> {
     /// Reads throughout the trial and answers the part of the messages that the time is for,
     /// evenly among them, until `ended` is set and nothing is left. That it reads where it
     /// does not answer keeps everything but the answers the same in all parts of the trial.
-    /// Returns how many answers the system took.
-    pub fn answer(&self, ended: &AtomicBool) -> io::Result<u64> {
+    pub fn answer(&self, ended: &AtomicBool) -> io::Result<Answered> {
         self.socket.set_read_timeout(Some(PATIENCE))?;
         let (mut batch, mut answers) = (batch(), SendBatch::new(BATCH, self.size));
-        let (mut sent, mut due) = (0, 0.0);
+        let (mut read, mut sent, mut due) = (0, 0, 0.0);
         loop {
             let last = ended.load(Relaxed);
             let received = receive(&mut batch, self.socket, Wait::ForOne)?;
             if last && received == 0 {
-                return Ok(sent);
+                return Ok(Answered { read, sent });
             }
+            let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
+            let headers = headers.filter(|header| header.flow == self.flow);
             let share = self.phases.answered_share(monotonic_ns());
             if share == 0.0 {
                 due = 0.0;
+                read += headers.count() as u64;
                 continue;
             }
             let mut filled = 0;
-            let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
-            for header in headers.filter(|header| header.flow == self.flow) {
+            for header in headers {
+                read += 1;
                 due += share;
                 if due >= 1.0 {
                     due -= 1.0;
@@ -224,7 +249,8 @@ mod tests {
         send_numbered(&sender, 7, 100);
         send_numbered(&sender, 9, 10);
         let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
-        let answered = echo.answer(&AtomicBool::new(true)).unwrap();
+        let Answered { read: of, sent: answered } = echo.answer(&AtomicBool::new(true)).unwrap();
+        assert_eq!(of, 100);
         assert!((48..=52).contains(&answered), "{answered}");
         let counts = read(&sender, WindowCounts::new(phases, 8), &AtomicBool::new(true)).unwrap();
         assert_eq!(counts.total(), answered);

@@ -1,9 +1,12 @@
 //! When a trial can be trusted: what was sent against what others counted.
 
-use netfathom_model::record::{Contention, LoadThread, ProcessorShares};
+use netfathom_model::record::{BetweenHosts, Contention, LoadThread, ProcessorShares};
 use netfathom_model::verdict::Verdict;
 
 use crate::load::judge::{self, Rule, count, flag, no_number, occupied, percent, priority, share};
+
+/// What may be lost between hosts, of the load.
+const MOST_LOST: f64 = 0.01;
 
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
@@ -35,6 +38,8 @@ pub struct Checks {
     pub shared: bool,
     /// Who had the sender's processor.
     pub contention: Option<Contention>,
+    /// Where the far end is on another host.
+    pub between: Option<BetweenHosts>,
 }
 
 /// A tenth of what it waited is cause enough.
@@ -48,7 +53,7 @@ fn missed(checks: &Checks) -> f64 {
     checks.inbound_planned.map_or(0.0, |planned| share(planned.saturating_sub(checks.inbound_sent), planned))
 }
 
-fn rules() -> [Rule<Checks>; 10] {
+fn rules() -> [Rule<Checks>; 13] {
     [
         Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
         Rule::void(
@@ -68,6 +73,24 @@ fn rules() -> [Rule<Checks>; 10] {
             |c| c.inbound_ended.map_or(0.0, |ended| ended.abs_diff(c.inbound_arrived) as f64),
             count,
             "{} inbound messages were neither read nor dropped at the socket",
+        ),
+        Rule::degraded(
+            MOST_LOST,
+            |c| c.between.map_or(0.0, |between| share(between.not_sent, c.sent)),
+            percent,
+            "the device did not send {} of what the kernel accepted (1 % allowed): a queue of this host dropped it (tc -s qdisc), so the send rate is that of the stack alone",
+        ),
+        Rule::degraded(
+            MOST_LOST,
+            |c| c.between.map_or(0.0, |between| share(between.lost, c.sent)),
+            percent,
+            "{} of the sent messages were lost between the hosts (1 % allowed): the send rate is that of this host, not of the network",
+        ),
+        Rule::degraded(
+            0.05,
+            |c| c.between.map_or(0.0, |between| share(between.inbound_lost, c.inbound_sent)),
+            percent,
+            "{} of the inbound messages were lost before a socket of this host (5 % allowed): lower the peak of --inbound",
         ),
         Rule::degraded(
             0.05,
@@ -138,6 +161,7 @@ mod tests {
         steered: true,
         shared: false,
         contention: None,
+        between: None,
     };
 
     #[test]
@@ -176,6 +200,20 @@ mod tests {
         // No reader and no plan: nothing to compare with.
         let echo = Checks { inbound_planned: None, inbound_ended: None, ..GOOD };
         assert_eq!(trial(&echo).level, Level::Valid);
+    }
+
+    #[test]
+    fn what_hosts_lose_is_degraded() {
+        let lost = |between| Checks { between: Some(between), ..GOOD };
+        let none = BetweenHosts::default();
+        assert_eq!(trial(&lost(none)).level, Level::Valid);
+        for bad in [
+            BetweenHosts { not_sent: 11, ..none },
+            BetweenHosts { lost: 11, ..none },
+            BetweenHosts { inbound_lost: 6, ..none },
+        ] {
+            assert_eq!(trial(&lost(bad)).level, Level::Degraded, "{bad:?}");
+        }
     }
 
     #[test]

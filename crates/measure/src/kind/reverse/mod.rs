@@ -6,6 +6,7 @@
 //!
 //! [`run`] is the map: build the lab, run the trials in their order, say what came of them.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -17,29 +18,37 @@ use netfathom_sys::steer;
 
 use crate::ground::environment;
 use crate::ground::error::{GroundError, RunError};
-use crate::ground::lab::{Lab, Role};
+use crate::ground::lab::Role;
 use crate::ground::observer::Live;
 use crate::ground::observer::{Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::allow;
 use crate::load::contention::Contention;
 use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
-use crate::tap::error::TapError;
 use crate::tap::probe;
 
 mod edges;
+mod error;
+mod far_end;
 mod findings;
+mod hosts;
 mod inbound;
 mod judge;
 mod phases;
 mod report;
 mod run_in;
+pub mod serve;
 mod sockets;
 mod summary;
 mod trial;
+mod words;
 
+pub use error::ReverseError;
+use hosts::Host;
 use judge::Checks;
+use trial::Far;
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 pub fn run(
@@ -47,8 +56,10 @@ pub fn run(
     observer: &mut impl Observer<ReverseResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<ReverseResult>, RunError> {
-    let rig = Rig::build(Place::Lab, plan.family)?;
-    let lab = rig.lab().ok_or(GroundError::NothingCrosses)?;
+    let hosts = dial(plan)?;
+    let place = plan.to.as_ref().and_then(|hosts| hosts.first()).map_or(Place::Lab, |&to| Place::To(to));
+    let rig = Rig::build(place, plan.family)?;
+    let far = rig.lab().map_or(Far::Hosts(&hosts), Far::Lab);
     let cpus = choose_cpus(plan)?;
     let mut left_out = Vec::new();
     let tapped = plan.tapped
@@ -62,17 +73,20 @@ pub fn run(
                 false
             }
         };
-    let steered = steer(&rig, cpus.senders[0]).map_err(|reason| left_out.push(reason)).is_ok();
+    // Devices that are not ours stay as they are.
+    let steered =
+        rig.lab().is_some() && steer(&rig, cpus.senders[0]).map_err(|reason| left_out.push(reason)).is_ok();
     let result = ReverseResult {
         plan: plan.clone(),
         tap: tapped.then_some(Tap::Bpf),
         left_out,
         steered,
         variants: plan.variants.iter().map(|&variant| none_yet(variant)).collect(),
+        hosts: plan.to.as_ref().map(|_| hosts.iter().map(Host::recorded).collect()),
     };
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
     let mut progressed = Progressed::new(environment, result);
-    let bench = Bench { plan, rig: &rig, lab, cpus: (cpus.senders[0], cpus.reader), tapped, steered, stop };
+    let bench = Bench { plan, rig: &rig, far, cpus: (cpus.senders[0], cpus.reader), tapped, steered, stop };
     let mut checks = Vec::new();
     conclude(&mut progressed, &checks);
     observer.keep(&progressed)?;
@@ -100,6 +114,16 @@ pub fn run(
     }
     conclude(&mut progressed, &checks);
     Ok(progressed)
+}
+
+/// The other hosts, if there are any.
+fn dial(plan: &ReversePlan) -> Result<Vec<Host>, ReverseError> {
+    let allowed = plan.allow.as_deref().unwrap_or_default();
+    let dial = |&to: &SocketAddr| {
+        allow::permit(to.ip(), allowed, false)?;
+        Host::dial(to)
+    };
+    plan.to.iter().flatten().map(dial).collect()
 }
 
 fn none_yet(variant: Variant) -> VariantResult {
@@ -149,7 +173,7 @@ fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
 struct Bench<'a> {
     plan: &'a ReversePlan,
     rig: &'a Rig,
-    lab: &'a Lab,
+    far: Far<'a>,
     /// The sender's and the far end's.
     cpus: (usize, usize),
     tapped: bool,
@@ -158,17 +182,22 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Whether anything but the sender has work on this machine.
+    fn far_works_here(&self, variant: Variant) -> bool {
+        matches!(self.far, Far::Lab(_)) || matches!(variant, Variant::OtherThread | Variant::Echo)
+    }
+
     fn trial(
         &self,
         variant: Variant,
         index: u32,
         contention: Option<&Contention>,
         live: &Live,
-    ) -> Result<(ReverseTrial, Checks), TapError> {
+    ) -> Result<(ReverseTrial, Checks), ReverseError> {
         let task = trial::ReverseTask {
             plan: self.plan,
             rig: self.rig,
-            lab: self.lab,
+            far: self.far,
             variant,
             cpus: self.cpus,
             tapped: self.tapped,
@@ -182,7 +211,7 @@ impl Bench<'_> {
             index,
             rig: self.rig,
             steered: self.steered,
-            shared: self.cpus.0 == self.cpus.1,
+            shared: self.cpus.0 == self.cpus.1 && self.far_works_here(variant),
             outcome: &outcome,
         };
         Ok(facts.trial())
@@ -207,6 +236,8 @@ mod tests {
             size_bytes: 64,
             tapped: false,
             cpus: None,
+            to: None,
+            allow: None,
         };
         let order = order(&plan);
         assert_eq!(order.len(), 20);

@@ -178,6 +178,8 @@ mod tests {
             size_bytes: 64,
             tapped: false,
             cpus: None,
+            to: None,
+            allow: None,
         };
         let profile = inbound(&plan);
         assert_eq!((profile.rate_at_s(0.5), profile.rate_at_s(1.5)), (11_000.0, 21_000.0));

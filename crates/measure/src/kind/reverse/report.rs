@@ -1,10 +1,11 @@
 //! From what a trial did to what the record says of it.
 
-use netfathom_model::record::{Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
+use netfathom_model::record::{BetweenHosts, Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
 
-use super::edges::{Between, Edge};
+use super::edges::{self, Edge};
+use super::inbound::WindowCounts;
 use super::judge::{self, Checks};
-use super::trial::ReverseOutcome;
+use super::trial::{Between, ReverseOutcome};
 use crate::ground::rig::Rig;
 use crate::load::report::series;
 
@@ -21,7 +22,7 @@ impl ReverseFacts<'_> {
     /// The record's view of the trial, and the numbers that its verdict rests on.
     pub fn trial(&self) -> (ReverseTrial, Checks) {
         let checks = self.checks();
-        let ReverseOutcome { phases, sent, inbound, read, stack, .. } = self.outcome;
+        let ReverseOutcome { phases, sent, inbound, stack, .. } = self.outcome;
         let outgoing = self.outgoing();
         let trial = ReverseTrial {
             index: self.index,
@@ -32,8 +33,9 @@ impl ReverseFacts<'_> {
             stack: stack.as_ref().map(|s| series(&s.total, phases.windows.length_ns())),
             sent: sent.accepted,
             arrived: checks.arrived,
+            between: self.between_hosts(),
             inbound_sent: inbound.sent,
-            inbound_read: read.as_ref().map_or(0, super::inbound::WindowCounts::total),
+            inbound_read: self.read(),
             contention: self.outcome.contention.clone(),
             verdict: judge::trial(&checks),
         };
@@ -59,7 +61,9 @@ impl ReverseFacts<'_> {
         let between = self.during(phase);
         let inbound_per_s = match read {
             Some(counts) => phases.per_s(phase, &counts.windows),
-            None => between.inbound_per_s(),
+            None => between.inbound_per_s().unwrap_or_else(|| {
+                phases.per_s(phase, self.outcome.inbound.windows.as_deref().unwrap_or_default())
+            }),
         };
         let mean = |windowed: &netfathom_stats::Windowed| phases.mean(phase, &windowed.windows);
         let stages = stack.iter().flat_map(|s| &s.stages);
@@ -79,12 +83,12 @@ impl ReverseFacts<'_> {
         }
     }
 
-    fn between(&self, from: usize, to: usize) -> Between {
+    fn between(&self, from: usize, to: usize) -> edges::Between {
         let edge = |n: usize| self.outcome.edges.get(n).copied().unwrap_or_default();
-        Between::new(edge(from), edge(to))
+        edges::Between::new(edge(from), edge(to))
     }
 
-    fn during(&self, phase: Phase) -> Between {
+    fn during(&self, phase: Phase) -> edges::Between {
         self.between(phase as usize, phase as usize + 1)
     }
 
@@ -98,6 +102,9 @@ impl ReverseFacts<'_> {
         let late_ns =
             |(edge, due_ns): (&Edge, u64)| edge.at_ns.saturating_sub(phases.windows.start_ns + due_ns);
         let worst_ns = edges.iter().zip(phases.edges_ns()).map(late_ns).max().unwrap_or(0);
+        // So far may another host's phases be off.
+        let off_ns = self.outcome.between.map_or(0, |between| between.round_trip.as_nanos() as u64 / 2);
+        let worst_ns = worst_ns.max(off_ns);
         let part = phases.bounds_ns(Phase::Before);
         worst_ns as f64 / (part.end - part.start).max(1) as f64
     }
@@ -107,26 +114,69 @@ impl ReverseFacts<'_> {
         self.between(0, edges.len().saturating_sub(1)).processor()
     }
 
+    /// Where messages between hosts ended that were neither read nor came to the far socket.
+    fn between_hosts(&self) -> Option<BetweenHosts> {
+        let ReverseOutcome { sent, inbound, overflowed, counted, between, .. } = self.outcome;
+        let Between { left, round_trip } = (*between)?;
+        let device = self.rig.device_names().0.and_then(|name| counted.sender.devices.get(&name).copied());
+        // Others send by it too: that it sent more says nothing.
+        let not_sent = device.map_or(0, |device| sent.accepted.saturating_sub(device.tx_packets));
+        let missing = sent.accepted.saturating_sub(inbound.read);
+        let not_sent = not_sent.min(missing);
+        let came = self.read() + overflowed + left;
+        Some(BetweenHosts {
+            not_sent,
+            lost: missing - not_sent,
+            inbound_overflowed: *overflowed,
+            inbound_left: left,
+            inbound_lost: inbound.sent.saturating_sub(came),
+            round_trip_ns: round_trip.as_nanos() as u64,
+        })
+    }
+
+    /// What an application of this host read.
+    fn read(&self) -> u64 {
+        self.outcome.read.as_ref().map_or(0, WindowCounts::total)
+    }
+
     fn checks(&self) -> Checks {
         let ReverseOutcome { sent, inbound, read, overflowed, counted, .. } = self.outcome;
-        let (here, there) = self.rig.device_names();
-        let here = counted.sender.devices.get(&here.unwrap_or_default()).copied().unwrap_or_default();
-        let there = counted.reader.devices.get(&there.unwrap_or_default()).copied().unwrap_or_default();
-        Checks {
+        let common = Checks {
             sent: sent.accepted,
-            arrived: there.rx_packets,
-            dropped: here.tx_dropped,
             inbound_planned: inbound.planned,
             inbound_sent: inbound.sent,
-            inbound_arrived: here.rx_packets,
-            inbound_dropped: there.tx_dropped,
-            inbound_ended: read.as_ref().map(|counts| counts.total() + overflowed),
             processor: self.processor(),
             waited_alone: self.waited(Phase::Before).max(self.waited(Phase::After)),
             late: self.late(),
             steered: self.steered,
             shared: self.shared,
             contention: self.outcome.contention.clone(),
+            ..Checks::default()
+        };
+        if let Some(between) = self.between_hosts() {
+            let came = self.read() + between.inbound_overflowed + between.inbound_left;
+            return Checks {
+                arrived: inbound.read,
+                dropped: between.not_sent + between.lost,
+                inbound_arrived: came,
+                inbound_dropped: between.inbound_lost,
+                inbound_ended: Some(came),
+                between: Some(between),
+                // Its devices are as they are, and so is what is on its processors.
+                steered: true,
+                ..common
+            };
+        }
+        let (here, there) = self.rig.device_names();
+        let here = counted.sender.devices.get(&here.unwrap_or_default()).copied().unwrap_or_default();
+        let there = counted.reader.devices.get(&there.unwrap_or_default()).copied().unwrap_or_default();
+        Checks {
+            arrived: there.rx_packets,
+            dropped: here.tx_dropped,
+            inbound_arrived: here.rx_packets,
+            inbound_dropped: there.tx_dropped,
+            inbound_ended: read.as_ref().map(|counts| counts.total() + overflowed),
+            ..common
         }
     }
 }

@@ -1,35 +1,44 @@
-//! The sockets of one trial, on this host and at the far end.
+//! The sockets of one trial, on this host and at the far end, where that is on this machine.
 
 use std::net::{SocketAddr, UdpSocket};
 
 use netfathom_model::plan::{ReversePlan, Variant};
 use netfathom_sys::socket::{set_hop_limit, set_receive_buffer};
 
+use super::error::ReverseError;
+use super::hosts::Host;
+use super::trial::cloned;
+use super::words::Trial;
 use crate::ground::error::GroundError;
 use crate::ground::lab::{Lab, Role};
 use crate::ground::rig::{Rig, warm_up};
 use crate::load::error::FlightError;
 
 /// Room for about 10,000 small messages, where somebody reads.
-const READ_BYTES: i32 = 8 << 20;
+pub const READ_BYTES: i32 = 8 << 20;
 /// The smallest buffer that the kernel grants, for a socket without a reader: it is full from the
 /// beginning, so every message of the trial is dropped at the same place.
-const UNREAD_BYTES: i32 = 4096;
+pub const UNREAD_BYTES: i32 = 4096;
 
 pub struct Sockets {
     /// Sends the load; connected to the far end.
     pub sender: UdpSocket,
-    /// Where the load goes. Held even without a reader: a closed port would answer by ICMP.
-    _far: UdpSocket,
     /// Where messages come in on this host: a socket of its own, or the sender's.
     pub inbound: UdpSocket,
-    /// Sends them, from the far end; in an echo it is the socket that gets the load, connected to the sender.
+    /// Those of the far end, if it is on this machine.
+    pub far: Option<FarSockets>,
+}
+
+pub struct FarSockets {
+    /// Where the load goes. Held even without a reader: a closed port would answer by ICMP.
+    _far: UdpSocket,
+    /// Sends messages in; in an echo it is the socket that gets the load, connected to the sender.
     pub generator: UdpSocket,
 }
 
 impl Sockets {
-    /// New sockets, with the path between them warmed up.
-    pub fn open(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, FlightError> {
+    /// New sockets in the lab, with the path between them warmed up.
+    pub fn in_lab(rig: &Rig, lab: &Lab, plan: &ReversePlan, variant: Variant) -> Result<Self, FlightError> {
         let far = rig.reader_socket(0)?;
         let sender = rig.sender_socket(address(&far)?)?;
         warm_up(&sender, &far)?;
@@ -38,7 +47,8 @@ impl Sockets {
             far.connect(address(&sender)?).map_err(GroundError::Socket)?;
             set_hop_limit(&far, 1).map_err(GroundError::Socket)?;
             let [inbound, generator] = [&sender, &far].map(|s| s.try_clone().map_err(GroundError::Socket));
-            return Ok(Self { inbound: inbound?, generator: generator?, sender, _far: far });
+            let far = Some(FarSockets { _far: far, generator: generator? });
+            return Ok(Self { inbound: inbound?, sender, far });
         }
         set_receive_buffer(&far, UNREAD_BYTES).map_err(GroundError::Socket)?;
         let inbound = bound(rig, Role::Sender, SocketAddr::new(lab.sender_addr(plan.family), 0))?;
@@ -46,10 +56,31 @@ impl Sockets {
         generator.connect(address(&inbound)?).map_err(GroundError::Socket)?;
         set_hop_limit(&generator, 1).map_err(GroundError::Socket)?;
         warm_up(&generator, &inbound)?;
-        let bytes = if variant == Variant::Ignored { UNREAD_BYTES } else { READ_BYTES };
-        set_receive_buffer(&inbound, bytes).map_err(GroundError::Socket)?;
-        Ok(Self { sender, _far: far, inbound, generator })
+        set_receive_buffer(&inbound, room(variant)).map_err(GroundError::Socket)?;
+        Ok(Self { sender, inbound, far: Some(FarSockets { _far: far, generator }) })
     }
+
+    /// New sockets of this host, the first of these hosts taking the load, each having met ours.
+    pub fn between(rig: &Rig, hosts: &[Host], trials: &[Trial]) -> Result<Self, ReverseError> {
+        let Some((first, trial)) = hosts.first().zip(trials.first()) else {
+            return Err(GroundError::NothingCrosses.into());
+        };
+        let sender = rig.sender_socket(first.address())?;
+        let inbound = if trial.variant == Variant::Echo {
+            cloned(&sender)?
+        } else {
+            bound(rig, Role::Sender, rig.any_port(first.address()))?
+        };
+        for (host, trial) in hosts.iter().zip(trials) {
+            host.meet(trial, &sender, &inbound)?;
+        }
+        set_receive_buffer(&inbound, room(trial.variant)).map_err(GroundError::Socket)?;
+        Ok(Self { sender, inbound, far: None })
+    }
+}
+
+fn room(variant: Variant) -> i32 {
+    if variant == Variant::Ignored { UNREAD_BYTES } else { READ_BYTES }
 }
 
 fn address(socket: &UdpSocket) -> Result<SocketAddr, GroundError> {

@@ -1,7 +1,7 @@
 //! One trial: full load out, and in the middle of it load in.
 
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -9,20 +9,24 @@ use netfathom_bpf::stack::{Hooks, StackTap, Target, TxResult};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
 use netfathom_model::record::{self, LoadThread};
+use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
 
 use super::edges::{Edge, WatchedSender};
-use super::inbound::{Draining, Echo, WindowCounts, read};
-use super::phases::{self, Phases};
-use super::run_in;
+use super::error::ReverseError;
+use super::far_end::{FarEnd, Inbound, inbound_flow};
+use super::hosts::{Host, SETTLE};
+use super::inbound::{Draining, WindowCounts, left, read};
+use super::phases::Phases;
 use super::sockets::Sockets;
+use super::{run_in, words};
 use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
 use crate::ground::rig::{Rig, SideCounters};
 use crate::load::contention::Contention;
-use crate::load::engine::{Send, Sendmmsg};
+use crate::load::engine::Send;
 use crate::load::error::FlightError;
 use crate::load::flight::{spawn, windows_from_now};
 use crate::load::sender::{self, send_all};
@@ -34,13 +38,11 @@ use crate::tap::error::TapError;
 pub const FLAT_OUT_MESSAGES: usize = 1 << 32;
 /// The sender's thread stays until the last edge was read, but no longer than this.
 const STAY: Duration = Duration::from_secs(1);
-/// What a processor still has to take through the protocols when the last message has left.
-const SETTLE: Duration = Duration::from_millis(20);
 
 pub struct ReverseTask<'a> {
     pub plan: &'a ReversePlan,
     pub rig: &'a Rig,
-    pub lab: &'a Lab,
+    pub far: Far<'a>,
     pub variant: Variant,
     /// The processors of the sender and of the far end.
     pub cpus: (usize, usize),
@@ -50,6 +52,13 @@ pub struct ReverseTask<'a> {
     pub stop: &'a AtomicBool,
     pub live: &'a Live,
     pub contention: Option<&'a Contention>,
+}
+
+/// Where the far end is.
+#[derive(Clone, Copy)]
+pub enum Far<'a> {
+    Lab(&'a Lab),
+    Hosts(&'a [Host]),
 }
 
 /// The outcome of a trial, before it is judged.
@@ -68,14 +77,16 @@ pub struct ReverseOutcome {
     /// Stack times, where they were taken.
     pub stack: Option<TxResult>,
     pub counted: SideCounters,
+    /// Of hosts.
+    pub between: Option<Between>,
 }
 
-pub struct Inbound {
-    pub sent: u64,
-    /// Those that the plan wants; `None` of answers, which nothing plans.
-    pub planned: Option<u64>,
-    /// Departures by window; `None` of answers.
-    pub windows: Option<Vec<u64>>,
+/// What is known of messages between hosts that was not counted at the far end.
+#[derive(Clone, Copy, Debug)]
+pub struct Between {
+    /// Inbound messages that no thread of this host read.
+    pub left: u64,
+    pub round_trip: Duration,
 }
 
 /// What the threads of a trial tell each other.
@@ -85,38 +96,60 @@ struct Signals {
     thread: AtomicU32,
     watched: AtomicBool,
     ended: AtomicBool,
-    /// Nothing here makes senders give up early but the user.
+    /// The far end has ended too.
+    landed: AtomicBool,
+    /// Messages that were sent, once the load is over.
+    sent: AtomicU64,
+    /// The far end was lost: nothing else makes senders give up early but the user.
     gone: AtomicBool,
 }
 
 struct Flight<'a> {
     task: &'a ReverseTask<'a>,
     sockets: &'a Sockets,
+    /// What each of the other hosts does.
+    trials: &'a [words::Trial],
     phases: Phases,
     signals: Signals,
 }
 
 impl ReverseTask<'_> {
-    fn inbound_flow(&self) -> u32 {
-        self.flow.wrapping_add(1)
-    }
-
-    pub fn run(&self) -> Result<ReverseOutcome, TapError> {
-        let sockets = Sockets::open(self.rig, self.lab, self.plan, self.variant)?;
+    pub fn run(&self) -> Result<ReverseOutcome, ReverseError> {
+        let trials = self.trials();
+        let sockets = match self.far {
+            Far::Lab(lab) => Sockets::in_lab(self.rig, lab, self.plan, self.variant)?,
+            Far::Hosts(hosts) => Sockets::between(self.rig, hosts, &trials)?,
+        };
         let duration_ns = self.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
         let target = Target { flow: self.flow, reader_cookie: 0, window_shift: shift, stream: None };
-        let tap =
-            self.tapped.then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target)).transpose()?;
+        let tap = self
+            .tapped
+            .then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target))
+            .transpose()
+            .map_err(TapError::from)?;
         run_in::run(self, &sockets)?;
+        let round_trip = self.ready(&sockets)?;
         let before = self.rig.counters()?;
         let dropped_before = drops(&sockets.inbound).map_err(GroundError::Socket)?;
-        let windows = windows_from_now(duration_ns);
+        let mut windows = windows_from_now(duration_ns);
+        if let Far::Hosts(hosts) = self.far {
+            windows.start_ns += 2 * round_trip.as_nanos() as u64;
+            for host in hosts {
+                let after_ns = windows.start_ns.saturating_sub(monotonic_ns());
+                host.begin(Duration::from_nanos(after_ns).saturating_sub(round_trip / 2))?;
+            }
+        }
         tap.iter().for_each(|tap| tap.start(windows.start_ns));
         let phases = Phases { duration_ns, windows };
-        let flight = Flight { task: self, sockets: &sockets, phases, signals: Signals::default() };
+        let signals = Signals::default();
+        let flight = Flight { task: self, sockets: &sockets, trials: &trials, phases, signals };
         let flown = flight.run()?;
         thread::sleep(SETTLE);
+        let between = sockets
+            .far
+            .is_none()
+            .then(|| Between { left: left(&sockets.inbound, inbound_flow(self.flow)), round_trip });
         let dropped = drops(&sockets.inbound).map_err(GroundError::Socket)?;
         Ok(ReverseOutcome {
             phases,
@@ -126,9 +159,37 @@ impl ReverseTask<'_> {
             read: flown.read,
             overflowed: dropped.wrapping_sub(dropped_before).into(),
             edges: flown.edges,
-            stack: tap.map(|tap| tap.tx_sums()).transpose()?,
+            stack: tap.map(|tap| tap.tx_sums()).transpose().map_err(TapError::from)?,
             counted: self.rig.counted_since(&before)?,
+            between,
         })
+    }
+
+    /// What each of the other hosts is to do.
+    fn trials(&self) -> Vec<words::Trial> {
+        let Far::Hosts(hosts) = self.far else { return Vec::new() };
+        let part = |rate_per_s: f64| rate_per_s / hosts.len() as f64;
+        let plan = ReversePlan {
+            inbound_from_per_s: part(self.plan.inbound_from_per_s).max(1.0),
+            inbound_peak_per_s: part(self.plan.inbound_peak_per_s),
+            to: None,
+            ..self.plan.clone()
+        };
+        let trial =
+            |n| words::Trial { plan: plan.clone(), variant: self.variant, flow: self.flow, takes: n == 0 };
+        (0..hosts.len()).map(trial).collect()
+    }
+
+    /// Has all hosts forget what came before the trial; the longest of their round trips.
+    fn ready(&self, sockets: &Sockets) -> Result<Duration, ReverseError> {
+        let Far::Hosts(hosts) = self.far else { return Ok(Duration::ZERO) };
+        thread::sleep(SETTLE);
+        let mut longest = Duration::ZERO;
+        for host in hosts {
+            longest = longest.max(host.ready()?);
+        }
+        left(&sockets.inbound, 0);
+        Ok(longest)
     }
 }
 
@@ -145,11 +206,20 @@ type Sending = (Sent, Option<WindowCounts>, Option<record::Contention>);
 
 impl Flight<'_> {
     /// Runs all threads: the sender on its processor, everything else on the other.
-    fn run(&self) -> Result<Flown, FlightError> {
+    fn run(&self) -> Result<Flown, ReverseError> {
         let (here, there) = self.task.cpus;
         let reads = matches!(self.task.variant, Variant::OtherThread | Variant::Echo);
         thread::scope(|scope| {
-            let far = spawn(scope, "far end", || on(there, || self.far_end()));
+            let far: Vec<_> = match self.task.far {
+                Far::Lab(_) => vec![spawn(scope, "far end", || on(there, || Ok(self.far_end())))],
+                Far::Hosts(hosts) => hosts
+                    .iter()
+                    .zip(self.trials)
+                    .map(|(host, trial)| {
+                        spawn(scope, "far end", move || on(there, || Ok(self.follow(host, trial))))
+                    })
+                    .collect(),
+            };
             let reader = reads.then(|| spawn(scope, "reader", || on(there, || self.read())));
             let watch = spawn(scope, "watch", || {
                 let edges = on(there, || self.watch());
@@ -158,16 +228,25 @@ impl Flight<'_> {
             });
             let sender = spawn(scope, "sender", || {
                 let sent = on(here, || self.send());
+                let accepted = sent.as_ref().map_or(0, |(sent, ..)| sent.accepted);
+                self.signals.sent.store(accepted, Relaxed);
                 self.signals.ended.store(true, Relaxed);
                 sent
             });
             let sent = joined(sender, "sender");
             // Also when it could not even be started.
             self.signals.ended.store(true, Relaxed);
-            let (inbound, edges) = (joined(far, "far end"), joined(watch, "watch"));
+            // Those that run are waited for, whatever became of the others.
+            let inbound: Vec<_> = far.into_iter().map(|far| joined(far, "far end")).collect();
+            self.signals.landed.store(true, Relaxed);
+            let edges = joined(watch, "watch");
             let by_reader = reader.map(|reader| joined(reader, "reader")).transpose();
             let (sent, by_sender, contention) = sent?;
-            Ok(Flown { sent, contention, inbound: inbound?, read: by_sender.or(by_reader?), edges: edges? })
+            let mut all = Inbound::default();
+            for inbound in inbound {
+                all.add(inbound??);
+            }
+            Ok(Flown { sent, contention, inbound: all, read: by_sender.or(by_reader?), edges: edges? })
         })
     }
 
@@ -175,7 +254,18 @@ impl Flight<'_> {
     fn send(&self) -> Result<Sending, FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
         let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
-        let task = self.sending(self.task.flow, end_ns, Spin::Auto, self.task.live);
+        let task = sender::SenderTask {
+            mean_interval_ns: None,
+            flow: self.task.flow,
+            lane: 0,
+            lanes: 1,
+            windows: self.phases.windows,
+            deadline_ns: end_ns,
+            spin: Spin::Auto,
+            stop: self.task.stop,
+            gone: &self.signals.gone,
+            live: self.task.live,
+        };
         let engine = Send::new(cloned(&self.sockets.sender)?, self.task.plan.size_bytes);
         let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
         let observed = self.task.contention.and_then(|contention| contention.observe(self.task.cpus.0));
@@ -199,39 +289,32 @@ impl Flight<'_> {
         }
     }
 
-    fn far_end(&self) -> Result<Inbound, FlightError> {
-        if self.task.variant == Variant::Echo { self.echo() } else { self.generate() }
-    }
-
-    /// Sends what the plan wants, however it fares, and nothing after the end of the peak. It
-    /// does not spin: its processor is also that of the reader.
-    fn generate(&self) -> Result<Inbound, FlightError> {
-        let profile = phases::inbound(self.task.plan);
-        let on = self.phases.inbound_ns();
-        let live = Live::default();
-        let task = self.sending(self.task.inbound_flow(), on.end, Spin::Never, &live);
-        let from_start_ns = on.start - self.phases.windows.start_ns;
-        let departures = profile.schedule(0).map(|due_ns| from_start_ns + due_ns);
-        let mut engine = Sendmmsg::new(cloned(&self.sockets.generator)?, self.task.plan.size_bytes);
-        let sent = send_all(&task, departures, &mut engine, &mut ());
-        let windows = sent.lag.windows.iter().map(|window| window.n).collect();
-        Ok(Inbound { sent: sent.accepted, planned: Some(profile.messages()), windows: Some(windows) })
-    }
-
-    fn echo(&self) -> Result<Inbound, FlightError> {
-        let echo = Echo {
-            socket: &self.sockets.generator,
+    /// The far end on this machine.
+    fn far_end(&self) -> Result<Inbound, ReverseError> {
+        let Some(far) = &self.sockets.far else { return Ok(Inbound::default()) };
+        let far_end = FarEnd {
+            plan: self.task.plan,
+            variant: self.task.variant,
             flow: self.task.flow,
-            answer_flow: self.task.inbound_flow(),
-            size: self.task.plan.size_bytes,
             phases: self.phases,
+            socket: &far.generator,
+            stop: self.task.stop,
+            gone: &self.signals.gone,
+            ended: &self.signals.ended,
         };
-        let sent = echo.answer(&self.signals.ended).map_err(FlightError::Receive)?;
-        Ok(Inbound { sent, planned: None, windows: None })
+        Ok(far_end.run()?)
+    }
+
+    /// The far end on another host.
+    fn follow(&self, host: &Host, trial: &words::Trial) -> Result<Inbound, ReverseError> {
+        let signals = &self.signals;
+        let followed = host.follow(trial, &signals.ended, || signals.sent.load(Relaxed));
+        signals.gone.fetch_or(followed.is_err(), Relaxed);
+        followed
     }
 
     fn read(&self) -> Result<WindowCounts, FlightError> {
-        read(&self.sockets.inbound, self.counts(), &self.signals.ended).map_err(FlightError::Receive)
+        read(&self.sockets.inbound, self.counts(), &self.signals.landed).map_err(FlightError::Receive)
     }
 
     fn watch(&self) -> Result<Vec<Edge>, FlightError> {
@@ -247,28 +330,7 @@ impl Flight<'_> {
     }
 
     fn counts(&self) -> WindowCounts {
-        WindowCounts::new(self.phases, self.task.inbound_flow())
-    }
-
-    fn sending<'t>(
-        &'t self,
-        flow: u32,
-        deadline_ns: u64,
-        spin: Spin,
-        live: &'t Live,
-    ) -> sender::SenderTask<'t> {
-        sender::SenderTask {
-            mean_interval_ns: None,
-            flow,
-            lane: 0,
-            lanes: 1,
-            windows: self.phases.windows,
-            deadline_ns,
-            spin,
-            stop: self.task.stop,
-            gone: &self.signals.gone,
-            live,
-        }
+        WindowCounts::new(self.phases, inbound_flow(self.task.flow))
     }
 }
 

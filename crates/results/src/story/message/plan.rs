@@ -2,11 +2,11 @@
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::print::{count, listed};
-use netfathom_model::record::{MessageResult, ServerHost};
+use netfathom_model::record::MessageResult;
 use netfathom_model::units::{format_duration, format_rate};
 
 use crate::story::Words;
-use crate::story::place::{ends as ends_of, path};
+use crate::story::place::{self, ends as ends_of, path};
 
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
@@ -53,13 +53,8 @@ pub(super) fn words(result: &MessageResult) -> Words {
         ("remedies of stalls", if plan.remedies { "measured" } else { "not measured" }.into()),
         ("seed", plan.seed.to_string()),
     ];
-    words.extend(result.server.as_ref().map(|host| ("server", server(host))));
+    words.extend(result.server.as_ref().map(|host| ("server", place::other(host))));
     words
-}
-
-fn server(server: &ServerHost) -> String {
-    let same = if server.same_host { ", this host" } else { "" };
-    format!("{}{same}; Linux {}; {}", server.host.as_deref().unwrap_or("unknown"), server.kernel, server.tool)
 }
 
 pub(super) fn size_name(plan: &MessagePlan) -> &'static str {

@@ -4,7 +4,6 @@
 //! ([`Meeting`], [`Task`]) each host has a copy of; for the far end a thread brings the words of its host into it
 //! ([`Far::stand_in`]). So neither an end nor a test knows where the other end is.
 
-use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,14 +17,14 @@ use super::error::MessageError;
 use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
 use super::task::Task;
-use crate::ground::environment;
-use crate::load::control::words::Why;
-use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Listener, Talk};
+use crate::load::control::{
+    CONNECT_WITHIN, ControlError, Greeting, Identity, Introduction, Listener, Talk, refusal, report,
+};
 
 mod connect;
 pub mod words;
 
-use words::{Hello, Identity, Outcome, Trial, Welcome, Word, report};
+use words::{Hello, Outcome, Trial, Word};
 
 /// How long an answer may take for which the other host makes sockets, or loads a program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -52,7 +51,7 @@ pub struct Far {
 }
 
 enum Reached {
-    Dialed { to: SocketAddr, server: Box<Welcome> },
+    Dialed { to: SocketAddr, server: Box<Introduction> },
     Listened { listener: Arc<Listener<Hello>> },
 }
 
@@ -70,7 +69,9 @@ impl Far {
                 let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
                 Ok(Self { talk, side: Side::Server, reached })
             }
-            Ok(Word::Refused { why }) => Err(MessageError::Refused { address: to, why: refusal(why) }),
+            Ok(Word::Refused { why }) => {
+                Err(MessageError::Refused { address: to, why: refusal(why, Hello::VERSION, "client") })
+            }
             Ok(_) => Err(lost(talk.out_of_turn("a welcome"))),
             Err(error) => Err(lost(greeted.err().unwrap_or(error))),
         }
@@ -79,13 +80,7 @@ impl Far {
     /// Welcomes a client.
     pub fn welcome(talk: Talk, listener: Arc<Listener<Hello>>, cpu: usize) -> Result<Self, MessageError> {
         let far = Self { talk, side: Side::Client, reached: Reached::Listened { listener } };
-        far.say(&Word::Welcome(Welcome {
-            tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
-            host: environment::host(),
-            kernel: environment::kernel(),
-            cpu,
-            identity: Identity::read(),
-        }))?;
+        far.say(&Word::Welcome(Introduction::own(cpu)))?;
         Ok(far)
     }
 
@@ -132,9 +127,7 @@ impl Far {
     /// The host of the server, where that is the far one; and its processor.
     pub fn server(&self) -> Option<(ServerHost, usize)> {
         let Reached::Dialed { server, .. } = &self.reached else { return None };
-        let Welcome { tool, host, kernel, cpu, identity } = (**server).clone();
-        let same_host = identity.boot == Identity::read().boot;
-        Some((ServerHost { host, kernel, tool, same_host }, cpu))
+        Some((server.recorded(), server.cpu))
     }
 
     /// Refuses what the server cannot have seen of a trial in which the client here sent that number of messages, in that time.
@@ -258,26 +251,5 @@ impl Drop for Far {
     fn drop(&mut self) {
         // Whoever is gone needs no word.
         let _ = self.talk.say(&Word::Bye);
-    }
-}
-
-impl Identity {
-    fn read() -> Self {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
-        Self { boot, network: network.display().to_string() }
-    }
-}
-
-/// What those reasons are that a server has which serves one client.
-fn refusal(why: Why) -> String {
-    match why {
-        Why::Busy => "it serves another client; try again when that one has ended".into(),
-        Why::Version { speaks } => format!(
-            "it speaks version {speaks} of the conversation and this netfathom version {}; use the same netfathom \
-             on both hosts",
-            Hello::VERSION
-        ),
-        why => report(&why.to_string()),
     }
 }

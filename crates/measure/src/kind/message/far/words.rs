@@ -6,21 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::message::task::Done;
 use crate::load::control::words::{MOST_COUNTED, Why};
-use crate::load::control::{Greeting, printable};
+use crate::load::control::{Greeting, Introduction, short};
 
 /// What a trial can take of anything that is measured in nanoseconds: two years.
 const MOST_NS: u64 = 1 << 56;
-/// Longer names of hosts and kernels are cut.
-const MOST_NAME_CHARS: usize = 200;
-/// The same of a report.
-const MOST_REPORT_CHARS: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum Word {
     /// The client's first one.
     Messages(Hello),
-    Welcome(Welcome),
+    Welcome(Introduction),
     /// It may not.
     Refused {
         why: Why,
@@ -61,50 +57,6 @@ pub struct Hello {
 impl Greeting for Hello {
     const SAYS: &'static str = "messages";
     const VERSION: u32 = 1;
-}
-
-/// Who serves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Welcome {
-    pub tool: String,
-    pub host: Option<String>,
-    pub kernel: String,
-    /// The server's processor.
-    pub cpu: usize,
-    pub identity: Identity,
-}
-
-impl Welcome {
-    /// Fit for a terminal and for a record.
-    pub fn harmless(self) -> Self {
-        Self {
-            tool: short(&self.tool),
-            host: self.host.as_deref().map(short),
-            kernel: short(&self.kernel),
-            ..self
-        }
-    }
-}
-
-/// What a peer reports.
-pub fn report(text: &str) -> String {
-    cut(text, MOST_REPORT_CHARS)
-}
-
-fn short(text: &str) -> String {
-    cut(text, MOST_NAME_CHARS)
-}
-
-fn cut(text: &str, most: usize) -> String {
-    printable(text).chars().take(most).collect()
-}
-
-/// Which host it is, for who may be on the same one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    pub boot: String,
-    /// The network namespace, which has the counters of TCP.
-    pub network: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -239,14 +191,5 @@ mod tests {
         }
         let hello = serde_json::to_value(Word::Messages(Hello { version: Hello::VERSION })).unwrap();
         assert_eq!((&hello["say"], &hello["version"]), (&Hello::SAYS.into(), &Hello::VERSION.into()));
-    }
-
-    #[test]
-    fn a_hosts_names_cannot_steer_a_terminal() {
-        let identity = Identity { boot: String::new(), network: String::new() };
-        let (tool, host) = ("x\u{1b}[2J".repeat(99), Some("h\n\u{7}".into()));
-        let welcome = Welcome { tool, host, kernel: "6.1".into(), cpu: 0, identity }.harmless();
-        assert_eq!((welcome.tool.len(), welcome.host.as_deref()), (MOST_NAME_CHARS, Some("h")));
-        assert!(!welcome.tool.contains('\u{1b}'));
     }
 }

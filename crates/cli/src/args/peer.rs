@@ -1,0 +1,82 @@
+//! The other host, by its address or its name.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+/// `HOST:PORT`; a name becomes one of its addresses. Counterparts listen on 0.0.0.0 by default, so that is one of IPv4
+/// where there are both.
+pub fn parse_peer(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(plain(address));
+    }
+    let form = || {
+        format!("`{text}` is no host and port: write such as server:9000, 10.0.0.2:9000 or [fd00::2]:9000")
+    };
+    let (name, port) = text.rsplit_once(':').ok_or_else(form)?;
+    let port: u16 = port.parse().map_err(|_| form())?;
+    if name.is_empty() || name.contains([':', '[', ']', '/']) {
+        return Err(form());
+    }
+    let failed = |why: String| format!("cannot find the address of {name}: {why}; write its address instead");
+    let mut found: Vec<SocketAddr> =
+        (name, port).to_socket_addrs().map_err(|e| failed(reason(&e.to_string())))?.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().map(plain).ok_or_else(|| failed("it has none".into()))
+}
+
+/// An IPv4 address that was written as an IPv6 one, as what it is.
+fn plain(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        ip if ip.is_ipv4() => SocketAddr::new(ip, address.port()),
+        // A link-local one has a scope.
+        _ => address,
+    }
+}
+
+/// What the resolver says, without what the standard library says before it.
+fn reason(text: &str) -> String {
+    text.rsplit_once("information: ").map_or(text, |(_, why)| why).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_stays_what_it_is() {
+        for (text, address) in [
+            ("10.0.0.2:9000", "10.0.0.2:9000"),
+            ("[fd00::2]:9000", "[fd00::2]:9000"),
+            ("[::ffff:10.0.0.2]:9000", "10.0.0.2:9000"),
+        ] {
+            assert_eq!(parse_peer(text), Ok(address.parse().unwrap()), "{text}");
+        }
+    }
+
+    /// The name that every machine has (RFC 6761).
+    #[test]
+    fn a_name_becomes_an_address_of_ipv4_if_it_has_one() {
+        assert_eq!(parse_peer("localhost:9000"), Ok("127.0.0.1:9000".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_is_no_host_is_named_with_the_reason() {
+        for text in [
+            "",
+            "server",
+            "10.0.0.2",
+            "server:",
+            ":9000",
+            "server:port",
+            "server:70000",
+            "fd00::2:9000",
+            "http://server:80",
+        ] {
+            let error = parse_peer(text).unwrap_err();
+            assert!(error.contains("write such as server:9000"), "{text}: {error}");
+        }
+        // No name is ever below it (RFC 6761).
+        let error = parse_peer("nowhere.invalid:9000").unwrap_err();
+        assert!(error.starts_with("cannot find the address of nowhere.invalid: "), "{error}");
+        assert!(error.ends_with("; write its address instead") && !error.contains("information"), "{error}");
+    }
+}

@@ -1,0 +1,213 @@
+//! The far end on another host: the conversation with it, from this side.
+
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::message::{HEADER_BYTES, Header};
+use netfathom_model::plan::Variant;
+use netfathom_model::record::ServerHost;
+
+use super::error::ReverseError;
+use super::far_end::{Inbound, inbound_flow};
+use super::phases;
+use super::words::{Hello, Trial, Word};
+use crate::ground::error::GroundError;
+use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Introduction, Talk, refusal, report};
+
+/// How long an answer may take for which the other host makes sockets, or empties them.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// Between two signs of life.
+pub const ALIVE_EVERY: Duration = Duration::from_millis(200);
+/// Without a sign of life for so long a host is lost.
+pub const LOST_AFTER: Duration = Duration::from_secs(3);
+/// How long datagrams are sent again and again, until the first comes through.
+pub const MEET_WITHIN: Duration = Duration::from_secs(3);
+/// How long a word is waited for before it is looked what else there is.
+pub const PATIENCE: Duration = Duration::from_millis(20);
+/// Round trips, one of which has nothing else in it.
+const ROUND_TRIPS: usize = 8;
+/// How long messages may still take when the last one has left.
+pub const SETTLE: Duration = Duration::from_millis(20);
+
+pub struct Host {
+    talk: Talk,
+    to: SocketAddr,
+    server: Introduction,
+}
+
+impl Host {
+    /// Greets the counterpart at an address.
+    pub fn dial(to: SocketAddr) -> Result<Self, ReverseError> {
+        let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
+            .map_err(|source| ReverseError::NoHost { address: to, source })?;
+        let talk = Talk::over(stream, to).map_err(ReverseError::Lost)?;
+        // One that refuses at once may have closed already: its reply still counts.
+        let greeted = talk.say(&Word::Reverse(Hello { version: Hello::VERSION }));
+        match talk.next(ANSWER_WITHIN, "a welcome") {
+            Ok(Word::Welcome(server)) => Ok(Self { talk, to, server: server.harmless() }),
+            Ok(Word::Refused { why }) => {
+                Err(ReverseError::Refused { address: to, why: refusal(why, Hello::VERSION, "host") })
+            }
+            Ok(_) => Err(ReverseError::Lost(talk.out_of_turn("a welcome"))),
+            Err(error) => Err(ReverseError::Lost(greeted.err().unwrap_or(error))),
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.to
+    }
+
+    pub fn recorded(&self) -> ServerHost {
+        self.server.recorded()
+    }
+
+    fn say(&self, word: &Word) -> Result<(), ReverseError> {
+        self.talk.say(word).map_err(ReverseError::Lost)
+    }
+
+    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+        match self.talk.poll(within, awaited).map_err(ReverseError::Lost)? {
+            Some(Word::Failed { text }) => Err(ReverseError::Reported { peer: self.to, text: report(&text) }),
+            Some(Word::Bye) => Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited })),
+            word => Ok(word),
+        }
+    }
+
+    fn hear(&self, awaited: &'static str) -> Result<Word, ReverseError> {
+        let silent = || self.silent(awaited, ANSWER_WITHIN);
+        self.poll(ANSWER_WITHIN, awaited)?.ok_or_else(silent)
+    }
+
+    fn silent(&self, awaited: &'static str, within: Duration) -> ReverseError {
+        ReverseError::Lost(ControlError::Silent { peer: self.to, awaited, within })
+    }
+
+    fn out_of_turn(&self, awaited: &'static str) -> ReverseError {
+        ReverseError::Lost(self.talk.out_of_turn(awaited))
+    }
+
+    /// Has the host make its sockets, and shows it ours: it sends only to one that has sent it the number of this trial.
+    pub fn meet(&self, trial: &Trial, sender: &UdpSocket, inbound: &UdpSocket) -> Result<(), ReverseError> {
+        self.say(&Word::Trial(Box::new(trial.clone())))?;
+        let awaited = "the port that it sends from";
+        let Word::Bound { port } = self.hear(awaited)? else { return Err(self.out_of_turn(awaited)) };
+        let mut from = self.to;
+        from.set_port(port);
+        let echo = trial.variant == Variant::Echo;
+        let until = Instant::now() + MEET_WITHIN;
+        loop {
+            if trial.takes {
+                // A reply to an earlier one that found no socket is no failure.
+                let _ = sender.send(&greeting(trial.flow));
+            }
+            if !echo {
+                // The second opens the way for what comes from there, where a firewall lets in only answers.
+                for at in [self.to, from] {
+                    let _ = inbound.send_to(&greeting(inbound_flow(trial.flow)), at);
+                }
+            }
+            match self.poll(2 * PATIENCE, "that it has met this host's sockets")? {
+                Some(Word::Met) => break,
+                Some(_) => return Err(self.out_of_turn("that it has met this host's sockets")),
+                None if Instant::now() > until => return Err(ReverseError::NothingArrives { to: self.to }),
+                None => {}
+            }
+        }
+        comes(inbound, trial.flow, self.to, if echo { self.to.port() } else { port })
+    }
+
+    /// Waits until the host is ready; the shortest of several round trips.
+    pub fn ready(&self) -> Result<Duration, ReverseError> {
+        let mut shortest = Duration::MAX;
+        for _ in 0..ROUND_TRIPS {
+            let asked = Instant::now();
+            self.say(&Word::Ready)?;
+            let awaited = "that it is ready";
+            if self.hear(awaited)? != Word::Ready {
+                return Err(self.out_of_turn(awaited));
+            }
+            shortest = shortest.min(asked.elapsed());
+        }
+        Ok(shortest)
+    }
+
+    /// The trial begins so long from when this word comes.
+    pub fn begin(&self, after: Duration) -> Result<(), ReverseError> {
+        self.say(&Word::Begin { after_ns: after.as_nanos() as u64 })
+    }
+
+    /// Stands in for the far end, until that has ended; what it did there. `sent` is known once the load is over.
+    pub fn follow(
+        &self,
+        trial: &Trial,
+        over: &AtomicBool,
+        sent: impl Fn() -> u64,
+    ) -> Result<Inbound, ReverseError> {
+        let awaited = "a sign of life";
+        let (mut heard, mut spoke) = (Instant::now(), Instant::now());
+        let mut asked: Option<Instant> = None;
+        loop {
+            if asked.is_none() && over.load(Relaxed) {
+                thread::sleep(SETTLE);
+                self.say(&Word::Over)?;
+                asked = Some(Instant::now());
+            }
+            match self.poll(PATIENCE, awaited)? {
+                Some(Word::Alive) => heard = Instant::now(),
+                Some(Word::Ended(outcome)) if asked.is_some() => {
+                    let planned =
+                        (trial.variant != Variant::Echo).then(|| phases::inbound(&trial.plan).messages());
+                    return match outcome.excess(planned, if trial.takes { sent() } else { 0 }) {
+                        None => Ok(outcome.inbound(planned)),
+                        Some(what) => {
+                            Err(ReverseError::Lost(ControlError::Implausible { peer: self.to, what }))
+                        }
+                    };
+                }
+                Some(_) => return Err(self.out_of_turn(awaited)),
+                None => {}
+            }
+            if heard.elapsed() > LOST_AFTER {
+                return Err(self.silent(awaited, LOST_AFTER));
+            }
+            if asked.is_some_and(|asked| asked.elapsed() > 2 * ANSWER_WITHIN) {
+                return Err(self.silent("what came of the trial", 2 * ANSWER_WITHIN));
+            }
+            if spoke.elapsed() >= ALIVE_EVERY {
+                self.say(&Word::Alive)?;
+                spoke = Instant::now();
+            }
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Whoever is gone needs no word.
+        let _ = self.talk.say(&Word::Bye);
+    }
+}
+
+/// A message without a time: it only shows where it comes from.
+pub fn greeting(flow: u32) -> [u8; HEADER_BYTES] {
+    let mut payload = [0; HEADER_BYTES];
+    Header { flow, sequence: 0, intended_ns: 0, sent_ns: 0 }.write(&mut payload);
+    payload
+}
+
+/// Waits for a datagram of the trial.
+fn comes(inbound: &UdpSocket, flow: u32, from: SocketAddr, port: u16) -> Result<(), ReverseError> {
+    let until = Instant::now() + MEET_WITHIN;
+    inbound.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
+    let mut payload = [0; HEADER_BYTES];
+    while Instant::now() < until {
+        // A reply that one of the greetings found no socket is no failure.
+        let length = inbound.recv(&mut payload).unwrap_or(0);
+        if Header::read(&payload[..length]).is_some_and(|header| header.flow == inbound_flow(flow)) {
+            return inbound.set_read_timeout(None).map_err(|e| GroundError::Socket(e).into());
+        }
+    }
+    Err(ReverseError::NothingComes { from: from.ip(), port })
+}

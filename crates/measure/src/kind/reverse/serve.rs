@@ -1,0 +1,329 @@
+//! `netfathom reverse serve`: the far end for a measurement on another host. It takes the load of that host, and sends
+//! towards it, but to no other, and no more than it is allowed to.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use netfathom_model::message::{HEADER_BYTES, Header};
+use netfathom_model::plan::{ReversePlan, Variant};
+use netfathom_model::units::{format_duration, format_rate};
+use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu;
+use netfathom_sys::socket::{drops, set_receive_buffer};
+
+use super::error::ReverseError;
+use super::far_end::{FarEnd, inbound_flow};
+use super::hosts::{ALIVE_EVERY, LOST_AFTER, MEET_WITHIN, PATIENCE, greeting};
+use super::inbound::left;
+use super::phases::Phases;
+use super::sockets::{READ_BYTES, UNREAD_BYTES};
+use super::trial::{cloned, joined, on};
+use super::words::{Hello, Outcome, Trial, Word};
+use crate::ground::error::GroundError;
+use crate::load::allow::{Allowed, Prefix};
+use crate::load::control::{ControlError, Introduction, Listener, Talk, report};
+use crate::load::flight::spawn;
+use crate::load::window::Windows;
+
+/// What the other host may do between two trials, or before one, until others get its place.
+const BETWEEN_TRIALS: Duration = Duration::from_secs(30);
+/// Signs of life that were not read when a trial was over.
+const MOST_SIGNS: u32 = 100;
+/// A trial begins within this time, or not.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+/// What a trial may take beyond its length.
+const OVERDUE: Duration = Duration::from_secs(10);
+/// Greetings: some may be lost.
+const GREETINGS: usize = 4;
+const STOPPED: &str = "the counterpart was stopped";
+
+#[derive(Clone, Debug)]
+pub struct ServePlan {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The processor of the far end.
+    pub cpu: Option<usize>,
+    /// From where hosts are taken, and where messages may be sent, besides private networks.
+    pub allow: Vec<Prefix>,
+    /// Messages a second that are sent at most, and for how long; an echo sends one for each that comes.
+    pub most_per_s: f64,
+    pub most_ns: u64,
+    /// Ends after this many hosts; `None` continues until it is stopped.
+    pub most_hosts: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ServeEvent {
+    Listening {
+        at: SocketAddr,
+        cpu: usize,
+    },
+    Begins {
+        peer: SocketAddr,
+    },
+    Ended {
+        peer: SocketAddr,
+        trials: u32,
+    },
+    /// A host was lost, or a trial could not be made.
+    Lost {
+        peer: SocketAddr,
+        trials: u32,
+        why: String,
+    },
+}
+
+/// Serves until it is stopped.
+pub fn serve(
+    plan: &ServePlan,
+    notify: &mut dyn FnMut(ServeEvent),
+    stop: &AtomicBool,
+) -> Result<(), ReverseError> {
+    // Not the last one: a sender on the same host has that.
+    let usual = |all: Vec<usize>| all.iter().rev().nth(1).or(all.last()).copied().unwrap_or(0);
+    let cpu = plan.cpu.map_or_else(|| cpu::allowed().map(usual), Ok)?;
+    // Known before anybody is served; the thread that listens stays where it is.
+    thread::scope(|scope| joined(spawn(scope, "far end", || on(cpu, || Ok(()))), "far end"))?;
+    let allowed = Some(Allowed::new(&plan.allow));
+    // The port of UDP is bound for each trial; here it is only found free.
+    let (listener, _) = Listener::<Hello>::bind_with(plan.listen, allowed, 1, UdpSocket::bind)?;
+    notify(ServeEvent::Listening { at: listener.local_addr(), cpu });
+    let mut hosts = 0;
+    while !stop.load(Relaxed) && plan.most_hosts.is_none_or(|most| hosts < most) {
+        let Some(incoming) = listener.accept(5 * PATIENCE)? else { continue };
+        let talk = incoming.talk();
+        let peer = SocketAddr::new(talk.peer().ip().to_canonical(), talk.peer().port());
+        notify(ServeEvent::Begins { peer });
+        let mut trials = 0;
+        let served = Session { plan, talk, cpu, stop }.serve(&mut trials);
+        notify(match served {
+            Ok(()) => ServeEvent::Ended { peer, trials },
+            Err(error) => ServeEvent::Lost { peer, trials, why: error.to_string() },
+        });
+        hosts += 1;
+    }
+    Ok(())
+}
+
+/// One host, from its welcome to its end.
+struct Session<'a> {
+    plan: &'a ServePlan,
+    talk: Talk,
+    cpu: usize,
+    stop: &'a AtomicBool,
+}
+
+/// The sockets of a trial.
+struct Met {
+    /// Where the load comes to.
+    far: UdpSocket,
+    generator: UdpSocket,
+}
+
+impl Session<'_> {
+    fn serve(&self, trials: &mut u32) -> Result<(), ReverseError> {
+        self.say(&Word::Welcome(Introduction::own(self.cpu)))?;
+        while let Some(trial) = self.next_trial()? {
+            match self.make(&trial) {
+                Ok(outcome) => self.say(&Word::Ended(Box::new(outcome)))?,
+                Err(error) => {
+                    // It may be gone.
+                    let _ = self.talk.say(&Word::Failed { text: error.to_string() });
+                    self.talk.part(ALIVE_EVERY);
+                    return Err(error);
+                }
+            }
+            *trials += 1;
+        }
+        Ok(())
+    }
+
+    /// The next trial; `None` if there are no more.
+    fn next_trial(&self) -> Result<Option<Trial>, ReverseError> {
+        match self.word("a trial", BETWEEN_TRIALS)? {
+            Word::Trial(trial) => Ok(Some(*trial)),
+            Word::Bye => Ok(None),
+            _ => Err(ReverseError::Lost(self.talk.out_of_turn("a trial"))),
+        }
+    }
+
+    /// The next word that is no sign of life.
+    fn word(&self, awaited: &'static str, within: Duration) -> Result<Word, ReverseError> {
+        let begin = Instant::now();
+        let mut signs = 0;
+        while begin.elapsed() < within && signs < MOST_SIGNS {
+            match self.poll(awaited)? {
+                Some(Word::Alive) => signs += 1,
+                Some(word) => return Ok(word),
+                None => {}
+            }
+        }
+        Err(ReverseError::Lost(ControlError::Silent { peer: self.talk.peer(), awaited, within }))
+    }
+
+    fn poll(&self, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+        if self.stop.load(Relaxed) {
+            let _ = self.talk.say(&Word::Failed { text: STOPPED.into() });
+            return Err(ReverseError::Unfit(STOPPED.into()));
+        }
+        match self.talk.poll(PATIENCE, awaited).map_err(ReverseError::Lost)? {
+            Some(Word::Failed { text }) => {
+                Err(ReverseError::Reported { peer: self.talk.peer(), text: report(&text) })
+            }
+            word => Ok(word),
+        }
+    }
+
+    fn say(&self, word: &Word) -> Result<(), ReverseError> {
+        self.talk.say(word).map_err(ReverseError::Lost)
+    }
+
+    fn make(&self, trial: &Trial) -> Result<Outcome, ReverseError> {
+        let trial = &Trial { plan: self.accepted(trial)?, ..trial.clone() };
+        let met = self.meet(trial)?;
+        let (after, dropped_before) = self.await_begin(&met)?;
+        let duration_ns = trial.plan.duration_ns;
+        let start_ns = monotonic_ns() + after.as_nanos() as u64;
+        let windows = Windows { start_ns, shift: Windows::shift_for(duration_ns) };
+        let [gone, ended] = [const { AtomicBool::new(false) }; 2];
+        let far_end = FarEnd {
+            plan: &trial.plan,
+            variant: trial.variant,
+            flow: trial.flow,
+            phases: Phases { duration_ns, windows },
+            socket: &met.generator,
+            stop: self.stop,
+            gone: &gone,
+            ended: &ended,
+        };
+        let inbound = thread::scope(|scope| {
+            let far = spawn(scope, "far end", || on(self.cpu, || far_end.run()));
+            let followed = self.follow(after + Duration::from_nanos(duration_ns) + OVERDUE);
+            gone.store(true, Relaxed);
+            ended.store(true, Relaxed);
+            let inbound = joined(far, "far end");
+            followed.and_then(|()| Ok(inbound?))
+        })?;
+        let unread = if trial.takes { left(&met.far, trial.flow) } else { 0 };
+        let dropped = drops(&met.far).map_err(GroundError::Socket)?.wrapping_sub(dropped_before);
+        let arrived = if trial.takes { inbound.read + unread + u64::from(dropped) } else { 0 };
+        Ok(Outcome { inbound_sent: inbound.sent, windows: inbound.windows, arrived })
+    }
+
+    /// The plan, if it asks for no more than this host may do.
+    fn accepted(&self, trial: &Trial) -> Result<ReversePlan, ReverseError> {
+        let ServePlan { most_per_s, most_ns, .. } = *self.plan;
+        let plan = trial.plan.clone().validated().map_err(|e| ReverseError::Unfit(e.to_string()))?;
+        if trial.variant != Variant::Echo && plan.inbound_peak_per_s > most_per_s {
+            return Err(ReverseError::Unfit(format!(
+                "it sends at most {} messages a second: lower the peak of --inbound, or start it with a higher --max-rate",
+                format_rate(most_per_s)
+            )));
+        }
+        if plan.duration_ns > most_ns {
+            return Err(ReverseError::Unfit(format!(
+                "it takes part in trials of at most {}: shorten --time, or start it with a longer --max-time",
+                format_duration(most_ns)
+            )));
+        }
+        Ok(plan)
+    }
+
+    /// Makes the sockets, and learns those of the other host from datagrams with the number of the trial: it has proved
+    /// its address by TCP, and a port by these.
+    fn meet(&self, trial: &Trial) -> Result<Met, ReverseError> {
+        let local = self.talk.local_addr().map_err(GroundError::Socket)?;
+        let bind = |address: SocketAddr| {
+            UdpSocket::bind(address).map_err(|source| GroundError::Bind { address, source })
+        };
+        let far = bind(local)?;
+        let echo = trial.variant == Variant::Echo;
+        let generator = if echo { cloned(&far)? } else { bind(SocketAddr::new(local.ip(), 0))? };
+        let port = generator.local_addr().map_err(GroundError::Socket)?.port();
+        self.say(&Word::Bound { port })?;
+        let (mut sender, mut inbound) = (None, None);
+        far.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
+        let until = Instant::now() + MEET_WITHIN;
+        let mut payload = [0; HEADER_BYTES];
+        while trial.takes && sender.is_none() || !echo && inbound.is_none() {
+            if self.stop.load(Relaxed) || Instant::now() > until {
+                let at = if self.stop.load(Relaxed) { STOPPED } else { "no datagram of your host came" };
+                return Err(ReverseError::Unfit(at.into()));
+            }
+            let Ok((length, from)) = far.recv_from(&mut payload) else { continue };
+            let header = Header::read(&payload[..length]).filter(|_| from.ip() == self.talk.peer().ip());
+            match header.map(|header| header.flow) {
+                Some(flow) if flow == trial.flow => sender = Some(from),
+                Some(flow) if flow == inbound_flow(trial.flow) => inbound = Some(from),
+                _ => {}
+            }
+        }
+        let connect = |socket: &UdpSocket, to: Option<SocketAddr>| match to {
+            Some(to) => socket.connect(to).map_err(GroundError::Socket),
+            None => Ok(()),
+        };
+        connect(&far, sender)?;
+        if !echo {
+            connect(&generator, inbound)?;
+        }
+        set_receive_buffer(&far, if echo { READ_BYTES } else { UNREAD_BYTES })
+            .map_err(GroundError::Socket)?;
+        self.say(&Word::Met)?;
+        for _ in 0..GREETINGS {
+            // A first one may find no socket, which is no failure.
+            let _ = generator.send(&greeting(inbound_flow(trial.flow)));
+        }
+        Ok(Met { far, generator })
+    }
+
+    /// Waits until the trial is about to begin: so long from now; and what the socket had dropped by then.
+    fn await_begin(&self, met: &Met) -> Result<(Duration, u32), ReverseError> {
+        let awaited = "that the trial begins";
+        let mut dropped = 0;
+        loop {
+            match self.word(awaited, BETWEEN_TRIALS)? {
+                Word::Ready => {
+                    self.say(&Word::Ready)?;
+                    // None of the trial's own.
+                    left(&met.far, 0);
+                    dropped = drops(&met.far).map_err(GroundError::Socket)?;
+                }
+                Word::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
+                    return Ok((Duration::from_nanos(after_ns), dropped));
+                }
+                _ => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+            }
+        }
+    }
+
+    /// Waits until the load is over, and hears that the other host lives.
+    fn follow(&self, within: Duration) -> Result<(), ReverseError> {
+        let awaited = "a sign of life";
+        let begin = Instant::now();
+        let (mut heard, mut spoke) = (begin, begin);
+        loop {
+            match self.poll(awaited)? {
+                Some(Word::Alive) => heard = Instant::now(),
+                Some(Word::Over) => return Ok(()),
+                Some(Word::Bye) => {
+                    return Err(ReverseError::Lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
+                }
+                Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+                None => {}
+            }
+            if heard.elapsed() > LOST_AFTER {
+                let (peer, within) = (self.talk.peer(), LOST_AFTER);
+                return Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }));
+            }
+            if begin.elapsed() > within {
+                return Err(ReverseError::Lost(ControlError::Overdue { peer: self.talk.peer() }));
+            }
+            if spoke.elapsed() >= ALIVE_EVERY {
+                self.say(&Word::Alive)?;
+                spoke = Instant::now();
+            }
+        }
+    }
+}
