@@ -14,8 +14,7 @@ use netfathom_results::compare::{
     self, Comparison, Gates, LEAST_PAIRS, Run, Threshold, ThresholdError, Wishes,
 };
 use netfathom_results::render::html;
-use netfathom_results::store;
-use netfathom_results::{draw, page, story};
+use netfathom_results::{draw, page, store, story};
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::{exit, output, target};

@@ -10,8 +10,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::error::{Mistake, RunError};
 use netfathom_measure::ground::lab;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_model::record::{
     FleetResult, Holds, Measured, Measurement, Record, ReproduceResult, SCHEMA_VERSION, State,
 };
@@ -19,8 +18,7 @@ use netfathom_model::sample::Sample;
 use netfathom_model::verdict::Level;
 use netfathom_results::render::html;
 use netfathom_results::store::{self, RunDir};
-use netfathom_results::story;
-use netfathom_results::{export, quantity};
+use netfathom_results::{export, quantity, story};
 use netfathom_sys::directory::Directory;
 use netfathom_sys::limits;
 

@@ -7,8 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::Step;
+use netfathom_measure::ground::observer::{Live, Step};
 use netfathom_model::print;
 
 /// Seldom, since drawing takes a processor that the measurement may want.

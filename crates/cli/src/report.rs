@@ -10,8 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow, bail};
 use netfathom_model::record::Record;
 use netfathom_results::render::{self, html};
-use netfathom_results::store;
-use netfathom_results::{draw, page, story};
+use netfathom_results::{draw, page, store, story};
 
 use crate::args::{Format, ReportArgs};
 use crate::{browser, exit, output, target};

@@ -5,10 +5,9 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
-use crate::Status;
 use crate::layout::{OWN_SLOTS, VARIABLE, ring_bytes};
-use crate::os;
 use crate::ring::{self, MarkFields, Ring};
+use crate::{Status, os};
 
 /// What a process records into. Aligned so that no address of one has the lowest bit, which marks
 /// a ring that is being made.

@@ -7,8 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::ground::processors::spread;
 use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::kind::capacity::run;

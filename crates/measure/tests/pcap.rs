@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::kind::{join, stack};
 use netfathom_measure::tap::probe;
 use netfathom_model::accounting::Fate;

@@ -5,8 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::kind::reverse::run;
 use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
@@ -133,7 +132,7 @@ fn what_comes_in_takes_from_what_goes_out() {
     let _alone = alone();
     let drops = |peak: f64| {
         let variants = vec![Variant::Ignored, Variant::SameThread];
-        let p = measure(ReversePlan { variants, trials: 5, duration_ns: 800_000_000, ..plan(1.0, peak) });
+        let p = measure(ReversePlan { variants, trials: 5, duration_ns: 400_000_000, ..plan(1.0, peak) });
         [0, 1].map(|i: usize| median_drop(&p.result.variants[i].trials))
     };
     unless_disturbed(|| {

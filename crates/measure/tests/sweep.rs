@@ -4,8 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::kind::sweep;
 use netfathom_model::plan::{SweepEnds, SweepPlan, Wire};
 use netfathom_model::record::{Cause, SweepPoint, SweepResult};

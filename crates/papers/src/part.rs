@@ -11,8 +11,7 @@ use netfathom_sys::directory::Directory;
 
 use super::whole::Whole;
 use netfathom_measure::ground::error::RunError;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::kind::{cost, message, reverse, stack, sweep};
 
 pub struct Part {

@@ -16,8 +16,7 @@ use netfathom_model::verdict;
 use netfathom_testkit::{alone, needs_root};
 
 use super::*;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::Step;
+use netfathom_measure::ground::observer::{Live, Step};
 
 const TINY: Size = Size { most_trials: 2, of_time: 0.02 };
 

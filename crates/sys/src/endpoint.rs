@@ -18,13 +18,13 @@ mod queue;
 pub use errors::{befell_the_sender, has_no_room, is_shortage, is_too_long};
 pub use flow::{discard, more_comes, receive, receive_from, receive_parts, send, send_more, send_parts};
 pub use options::{
-    SocketBuffer, acknowledge_at_once, buffer_bytes, cut_on_close, delay_acks, is_debug, is_no_delay,
-    set_address_reuse, set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay,
-    set_nonblocking, set_receive_limit, set_wake_threshold,
+    SocketBuffer, acknowledge_at_once, buffer_bytes, cut_on_close, delay_acks, is_debug, set_address_reuse,
+    set_both_families, set_buffer, set_cork, set_debug, set_keep_alive, set_no_delay, set_nonblocking,
+    set_receive_limit, set_wake_threshold,
 };
 
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
-pub use queue::{queued_in, queued_out, queued_unsent};
+pub use queue::{queued_in, queued_out};
 
 use crate::call::{self, done, owned};
 use crate::socket::pending_error;

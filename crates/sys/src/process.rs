@@ -18,7 +18,7 @@ mod terminal;
 pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
-    name, peak_rss_bytes, run_times_of_threads, sockets,
+    name, peak_rss_bytes, sockets,
 };
 pub use spent::{forgets_children, spent_ns};
 pub use terminal::give_terminal;

@@ -15,8 +15,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 
 use crate::call::{self, done};
-use crate::clock;
-use crate::rtnetlink;
+use crate::{clock, rtnetlink};
 
 /// Where the kernel hands out such devices.
 const DOOR: &str = "/dev/net/tun";

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::{cpu, endpoint};
+use netfathom_sys::{cpu, endpoint, link};
 use netfathom_testkit::{Killed, needs_root, privileged, skipped};
 
 use super::accounting::{Window, judged, tried_out};

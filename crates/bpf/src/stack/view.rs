@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::fence;
 
-use super::Hooks;
-use super::abi;
 use super::order::{published, whole};
 use super::shared::{Mapping, SLOTS, stamp};
+use super::{Hooks, abi};
 
 /// Times of a message on its way out, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,8 +9,7 @@ use netfathom_model::plan::SlowBound;
 use netfathom_model::record::WatchStage;
 
 use super::stack::DIRECTIONS;
-use super::words;
-use super::{OutputArgs, parse_percent, parse_time, parse_whole};
+use super::{OutputArgs, parse_percent, parse_time, parse_whole, words};
 
 pub const EXAMPLES: &str = "\
 Examples:

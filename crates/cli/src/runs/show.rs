@@ -5,10 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use netfathom_results::draw;
-use netfathom_results::store;
 use netfathom_results::story::answer;
 use netfathom_results::story::runs::{RunFile, show};
+use netfathom_results::{draw, store};
 use serde_json::json;
 
 use crate::args::ShowArgs;

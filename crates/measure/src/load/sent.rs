@@ -8,8 +8,7 @@ use netfathom_model::record::Contention;
 use netfathom_stats::{Distribution, Moments, Windowed};
 
 use super::lateness::Lateness;
-use super::window::Windows;
-use super::window::{GRAIN, PART_GRAIN};
+use super::window::{GRAIN, PART_GRAIN, Windows};
 
 /// Coarse: there are many, and each goes into the record.
 const SECOND_GRAIN: u32 = 3;

@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{Place, Spin, Transport};
-use netfathom_sys::offload;
-use netfathom_sys::route;
 use netfathom_sys::socket::set_receive_buffer;
+use netfathom_sys::{offload, route};
 
 use super::accounting::{Evidence, Ways};
 use super::answers::{self, Answers, Asked};

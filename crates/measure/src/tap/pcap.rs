@@ -17,9 +17,8 @@ use netfathom_model::record::{self, PacketKind};
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::directory::Directory;
 
-use super::Collected;
 use super::capture::{self, By, CaptureDirection, CaptureTapError, Capturing};
-use super::{Tapped, link_layer};
+use super::{Collected, Tapped, link_layer};
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
 use crate::load::message_log::{MessageLog, SenderLog};

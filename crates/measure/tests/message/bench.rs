@@ -4,8 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
 use netfathom_measure::kind::message;
 use netfathom_model::layer::{Layer, Side};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};

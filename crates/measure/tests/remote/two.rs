@@ -7,10 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use netfathom_measure::ground::error::RunError;
-use netfathom_measure::ground::observer::Live;
-use netfathom_measure::ground::observer::{Observer, Progressed, Step};
-use netfathom_measure::kind::load;
-use netfathom_measure::kind::stack;
+use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
+use netfathom_measure::kind::{load, stack};
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan};

@@ -7,9 +7,8 @@ use netfathom_model::record::{Claim, Measured, Origin, ReproducedRun, StackResul
 use netfathom_model::units::format_rate;
 use netfathom_stats::ratio;
 
-use super::ours;
 use super::plans::over;
-use super::{differences, figures};
+use super::{differences, figures, ours};
 use crate::Report;
 use crate::claim::{below, written};
 use crate::ground::Ground;

@@ -6,8 +6,7 @@ use std::io::Write;
 use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{Record, TransferEnd, TransferResult, TransferStream};
 
-use super::ExportError;
-use super::intervals;
+use super::{ExportError, intervals};
 
 /// netperf's measure of throughput.
 const BITS: f64 = 1e6;

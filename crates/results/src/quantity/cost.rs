@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial};
 use serde_json::Value;
 
-use super::Figures;
 use super::plan::plan_with;
-use super::{Better, Quantity, Unit, word};
+use super::{Better, Figures, Quantity, Unit, word};
 
 impl Figures for CostResult {
     /// What each benchmark takes in each condition, and how many times that is of what it is compared with, block by

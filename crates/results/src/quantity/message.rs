@@ -5,10 +5,9 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
 use serde_json::Value;
 
-use super::Figures;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
-use super::{Quantity, word};
+use super::{Figures, Quantity, word};
 
 impl Figures for MessageResult {
     /// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.

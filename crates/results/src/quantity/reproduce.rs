@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::curve::Curve;
 use super::histogram::{Histogram, Pooled};
 use super::plan::plan_with;
-use super::{Figures, figures};
-use super::{Quantity, word};
+use super::{Figures, Quantity, figures, word};
 
 impl Figures for ReproduceResult {
     /// What each of its measurements says, with the measurement's name before it.

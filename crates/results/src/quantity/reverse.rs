@@ -3,10 +3,9 @@
 use netfathom_model::record::{Phase, PhaseTimes, ReverseResult, ReverseTrial, VariantResult};
 use serde_json::{Value, json};
 
-use super::Figures;
 use super::curve::Curve;
 use super::plan::plan_with;
-use super::{Better, Quantity, Unit, word};
+use super::{Better, Figures, Quantity, Unit, word};
 
 impl Figures for ReverseResult {
     /// What incoming messages take from the outgoing rate, by what becomes of them.

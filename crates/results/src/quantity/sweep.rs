@@ -3,9 +3,8 @@
 use netfathom_model::record::{SweepPoint, SweepResult, SweepTrial};
 use serde_json::Value;
 
-use super::Figures;
 use super::plan::plan_with;
-use super::{Better, Quantity, Unit};
+use super::{Better, Figures, Quantity, Unit};
 
 impl Figures for SweepResult {
     /// The rate of each point, named `BUFFER.WRITE.nagle` or `BUFFER.WRITE.nodelay`.

@@ -3,10 +3,9 @@
 use netfathom_model::record::{TcpState, TransferResult, TransferStream};
 use serde_json::{Value, json};
 
-use super::Figures;
 use super::curve::{Curve, Point};
 use super::plan::plan_with;
-use super::{Better, Quantity, Unit};
+use super::{Better, Figures, Quantity, Unit};
 
 const US: f64 = 1000.0;
 

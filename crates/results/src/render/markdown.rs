@@ -3,8 +3,7 @@
 
 use netfathom_model::record::Record;
 
-use crate::draw;
-use crate::story;
+use crate::{draw, story};
 
 /// Draws a record as GitHub's Markdown. Nothing in it is obeyed: what the record says is text.
 pub fn render(record: &Record) -> String {

@@ -6,9 +6,8 @@ use netfathom_model::plan::InsertedDelay;
 use netfathom_model::record::{Measurement, State};
 use netfathom_model::verdict::Level;
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
-use netfathom_results::quantity;
 use netfathom_results::render::html;
-use netfathom_results::{draw, story};
+use netfathom_results::{draw, quantity, story};
 
 use crate::fixtures::{ALL, fixture};
 use crate::simulated::Maker;

@@ -62,13 +62,6 @@ pub fn set_cork(socket: BorrowedFd<'_>, on: bool) -> io::Result<()> {
     set_option(&socket, libc::IPPROTO_TCP, libc::TCP_CORK, &i32::from(on))
 }
 
-/// Whether each write is sent at once.
-pub fn is_no_delay(socket: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut on = 0_i32;
-    get_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &mut on)?;
-    Ok(on != 0)
-}
-
 /// Marks the socket for debugging (SO_DEBUG).
 ///
 /// # Errors

@@ -92,14 +92,6 @@ fn a_refused_connect_is_an_error() {
 }
 
 #[test]
-fn writes_are_sent_at_once_only_when_asked_for() {
-    let (socket, _peer) = pair();
-    assert!(!is_no_delay(socket.as_fd()).unwrap());
-    set_no_delay(socket.as_fd()).unwrap();
-    assert!(is_no_delay(socket.as_fd()).unwrap());
-}
-
-#[test]
 fn keep_alive_options_have_the_given_interval() {
     let (socket, _peer) = pair();
     set_keep_alive(socket.as_fd(), Duration::from_secs(15)).unwrap();

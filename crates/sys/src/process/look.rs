@@ -5,8 +5,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::{Process, run_times};
-use crate::cpu::Scheduling;
+use super::Process;
 
 /// Whether a process is there and has not ended; one that only waits to be reaped has.
 pub fn lives(pid: u32) -> bool {
@@ -146,23 +145,6 @@ pub fn peak_rss_bytes(pid: u32) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// The times of all living threads of a process together.
-///
-/// # Errors
-/// If there is no such process, or the kernel does not keep them (CONFIG_SCHED_INFO).
-pub fn run_times_of_threads(pid: u32) -> io::Result<Scheduling> {
-    let mut sum = Scheduling::default();
-    for entry in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let Some(thread) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // The times of a thread that ended in between cannot be read any more.
-        if let Ok(times) = run_times(thread) {
-            sum.on_cpu_ns += times.on_cpu_ns;
-            sum.run_delay_ns += times.run_delay_ns;
-        }
-    }
-    Ok(sum)
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -202,7 +184,5 @@ mod tests {
         assert!(ancestors.starts_with(&[own]) && ancestors.len() > 1, "{ancestors:?}");
         assert!(descendants(ancestors[1]).unwrap().contains(&own));
         assert!(peak_rss_bytes(own).unwrap() > 100_000);
-        let first = run_times(own).unwrap();
-        assert!(run_times_of_threads(own).unwrap().on_cpu_ns >= first.on_cpu_ns);
     }
 }

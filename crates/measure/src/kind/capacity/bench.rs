@@ -13,13 +13,12 @@ use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::{Cpus, spread};
 use crate::ground::rig::Rig;
-use crate::load::contention;
 use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
 use crate::load::judge::share;
-use crate::load::remote;
 use crate::load::shot::{Shot, ShotOutcome};
+use crate::load::{contention, remote};
 
 /// Length of a burst without pauses.
 const BURST_NS: u64 = 200_000_000;

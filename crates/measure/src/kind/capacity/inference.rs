@@ -13,8 +13,7 @@ use netfathom_stats::ratio;
 
 use super::bench::places;
 use crate::ground::error::RunError;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::kind::stack;
 
 /// The stack is watched at this part of the sustained rate: the tap itself takes some.

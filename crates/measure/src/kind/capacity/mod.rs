@@ -14,8 +14,7 @@ use netfathom_model::verdict::{Finding, Verdict};
 
 use crate::ground::environment;
 use crate::ground::error::RunError;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::thread_places;
 use crate::ground::rig::Rig;
 use crate::load::allow;

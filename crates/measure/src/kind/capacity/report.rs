@@ -1,8 +1,7 @@
 //! From searches to what the record says of them.
 
 use netfathom_model::engine::Engine;
-use netfathom_model::print::Scale;
-use netfathom_model::print::counted;
+use netfathom_model::print::{Scale, counted};
 use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;

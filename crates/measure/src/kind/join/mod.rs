@@ -13,8 +13,7 @@ use netfathom_model::record::{CaptureFile, JoinResult, KindCount, LogFile, LogKi
 
 use crate::ground::environment;
 use crate::ground::error::RunError;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 
 mod between;
 mod files;

@@ -71,7 +71,6 @@ pub fn run(
     if let Some(log) = log {
         log.finish()?;
     }
-    conclude(&mut p);
     Ok(p)
 }
 

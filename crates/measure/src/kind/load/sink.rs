@@ -18,8 +18,7 @@ use netfathom_model::engine::Receive;
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_model::units::format_duration;
 use netfathom_sys::counters::{self, Counters};
-use netfathom_sys::link;
-use netfathom_sys::route;
+use netfathom_sys::{link, route};
 
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};

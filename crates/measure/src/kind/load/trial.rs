@@ -9,8 +9,7 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Verdict;
 use netfathom_stats as stats;
 
-use super::judge;
-use super::of_trial;
+use super::{judge, of_trial};
 use crate::ground::processors::Cpus;
 use crate::load::judge::share;
 use crate::load::report::{lag_windows, load};

@@ -19,8 +19,7 @@ use netfathom_model::record::{self, Counted, MessageResult, ProcessorPair};
 
 use crate::ground::environment;
 use crate::ground::error::RunError;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 
 mod calls;
 mod cells;

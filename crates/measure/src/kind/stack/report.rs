@@ -15,8 +15,7 @@ use netfathom_stats::{Moments, Windowed};
 use super::judge;
 use super::trial::StackOutcome;
 use crate::load::report::{load, series};
-use crate::tap::Collected;
-use crate::tap::unavailable;
+use crate::tap::{Collected, unavailable};
 
 pub struct Facts<'a> {
     pub index: u32,

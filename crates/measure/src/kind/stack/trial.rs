@@ -28,8 +28,6 @@ use crate::load::sent::Sent;
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
-use crate::tap::Collected;
-use crate::tap::Tapped;
 use crate::tap::bpf::BpfReader;
 use crate::tap::error::TapError;
 use crate::tap::pcap::{Files, PcapTap};
@@ -37,6 +35,7 @@ use crate::tap::sampling::Sampling;
 use crate::tap::send_samples::Departed;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 use crate::tap::undisturbed::Undisturbed;
+use crate::tap::{Collected, Tapped};
 
 pub struct StackTask<'a> {
     pub plan: &'a StackPlan,

@@ -12,8 +12,7 @@ use netfathom_model::record::{SweepResult, TransferEnd, TransferResult};
 
 use crate::ground::environment;
 use crate::ground::error::RunError;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 
 mod ends;
 mod points;

@@ -5,8 +5,7 @@
 //! the last has ended, acknowledgments and closing included.
 
 use std::fmt;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 use netfathom_bpf::softirq::{Softirq, SoftirqError, SoftirqTimes, accounting_splits_softirq};
 use netfathom_model::plan::TransferPlan;

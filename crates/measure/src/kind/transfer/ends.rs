@@ -8,8 +8,7 @@ use std::sync::Arc;
 use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_sys::endpoint::{self, SocketBuffer, SocketKind};
 use netfathom_sys::splice::{Leads, leads};
-use netfathom_sys::stdio;
-use netfathom_sys::zero_copy;
+use netfathom_sys::{stdio, zero_copy};
 
 use super::serve::Left;
 use super::watch::Step;

@@ -16,9 +16,8 @@ use netfathom_model::plan::{Service, TransferPlan};
 use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream, Way};
 use netfathom_sys::endpoint;
 
-use super::client;
 use super::ends::{self, End, TransferEvent};
-use super::{Around, TransferError};
+use super::{Around, TransferError, client};
 
 /// Streams that a record keeps, the last ones.
 const MOST_KEPT: usize = 1000;

@@ -17,8 +17,7 @@ use netfathom_sys::directory::Directory;
 use serde::Serialize;
 
 use crate::compare::{Comparison, Gates};
-use crate::draw;
-use crate::story;
+use crate::{draw, story};
 use embed::{json_for_script, sha256_source, squeezed};
 use samples::Samples;
 use size_limit::Bounded;

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use netfathom_model::plan::Wire;
-use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::clock::wait_punctually;
+use netfathom_sys::clock::{monotonic_ns, wait_punctually};
 use netfathom_sys::tun::{MOST_BYTES, Packets, Tun, TunError};
 
 use super::LabError;

@@ -18,9 +18,8 @@ use netfathom_bpf::tree::{CallTimes, TreeError};
 use netfathom_model::plan::MarkMeans;
 use netfathom_model::record::CpuWaits;
 use netfathom_sys::child::ExecTime;
-use netfathom_sys::clock;
-use netfathom_sys::notify;
 use netfathom_sys::process::{self, Process, Waited};
+use netfathom_sys::{clock, notify};
 
 mod notification;
 mod points;

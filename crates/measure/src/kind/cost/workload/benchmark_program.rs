@@ -15,10 +15,9 @@ use netfathom_sys::process::Waited;
 
 use super::amounts::{Occurrences, Unknown, amounts_of, amounts_of_counters, totals};
 use super::emitted_marks::{Came, Emitted, Kept};
-use super::intercept;
 use super::marking::DAMAGED;
 use super::state::TreeState;
-use super::{BenchmarkRun, Workload};
+use super::{BenchmarkRun, Workload, intercept};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
