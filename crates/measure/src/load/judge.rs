@@ -150,11 +150,11 @@ pub fn share(part: u64, whole: u64) -> f64 {
 
 /// Messages that did not arrive, of those that left, 0 to 1.
 pub fn lost(trial: &impl Judged) -> f64 {
-    if !trial.arrivals_known() {
+    if !trial.arrivals_known() || trial.load().sent == 0 {
         return 0.0;
     }
     let delivered = trial.accounting().count(&Fate::Delivered);
-    1.0 - share(delivered, trial.load().sent.max(1))
+    1.0 - share(delivered, trial.load().sent)
 }
 
 fn refused(load: &Load) -> u64 {
@@ -202,7 +202,20 @@ pub fn lateness_rules<T: Judged>() -> [Rule<T>; 2] {
 /// What holds of every load, whatever is measured with it.
 pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
     vec![
-        Rule::void(0.0, |t| flag(t.load().sent == 0), no_number, "the kernel accepted no message"),
+        Rule::void(
+            0.0,
+            |t| flag(t.load().sent == 0 && refused(t.load()) > 0),
+            no_number,
+            "the kernel accepted no message",
+        ),
+        // Who never had the CPU has sent nothing: as if all were late.
+        Rule::void(
+            0.5,
+            |t: &T| flag(t.load().sent == 0 && refused(t.load()) == 0),
+            no_number,
+            "nothing was sent: ",
+        )
+        .advise(|broke, _| free_sender(broke.iter().map(|t| t.load()), 1.0)),
         Rule::void(
             0.0,
             |t| t.accounting().gap().unsigned_abs() as f64,
@@ -293,6 +306,7 @@ pub fn lower_beyond<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>],
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::accounting::FateCount;
     use netfathom_model::record::{Contention, Distribution, Series};
 
     use super::*;
@@ -339,6 +353,41 @@ mod tests {
         };
         assert_eq!([level(&[2.0], 0.1), level(&[2.0], 0.0)], [Level::Valid, Level::Degraded]);
         assert_eq!([level(&[2.0, 2.0], 0.1), level(&[10.0], 0.1)], [Level::Degraded, Level::Void]);
+    }
+
+    struct Sent(Load, Accounting);
+
+    impl Judged for Sent {
+        fn load(&self) -> &Load {
+            &self.0
+        }
+
+        fn accounting(&self) -> &Accounting {
+            &self.1
+        }
+    }
+
+    /// A sender that never had its CPU is as one that was late with all; nothing of it was lost.
+    #[test]
+    fn a_trial_without_a_message_is_one_of_many() {
+        let rustc = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+        let trial = |sent| {
+            let load = Load { sent, unsent: 1 - sent, ..load(900, rustc.clone(), 0) };
+            let accounting = Accounting {
+                sent,
+                fates: vec![FateCount { fate: Fate::Delivered, count: sent }],
+                ..Accounting::default()
+            };
+            Sent(load, accounting)
+        };
+        let (good, none) = (trial(1), trial(0));
+        let of = |trials: &[&Sent]| run(&load_rules(), trials, 1);
+        let verdict = of(&[&good, &good, &good, &none]);
+        let reasons: Vec<&str> = verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        assert_eq!((verdict.level, reasons.len()), (Level::Degraded, 1), "{reasons:?}");
+        assert!(reasons[0].starts_with("1 of 4 trials: nothing was sent: "), "{reasons:?}");
+        assert!(reasons[0].contains("rustc (pid 3121)"), "{reasons:?}");
+        assert_eq!(of(&[&none]).level, Level::Void);
     }
 
     #[test]

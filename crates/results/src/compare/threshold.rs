@@ -235,7 +235,8 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
     let pairs = quantity.a.len();
     if design == Design::Pairs && pairs < LEAST_PAIRS {
         return Some(format!(
-            "{pairs} rounds can be compared, and {LEAST_PAIRS} are the minimum for a threshold"
+            "only {pairs} rounds count, {LEAST_PAIRS} are needed: --rounds {}",
+            2 * LEAST_PAIRS
         ));
     }
     quantity.chance.is_none().then(|| quantity.note.clone()).flatten()

@@ -46,7 +46,10 @@ fn each_test_is_answered_by_what_it_is_about() {
         ),
         (
             MessageTest::Oneway,
-            &["“adaptive” sends 214k messages/s of 4 bytes, ", "messages/s of 1,024 bytes, 0.957 ± 0.067 × that of"],
+            &[
+                "“adaptive” sends 214k messages/s of 4 bytes, ",
+                "messages/s of 1,024 bytes, 0.957 ± 0.067 × that of",
+            ],
         ),
         (MessageTest::Post, &["“adaptive” brings replies of 1,024 bytes at 198 MB/s, 0.957"]),
     ];

@@ -73,7 +73,7 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
     } else {
         format!(
-            "too noisy: a slowdown of up to {:.0} % is possible: stop other work, or use --cpu or --time",
+            "too noisy: a slowdown of up to {:.0} % is possible: stop other work (-v has who had the CPU), or use --cpu or --time",
             100.0 * most
         )
     };

@@ -67,7 +67,13 @@ fn difference(unit: Unit, by: f64) -> String {
 
 /// How much it changed: `+5.2 %`, `-12 ns`.
 pub fn change(quantity: &Compared) -> String {
-    on_scale(quantity.unit, quantity.change.scale, quantity.change.value)
+    let change = &quantity.change;
+    let interval_has_multiples =
+        change.decided.is_some_and(|(_, high)| change.scale == Scale::Ratio && MULTIPLES.contains(&high));
+    if interval_has_multiples {
+        return format!("{}x", figures(change.value));
+    }
+    on_scale(quantity.unit, change.scale, change.value)
 }
 
 /// The interval that decides, `+3.1 % to +7.4 %`.
@@ -76,9 +82,11 @@ pub fn interval(quantity: &Compared) -> String {
     ends(quantity.unit, quantity.change.scale, low, high)
 }
 
+/// From doubling on both ends of an interval are multiples.
+const MULTIPLES: std::ops::RangeInclusive<f64> = 2.0..=BEYOND_SENSE;
+
 fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
-    // From doubling on both are multiples.
-    if scale == Scale::Ratio && (2.0..=BEYOND_SENSE).contains(&high) {
+    if scale == Scale::Ratio && MULTIPLES.contains(&high) {
         return format!("{}x to {}x", figures(low), figures(high));
     }
     let [low, high] = [low, high].map(|end| on_scale(unit, scale, end));

@@ -339,11 +339,7 @@ pub(super) fn sentence(result: &CostResult, benchmark: &CostBenchmark, compariso
 
 /// The benchmark of phases has a name that needs a noun: light.
 fn whom(benchmark: &CostBenchmark, longest: usize) -> String {
-    if benchmark.resources.is_empty() {
-        shortened(&benchmark.name, longest)
-    } else {
-        "the benchmark".into()
-    }
+    if benchmark.resources.is_empty() { shortened(&benchmark.name, longest) } else { "the benchmark".into() }
 }
 
 /// At which load: ` at 80M`; times that were taken elsewhere have it in their condition.

@@ -29,6 +29,9 @@ use super::{
     sender,
 };
 
+/// A second stage with at least this part of what the largest takes is named, too.
+const CLOSE_SECOND: f64 = 0.75;
+
 /// Up to this part the messages that others disturbed are too few for the answer.
 const FEW_DISTURBED: f64 = 0.05;
 
@@ -297,14 +300,19 @@ fn delivered(result: &StackResult) -> String {
 fn largest_stages(result: &StackResult) -> Option<String> {
     let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns))?;
     let way = |summary: &PathSummary| {
-        let (stage, share) = most_of(summary)?;
+        let all = largest(summary);
+        let (stage, share) = *all.first()?;
+        let second = all.get(1).filter(|(_, second)| *second >= CLOSE_SECOND * share);
+        let second = second.map_or_else(String::new, |(stage, share)| {
+            format!(", and {}, {}", stage.name(), number::whole_percent(*share))
+        });
         let (verb, share) = (summary.direction.verb(), number::whole_percent(share));
         // There is no room for what both are.
         let meaning = match summary.direction == longest.direction {
             true => format!(" ({})", stage.meaning(result.plan.transport)),
             false => String::new(),
         };
-        Some(format!("{}{meaning}, {share} of the time to {verb}", stage.name()))
+        Some(format!("{}{meaning}, {share} of the time to {verb}{second}", stage.name()))
     };
     let ways: Vec<String> = result.summaries.iter().filter_map(way).collect();
     // The answer may be of the undisturbed ones.
@@ -313,8 +321,10 @@ fn largest_stages(result: &StackResult) -> Option<String> {
     (!ways.is_empty()).then(|| format!("largest stages{of_all}: {}", ways.join("; ")))
 }
 
-/// The stage that takes most of the time, and its part.
-fn most_of(summary: &PathSummary) -> Option<(Stage, f64)> {
+/// The stages with their parts of the time, the largest first.
+fn largest(summary: &PathSummary) -> Vec<(Stage, f64)> {
     let inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| Some((s.stage, s.share?)));
-    inside.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|most| most.1 > 0.0)
+    let mut all: Vec<_> = inside.filter(|(_, share)| *share > 0.0).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
 }

@@ -143,7 +143,12 @@ fn explain(page: &mut Page, e: &Explanation) {
     }
     page.table(table);
     if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.01 {
-        page.note("several causes overlap");
+        page.note(match e.cause {
+            Cause::Processor | Cause::BothProcessors => {
+                "the others overlap with it: queues fill behind a busy CPU, which makes them no limits of their own"
+            }
+            _ => "several causes overlap",
+        });
     }
     if causes.iter().any(|(_, other)| *other > e.share) {
         page.note(

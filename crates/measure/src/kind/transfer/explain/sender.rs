@@ -243,11 +243,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
     let mut evidence = vec![facts.processor_words(stream)];
     if there > 0.0 {
-        evidence.push(format!(
-            "{} of the time the receiver's window was full; it takes {}",
-            percent(there),
-            rate(facts.bytes_per_s)
-        ));
+        evidence.push(format!("{} of the time the receiver's window was full", percent(there)));
     }
     let share = facts.processor + there;
     if facts.processor >= there {
