@@ -21,9 +21,15 @@
 #define MSG_MORE 0x8000
 #define IP_MORE 0x2000
 #define IP_OFFSET 0x1fff
+#define NEXTHDR_HOP 0
+#define NEXTHDR_ROUTING 43
 #define NEXTHDR_FRAGMENT 44
+#define NEXTHDR_DEST 60
 #define IP6_MORE 1
 #define IP6_OFFSET 0xfff8
+#define IP6_HEADER 40
+/* Headers of a packet of IPv6 behind its first one, with that of UDP. */
+#define NEXT_HEADERS 5
 #define UDP_HEADER 8
 
 struct outgoing {
@@ -94,17 +100,35 @@ static __always_inline bool has_segments(const struct sk_buff *skb)
 	return BPF_CORE_READ((struct skb_shared_info *)(skb->head + skb->end), gso_size) != 0;
 }
 
-/*
- * The payload of a datagram. The last fragment stands for the whole. Negative of other fragments, of what a tunnel made
- * of it, and behind other extension headers of IPv6.
- */
+/* Whether the headers of IPv6 that are next end with that of UDP, and which part of a datagram it is. */
+static __noinline bool ends_with_udp(unsigned long at, __u8 next, __u32 *part)
+{
+	__u8 header[4];
+	int i;
+
+	for (i = 0; i < NEXT_HEADERS; i++) {
+		if (next == IPPROTO_UDP)
+			return true;
+		if (next != NEXTHDR_HOP && next != NEXTHDR_ROUTING && next != NEXTHDR_FRAGMENT && next != NEXTHDR_DEST)
+			return false;
+		if (bpf_probe_read_kernel(header, sizeof(header), (void *)at))
+			return false;
+		if (next == NEXTHDR_FRAGMENT)
+			*part = header[2] << 8 | header[3];
+		at += next == NEXTHDR_FRAGMENT ? 8 : (header[1] + 1) * 8;
+		next = header[0];
+	}
+	return false;
+}
+
+/* The payload of a datagram. The last fragment stands for the whole. Negative of other fragments, and of what a tunnel made of it. */
 static __always_inline int payload(const struct sk_buff *skb, const struct sock *sk)
 {
 	unsigned long network = (unsigned long)skb->head + skb->network_header;
 	unsigned long transport = (unsigned long)skb->head + skb->transport_header, before;
-	__u32 offset = 0, part, more = 0;
+	__u32 offset, part = 0, more;
 	__be16 source = 0;
-	__u8 header[44];
+	__u8 header[20];
 
 	if (bpf_probe_read_kernel(header, sizeof(header), (void *)network) ||
 	    bpf_probe_read_kernel(&source, sizeof(source), (void *)transport))
@@ -113,11 +137,10 @@ static __always_inline int payload(const struct sk_buff *skb, const struct sock 
 		part = header[6] << 8 | header[7];
 		offset = (part & IP_OFFSET) * 8;
 		more = part & IP_MORE;
-	} else if (header[0] >> 4 == 6 && header[6] == NEXTHDR_FRAGMENT && header[40] == IPPROTO_UDP) {
-		part = header[42] << 8 | header[43];
+	} else if (header[0] >> 4 == 6 && ends_with_udp(network + IP6_HEADER, header[6], &part)) {
 		offset = part & IP6_OFFSET;
 		more = part & IP6_MORE;
-	} else if (header[0] >> 4 != 6 || header[6] != IPPROTO_UDP) {
+	} else {
 		return -1;
 	}
 	if (more || (!offset && bpf_ntohs(source) != sk->__sk_common.skc_num))

@@ -275,6 +275,45 @@ fn fragments_are_one_message_with_all_of_its_bytes() {
     }
 }
 
+/// Also in fragments.
+#[test]
+fn what_has_extension_headers_is_a_message() {
+    needs_root!();
+    if !link::ipv6_available() {
+        return skipped("watch::tests::outgoing", "needs IPv6");
+    }
+    // Of options nothing but what fills them.
+    const OPTIONS: [u8; 8] = [0, 0, 1, 4, 0, 0, 0, 0];
+    let pair = Pair::new();
+    for options in
+        [&[libc::IPV6_HOPOPTS][..], &[libc::IPV6_DSTOPTS], &[libc::IPV6_HOPOPTS, libc::IPV6_DSTOPTS]]
+    {
+        let (near, far) = connected(&pair, NEAR[1], FAR[1]);
+        for &option in options {
+            // SAFETY: the kernel reads as many bytes as there are.
+            let set = unsafe {
+                let length = OPTIONS.len() as u32;
+                libc::setsockopt(
+                    near.as_raw_fd(),
+                    libc::IPPROTO_IPV6,
+                    option,
+                    OPTIONS.as_ptr().cast(),
+                    length,
+                )
+            };
+            assert_eq!(set, 0, "{}", io::Error::last_os_error());
+        }
+        for bytes in [64, 5001] {
+            let Some(watch) = sending(&near) else { return };
+            for _ in 0..SENT {
+                assert_eq!(near.send(&vec![7; bytes]).unwrap(), bytes);
+                assert_eq!(far.recv(&mut [0; 6000]).unwrap(), bytes);
+            }
+            holds(&watch, SENT, bytes as u64 * SENT);
+        }
+    }
+}
+
 /// Also the first, which waits until the other end's hardware address is known.
 #[test]
 fn what_passes_a_device_upon_another_is_one_message() {

@@ -51,7 +51,7 @@ impl Ends for UnixStream {
 /// A connection lives and dies in one of several ways.
 fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round: usize) -> io::Result<()> {
     let mut message = [7; 64];
-    if round % 8 == 0 {
+    if round.is_multiple_of(8) {
         drop(client);
         return accept().map(drop);
     }
@@ -98,7 +98,7 @@ fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round:
 
 fn tcp(listener: &TcpListener, round: usize) -> io::Result<()> {
     let at = listener.local_addr()?;
-    if round % 50 == 0 {
+    if round.is_multiple_of(50) {
         // Refused.
         let gone = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let _ = TcpStream::connect(gone);
@@ -110,7 +110,7 @@ fn tcp(listener: &TcpListener, round: usize) -> io::Result<()> {
 fn unix(listener: &UnixListener, round: usize) -> io::Result<()> {
     let (near, far) = UnixDatagram::pair()?;
     near.send(&[7; 64])?;
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         far.recv(&mut [0; 64])?;
         far.send(&[0; 64])?;
     }
@@ -124,39 +124,36 @@ fn udp(server: &UdpSocket, round: usize) -> io::Result<()> {
     client.send(&[7; 64])?;
     let (_, from) = server.recv_from(&mut [0; 64])?;
     // Its answer comes to a socket that nothing reads, or to none.
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         drop(client);
     }
     server.send_to(&[0; 64], from).map(drop)
 }
 
-fn churn() {
+fn repeat(kind: &str, once: impl Fn(usize) -> io::Result<()>) {
     let end = Instant::now() + time() * 2 + Duration::from_secs(60);
+    for round in 0.. {
+        // Its death is what is wanted, and some of its calls find it dead.
+        let _ = once(round);
+        if round % 1000 == 0 {
+            println!("{kind} {round}");
+        }
+        if Instant::now() > end {
+            return;
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+}
+
+fn churn() {
     let tcp_at = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = format!("netfathom-soak-{}", std::process::id());
     let unix_at = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     let udp_at = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut kinds: [(&str, Box<dyn FnMut(usize) -> io::Result<()> + Send>); 3] = [
-        ("tcp", Box::new(|round| tcp(&tcp_at, round))),
-        ("unix", Box::new(|round| unix(&unix_at, round))),
-        ("udp", Box::new(|round| udp(&udp_at, round))),
-    ];
     thread::scope(|scope| {
-        for (kind, once) in &mut kinds {
-            scope.spawn(move || {
-                for round in 0.. {
-                    // Its death is what is wanted, and some of its calls find it dead.
-                    let _ = once(round);
-                    if round % 1000 == 0 {
-                        println!("{kind} {round}");
-                    }
-                    if Instant::now() > end {
-                        return;
-                    }
-                    thread::sleep(Duration::from_micros(200));
-                }
-            });
-        }
+        scope.spawn(|| repeat("tcp", |round| tcp(&tcp_at, round)));
+        scope.spawn(|| repeat("unix", |round| unix(&unix_at, round)));
+        scope.spawn(|| repeat("udp", |round| udp(&udp_at, round)));
     });
 }
 
