@@ -13,6 +13,8 @@
  * something else, on which the thread slept.
  */
 #define SOON_NS 20000
+/* A wake-up takes less, even of a processor that sleeps. */
+#define LONG_NS 1000000
 /* Processes that make readers, at once: a process that reads, or its parent. */
 #define MAKERS 1024
 
@@ -301,6 +303,9 @@ static __always_inline __u64 woken(const struct away *away, __u64 until, const s
 	__u64 soon = wait->ready + SOON_NS;
 	bool known = away->waking + SOON_NS > away->from && away->waking <= until;
 
+	/* No wake-up was seen, as where the task that had the CPU hides it, and none for the message takes so long. */
+	if (away->slept >= LONG_NS && (away->waking < away->from || !known))
+		return until;
 	if (known)
 		return away->waking < soon ? away->from : away->waking;
 	return away->from < soon ? away->from : until;
