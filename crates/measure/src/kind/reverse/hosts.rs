@@ -26,7 +26,7 @@ pub const LOST_AFTER: Duration = Duration::from_secs(3);
 pub const MEET_WITHIN: Duration = Duration::from_secs(3);
 /// How long a word is waited for before it is looked what else there is.
 pub const PATIENCE: Duration = Duration::from_millis(20);
-/// Round trips, one of which has nothing else in it.
+/// Round trips: at least one has nothing else in it.
 const ROUND_TRIPS: usize = 8;
 /// How long messages may still take when the last one has left.
 pub const SETTLE: Duration = Duration::from_millis(20);

@@ -69,7 +69,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Names a number that no host can have which took part in this trial, in which so many messages were sent to it.
+    /// Names a number that no host can have after a trial in which it was sent this number of messages.
     pub fn excess(&self, planned: Option<u64>, sent: u64) -> Option<String> {
         let most_inbound = planned.unwrap_or(sent);
         let windows = self.windows.as_deref().unwrap_or_default();
