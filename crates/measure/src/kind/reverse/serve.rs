@@ -201,7 +201,7 @@ impl Session<'_> {
         let inbound = thread::scope(|scope| {
             let far = spawn(scope, "far end", || on(self.cpu, || far_end.run()));
             let followed = self.follow(after + Duration::from_nanos(duration_ns) + OVERDUE);
-            gone.store(true, Relaxed);
+            gone.store(followed.is_err(), Relaxed);
             ended.store(true, Relaxed);
             let inbound = joined(far, "far end");
             followed.and_then(|()| Ok(inbound?))

@@ -17,7 +17,7 @@ use super::edges::{Edge, WatchedSender};
 use super::error::ReverseError;
 use super::far_end::{FarEnd, Inbound, inbound_flow};
 use super::hosts::{Host, SETTLE};
-use super::inbound::{Draining, WindowCounts, left, read};
+use super::inbound::{Draining, Until, WindowCounts, left, read};
 use super::phases::Phases;
 use super::sockets::Sockets;
 use super::{run_in, words};
@@ -314,7 +314,8 @@ impl Flight<'_> {
     }
 
     fn read(&self) -> Result<WindowCounts, FlightError> {
-        read(&self.sockets.inbound, self.counts(), &self.signals.landed).map_err(FlightError::Receive)
+        let until = Until { ended: &self.signals.landed, cut: [self.task.stop, &self.signals.gone] };
+        read(&self.sockets.inbound, self.counts(), until).map_err(FlightError::Receive)
     }
 
     fn watch(&self) -> Result<Vec<Edge>, FlightError> {
