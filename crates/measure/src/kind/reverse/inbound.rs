@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_nobody_listens_is_no_failure() {
+    fn that_an_earlier_datagram_found_no_socket_is_no_failure() {
         let (one, other) = pair();
         let at = other.local_addr().unwrap();
         drop(other);
