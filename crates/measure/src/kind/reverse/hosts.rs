@@ -116,7 +116,8 @@ impl<'a> Host<'a> {
         let mut from = self.to;
         from.set_port(port);
         let echo = trial.variant == Variant::Echo;
-        let until = Instant::now() + MEET_WITHIN;
+        let awaited = "that it has met this host's sockets";
+        let (until, mut heard) = (Instant::now() + MEET_WITHIN, Instant::now());
         loop {
             if trial.takes {
                 // A reply to an earlier one that found no socket is no failure.
@@ -129,11 +130,15 @@ impl<'a> Host<'a> {
                 }
             }
             self.unstopped()?;
-            match self.poll(2 * PATIENCE, "that it has met this host's sockets")? {
+            match self.poll(2 * PATIENCE, awaited)? {
                 Some(Word::Met) => break,
-                Some(_) => return Err(self.out_of_turn("that it has met this host's sockets")),
-                None if Instant::now() > until => return Err(ReverseError::NothingArrives { to: self.to }),
-                None => {}
+                Some(Word::Alive) => heard = Instant::now(),
+                Some(_) => return Err(self.out_of_turn(awaited)),
+                None if Instant::now() < until => {}
+                None if heard.elapsed() < MEET_WITHIN / 2 => {
+                    return Err(ReverseError::NothingArrives { to: self.to });
+                }
+                None => return Err(self.silent(awaited, MEET_WITHIN)),
             }
         }
         let from = if echo { self.to } else { from };

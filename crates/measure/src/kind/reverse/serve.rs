@@ -132,6 +132,8 @@ impl Session<'_> {
         while let Some(trial) = self.next_trial()? {
             match self.make(&trial) {
                 Ok(outcome) => self.say(&Word::Ended(Box::new(outcome)))?,
+                // By its user, before the trial began.
+                Err(ReverseError::Lost(ControlError::Stopped)) => return Ok(()),
                 Err(error) => {
                     // It may be gone.
                     let _ = self.talk.say(&Word::Failed { text: error.to_string() });
@@ -166,10 +168,6 @@ impl Session<'_> {
         }
         let (peer, within) = (self.talk.peer(), BETWEEN_TRIALS);
         Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }))
-    }
-
-    fn gone(&self, awaited: &'static str) -> ReverseError {
-        ReverseError::Lost(ControlError::Closed { peer: self.talk.peer(), awaited })
     }
 
     fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
@@ -256,15 +254,19 @@ impl Session<'_> {
         far.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
         let until = Instant::now() + MEET_WITHIN;
         let mut payload = [0; HEADER_BYTES];
-        let awaited = "a datagram of it";
+        let (awaited, mut spoke) = ("a datagram of it", Instant::now());
         while trial.takes && sender.is_none() || !echo && inbound.is_none() {
             match self.poll(Duration::ZERO, awaited)? {
                 None if Instant::now() > until => {
                     return Err(ReverseError::Unfit("no datagram of your host came".into()));
                 }
                 None => {}
-                Some(Word::Bye) => return Err(self.gone(awaited)),
+                Some(Word::Bye) => return Err(ReverseError::Lost(ControlError::Stopped)),
                 Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+            }
+            if spoke.elapsed() >= ALIVE_EVERY {
+                self.say(&Word::Alive)?;
+                spoke = Instant::now();
             }
             let Ok((length, from)) = far.recv_from(&mut payload) else { continue };
             let header = Header::read(&payload[..length]).filter(|_| from.ip() == self.talk.peer().ip());
@@ -307,7 +309,7 @@ impl Session<'_> {
                     left(&met.far, 0);
                     dropped = Some(drops(&met.far).map_err(GroundError::Socket)?);
                 }
-                Word::Bye => return Err(self.gone(awaited)),
+                Word::Bye => return Err(ReverseError::Lost(ControlError::Stopped)),
                 Word::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
                     return Ok((Duration::from_nanos(after_ns), dropped.unwrap_or(0)));
                 }
@@ -339,7 +341,9 @@ impl Session<'_> {
             match self.poll(PATIENCE, awaited)? {
                 Some(Word::Alive) => heard = Instant::now(),
                 Some(Word::Over) => return Ok(()),
-                Some(Word::Bye) => return Err(self.gone(awaited)),
+                Some(Word::Bye) => {
+                    return Err(ReverseError::Lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
+                }
                 Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
                 None => {}
             }

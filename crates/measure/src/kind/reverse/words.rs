@@ -6,7 +6,7 @@
 //! | `trial` | `bound`, `met` | its sockets, once a datagram of each of ours with the trial's number came |
 //! | `ready` | `ready` | several times, for the round trip; what had come so far is of no trial |
 //! | `begin` | | when the trial begins, from now |
-//! | `alive` | `alive` | every 200 ms |
+//! | `alive` | `alive` | every 200 ms of a trial; the other host's also until its sockets are met |
 //! | `over` | `ended` | what it sent, and what came |
 //!
 //! Either side may say `failed`, with why, and `bye`.
