@@ -74,7 +74,7 @@ fn line(event: &ServeEvent) -> String {
 
 fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {
     let carrier = args.over;
-    let place = args.to.map_or_else(|| plans::place(args.lab, args.loopback), |to| Place::To(to));
+    let place = args.to.map_or_else(|| plans::place(args.lab, args.loopback), Place::To);
     let usual = MessagePlan::paper(test, place);
     let mut plan = MessagePlan {
         path: path(args),

@@ -134,7 +134,7 @@ pub enum PlanError {
         size: usize,
     },
     /// Would be split into fragments.
-    #[error("--size {size}: beyond the MTU of the {place}, where at most {most} bytes of payload fit into one packet", place = .place.name())]
+    #[error("--size {size}: beyond the MTU of {place}, where at most {most} bytes of payload fit into one packet", place = device(*.place))]
     SizeBeyondMtu {
         /// As asked for.
         size: usize,
@@ -195,6 +195,15 @@ const S: u64 = 1_000_000_000;
 const LARGEST_OVER_TCP: usize = 16_384;
 
 /// Checks that a payload holds a message and fits into one packet.
+/// What a packet crosses there, in a sentence.
+fn device(place: Place) -> &'static str {
+    match place {
+        Place::Lab => "the lab",
+        Place::Loopback => "the loopback",
+        Place::To(_) | Place::Listen(_) => "Ethernet",
+    }
+}
+
 fn size(size: usize, place: Place, family: Family, transport: Transport) -> Result<(), PlanError> {
     if transport == Transport::Tcp && size > HEADER_BYTES {
         return range("size", size as u64, HEADER_BYTES as u64, LARGEST_OVER_TCP as u64);

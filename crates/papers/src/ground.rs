@@ -73,11 +73,13 @@ impl<'a> Ground<'a> {
         self.findings
     }
 
-    /// The other host if there is one; the lab where it can be made, loopback otherwise.
+    /// The other host if there is one; otherwise on this.
     pub fn place(&self) -> Place {
-        if let Some(&to) = self.plan.to.iter().flatten().next() {
-            return Place::To(to);
-        }
+        self.plan.to.iter().flatten().next().map_or_else(|| self.here(), |&to| Place::To(to))
+    }
+
+    /// The lab where it can be made, loopback otherwise.
+    fn here(&self) -> Place {
         let needed = [Capability::NetAdmin, Capability::SysAdmin];
         let may = effective().is_ok_and(|have| needed.iter().all(|c| have.contains(c)));
         if may { Place::Lab } else { Place::Loopback }
@@ -103,8 +105,15 @@ impl<'a> Ground<'a> {
     /// The highest rate to ask of a plan: a share of what a burst without pauses reaches here
     /// with the plan's tap and senders, two digits of it. `None` once the user wants an end.
     pub fn highest_rate(&mut self, plan: &StackPlan, share: f64) -> Result<Option<f64>, RunError> {
-        let burst =
-            StackPlan { profile: BEFORE_BURST, trials: BURSTS, controls: 0, witnesses: 0, ..plan.clone() };
+        let burst = StackPlan {
+            // A network may take less than this machine sends: it is not flooded to find out.
+            place: self.here(),
+            profile: BEFORE_BURST,
+            trials: BURSTS,
+            controls: 0,
+            witnesses: 0,
+            ..plan.clone()
+        };
         let mut watched = Bursts { observer: &mut *self.observer };
         let progressed = stack::run(&burst, &mut watched, self.stop)?;
         let mut reached: Vec<f64> =

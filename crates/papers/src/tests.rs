@@ -261,7 +261,11 @@ fn serving<E: Send + 'static>(
     let (shown, listening) = channel();
     let over = Arc::clone(over);
     std::thread::spawn(move || {
-        let mut notify = |event| address(event).into_iter().for_each(|at| drop(shown.send(at)));
+        let mut notify = |event| {
+            if let Some(at) = address(event) {
+                let _ = shown.send(at);
+            }
+        };
         serve(&mut notify, &over);
     });
     listening.recv_timeout(Duration::from_secs(10)).unwrap()

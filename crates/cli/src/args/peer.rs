@@ -12,7 +12,8 @@ pub fn parse_peer(text: &str) -> Result<SocketAddr, String> {
         format!("`{text}` is no host and port: write such as server:9000, 10.0.0.2:9000 or [fd00::2]:9000")
     };
     let (name, port) = text.rsplit_once(':').ok_or_else(form)?;
-    let port: u16 = port.parse().map_err(|_| form())?;
+    let digits = port.bytes().all(|byte| byte.is_ascii_digit());
+    let port: u16 = port.parse().ok().filter(|_| digits).ok_or_else(form)?;
     if name.is_empty() || name.contains([':', '[', ']', '/']) {
         return Err(form());
     }
@@ -67,6 +68,7 @@ mod tests {
             "server:",
             ":9000",
             "server:port",
+            "localhost:+9000",
             "server:70000",
             "fd00::2:9000",
             "http://server:80",

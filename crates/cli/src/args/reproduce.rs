@@ -21,7 +21,7 @@ Examples:
   netfathom reproduce borodin-rx --tap pcap
       one of them in the paper's size, with link-layer times from a capture
   netfathom reproduce borodin-reverse --to 10.0.0.2:9600,10.0.0.3:9600
-      with two other hosts, as in the paper; on each runs netfathom reverse serve";
+      with two other hosts, as in the paper; each runs netfathom reverse serve";
 
 /// `netfathom reproduce`.
 #[derive(Debug, ClapArgs)]

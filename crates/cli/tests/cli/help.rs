@@ -17,6 +17,7 @@ const PAGES: &[&str] = &[
     "message --help",
     "message oneway --help",
     "message serve --help",
+    "reverse serve --help",
     "message pingpong --help",
     "message post --help",
     "cost --help",

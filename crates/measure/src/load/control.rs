@@ -30,7 +30,7 @@ pub use client::{Peer, Session};
 pub use introduction::{Identity, Introduction, refusal, report, short};
 pub use line::printable;
 pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welcomed, draw_flow};
-pub use talk::Talk;
+pub use talk::{Talk, connect};
 
 use words::Why;
 

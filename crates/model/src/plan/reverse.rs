@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Family, MS, PlanError, S, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, range, size, span};
 
 /// Hosts that send the load in, at most.
 const MOST_HOSTS: u64 = 64;
@@ -61,12 +61,24 @@ pub struct ReversePlan {
 }
 
 impl ReversePlan {
+    /// What each of the other hosts is to do: all of them together send the load in.
+    pub fn part(&self) -> Self {
+        let hosts = self.to.as_ref().map_or(1, Vec::len).max(1) as f64;
+        Self {
+            inbound_from_per_s: (self.inbound_from_per_s / hosts).max(1.0),
+            inbound_peak_per_s: self.inbound_peak_per_s / hosts,
+            to: None,
+            ..self.clone()
+        }
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        size(self.size_bytes, super::Place::Lab, self.family, super::Transport::Udp)?;
+        let place = self.to.iter().flatten().next().map_or(Place::Lab, |&to| Place::To(to));
+        size(self.size_bytes, place, self.family, Transport::Udp)?;
         range("trials", self.trials.into(), 1, 1000)?;
         span("time", self.duration_ns, (400 * MS, 3_600 * S))?;
         let (from, to) = (self.inbound_from_per_s, self.inbound_peak_per_s);
@@ -87,6 +99,16 @@ impl ReversePlan {
             return Err(PlanError::Conflict(
                 "--variant echo: one host takes the load and sends it back; name a single one with --to, or choose other variants".into(),
             ));
+        }
+        if let Some((_, twice)) = (1..).zip(hosts).find(|(n, host)| hosts[*n..].contains(host)) {
+            return Err(PlanError::Conflict(format!("--to: {twice} is named twice; name each host once")));
+        }
+        let part = self.part();
+        if part.inbound_from_per_s >= part.inbound_peak_per_s {
+            return Err(PlanError::Conflict(format!(
+                "--inbound {from}..{to}: the part of each of {} hosts must rise, from at least 1 a second; raise the peak",
+                hosts.len()
+            )));
         }
         Ok(self)
     }

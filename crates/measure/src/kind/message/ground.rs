@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
@@ -92,14 +93,14 @@ pub struct Ground {
 
 impl Ground {
     /// Makes the lab where there is to be one.
-    pub fn build(plan: &MessagePlan) -> Result<Self, MessageError> {
+    pub fn build(plan: &MessagePlan, stop: &AtomicBool) -> Result<Self, MessageError> {
         let lab = match (plan.place, &plan.path) {
             (Place::Lab, Some(path)) => Some(Lab::over(path, plan.seed)?),
             (Place::Lab, None) => Some(Lab::create()?),
             _ => None,
         };
         let far = match plan.place {
-            Place::To(to) => Some(Far::dial(to)?),
+            Place::To(to) => Some(Far::dial(to, stop)?),
             _ => None,
         };
         Ok(Self { lab, far })

@@ -65,7 +65,7 @@ pub fn run(
     observer: &mut impl Observer<MessageResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
-    let ground = Ground::build(plan)?;
+    let ground = Ground::build(plan, stop)?;
     let server = ground.far().and_then(Far::server);
     let pairs = match &server {
         Some((host, cpu)) => vec![pairs::between(plan, host, *cpu)?],

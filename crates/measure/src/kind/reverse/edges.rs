@@ -15,7 +15,6 @@ use crate::load::error::FlightError;
 
 /// The longest nap: so soon an end is noticed.
 const NAP_NS: u64 = 20_000_000;
-const LOOPBACK: &str = "lo";
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edge {
@@ -23,7 +22,7 @@ pub struct Edge {
     pub at_ns: u64,
     pub processor: ProcessorTimes,
     pub sender: Scheduling,
-    /// Packets that the device of this host had taken in; `None` of one that also takes in what goes out.
+    /// Packets that the lab's device had taken in; `None` of one that others send to as well.
     pub inbound: Option<u64>,
 }
 
@@ -69,7 +68,7 @@ impl WatchedSender<'_> {
         let (at_ns, processor) = (monotonic_ns(), processor_times(self.cpu)?);
         let sender = scheduling(self.thread.load(Relaxed))?;
         let counted = self.rig.at(Role::Sender, counters::read)?.map_err(GroundError::Counters)?;
-        let device = self.rig.device_names().0.filter(|name| name != LOOPBACK);
+        let device = self.rig.lab().and(self.rig.device_names().0);
         let inbound = device.and_then(|name| Some(counted.devices.get(&name)?.rx_packets));
         Ok(Edge { at_ns, processor, sender, inbound })
     }

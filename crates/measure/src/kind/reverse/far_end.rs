@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
 
-use super::inbound::{Answered, Echo};
+use super::inbound::{Answered, Echo, Until, WindowCounts};
 use super::phases::{self, Phases};
 use super::trial::cloned;
 use crate::ground::observer::Live;
@@ -23,7 +23,7 @@ pub struct FarEnd<'a> {
     /// Sends; in an echo it is also where the load comes to.
     pub socket: &'a UdpSocket,
     pub stop: &'a AtomicBool,
-    /// Whoever the messages are for is gone.
+    /// Whoever the messages are for is gone, which what is left is not read after.
     pub gone: &'a AtomicBool,
     /// The load is over.
     pub ended: &'a AtomicBool,
@@ -81,16 +81,16 @@ impl FarEnd<'_> {
             deadline_ns: on.end,
             spin: Spin::Never,
             stop: self.stop,
-            gone: self.gone,
+            gone: self.ended,
             live: &Live::default(),
         };
         let from_start_ns = on.start - self.phases.windows.start_ns;
         let departures = profile.schedule(0).map(|due_ns| from_start_ns + due_ns);
         let mut engine = Sendmmsg::new(cloned(self.socket)?, self.plan.size_bytes);
-        let sent = send_all(&task, departures, &mut engine, &mut ());
-        let windows = sent.lag.windows.iter().map(|window| window.n).collect();
+        let mut counts = WindowCounts::new(self.phases, task.flow);
+        let sent = send_all(&task, departures, &mut engine, &mut counts);
         let planned = Some(profile.messages());
-        Ok(Inbound { sent: sent.accepted, planned, windows: Some(windows), read: 0 })
+        Ok(Inbound { sent: sent.accepted, planned, windows: Some(counts.windows), read: 0 })
     }
 
     fn echo(&self) -> Result<Inbound, FlightError> {
@@ -101,7 +101,8 @@ impl FarEnd<'_> {
             size: self.plan.size_bytes,
             phases: self.phases,
         };
-        let Answered { read, sent } = echo.answer(self.ended).map_err(FlightError::Receive)?;
+        let until = Until { ended: self.ended, cut: [self.stop, self.gone] };
+        let Answered { read, sent } = echo.answer(until).map_err(FlightError::Receive)?;
         Ok(Inbound { sent, read, ..Inbound::default() })
     }
 }

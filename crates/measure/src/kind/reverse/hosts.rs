@@ -1,6 +1,6 @@
 //! The far end on another host: the conversation with it, from this side.
 
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::far_end::{Inbound, inbound_flow};
 use super::phases;
 use super::words::{Hello, Trial, Word};
 use crate::ground::error::GroundError;
-use crate::load::control::{CONNECT_WITHIN, ControlError, Greeting, Introduction, Talk, refusal, report};
+use crate::load::control::{ControlError, Greeting, Introduction, Talk, connect, refusal, report};
 
 /// How long an answer may take for which the other host makes sockets, or empties them.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -26,27 +26,30 @@ pub const LOST_AFTER: Duration = Duration::from_secs(3);
 pub const MEET_WITHIN: Duration = Duration::from_secs(3);
 /// How long a word is waited for before it is looked what else there is.
 pub const PATIENCE: Duration = Duration::from_millis(20);
-/// Round trips, one of which has nothing else in it.
+/// Round trips: at least one has nothing else in it.
 const ROUND_TRIPS: usize = 8;
+/// How long a stopped trial may take until the other host has ended it too.
+const PART_WITHIN: Duration = Duration::from_secs(1);
 /// How long messages may still take when the last one has left.
 pub const SETTLE: Duration = Duration::from_millis(20);
 
-pub struct Host {
+pub struct Host<'a> {
     talk: Talk,
     to: SocketAddr,
     server: Introduction,
+    /// Ends every wait.
+    stop: &'a AtomicBool,
 }
 
-impl Host {
+impl<'a> Host<'a> {
     /// Greets the counterpart at an address.
-    pub fn dial(to: SocketAddr) -> Result<Self, ReverseError> {
-        let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
-            .map_err(|source| ReverseError::NoHost { address: to, source })?;
+    pub fn dial(to: SocketAddr, stop: &'a AtomicBool) -> Result<Self, ReverseError> {
+        let stream = connect(to, stop).map_err(|source| ReverseError::NoHost { address: to, source })?;
         let talk = Talk::over(stream, to).map_err(ReverseError::Lost)?;
         // One that refuses at once may have closed already: its reply still counts.
         let greeted = talk.say(&Word::Reverse(Hello { version: Hello::VERSION }));
-        match talk.next(ANSWER_WITHIN, "a welcome") {
-            Ok(Word::Welcome(server)) => Ok(Self { talk, to, server: server.harmless() }),
+        match talk.next(ANSWER_WITHIN, "a welcome", stop) {
+            Ok(Word::Welcome(server)) => Ok(Self { talk, to, server: server.harmless(), stop }),
             Ok(Word::Refused { why }) => {
                 Err(ReverseError::Refused { address: to, why: refusal(why, Hello::VERSION, "host") })
             }
@@ -67,17 +70,26 @@ impl Host {
         self.talk.say(word).map_err(ReverseError::Lost)
     }
 
+    /// The address of this host that the other one knows.
+    pub fn local_addr(&self) -> Result<SocketAddr, GroundError> {
+        self.talk.local_addr().map_err(GroundError::Socket)
+    }
+
     fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
-        match self.talk.poll(within, awaited).map_err(ReverseError::Lost)? {
+        self.said(self.talk.poll(within, awaited).map_err(ReverseError::Lost)?, awaited)
+    }
+
+    fn said(&self, word: Option<Word>, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+        match word {
             Some(Word::Failed { text }) => Err(ReverseError::Reported { peer: self.to, text: report(&text) }),
             Some(Word::Bye) => Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited })),
             word => Ok(word),
         }
     }
 
-    fn hear(&self, awaited: &'static str) -> Result<Word, ReverseError> {
-        let silent = || self.silent(awaited, ANSWER_WITHIN);
-        self.poll(ANSWER_WITHIN, awaited)?.ok_or_else(silent)
+    fn hear(&self, awaited: &'static str, within: Duration) -> Result<Word, ReverseError> {
+        let word = self.talk.next(within, awaited, self.stop).map_err(ReverseError::Lost)?;
+        self.said(Some(word), awaited)?.ok_or_else(|| self.silent(awaited, within))
     }
 
     fn silent(&self, awaited: &'static str, within: Duration) -> ReverseError {
@@ -89,14 +101,23 @@ impl Host {
     }
 
     /// Has the host make its sockets, and shows it ours: it sends only to one that has sent it the number of this trial.
-    pub fn meet(&self, trial: &Trial, sender: &UdpSocket, inbound: &UdpSocket) -> Result<(), ReverseError> {
+    /// Returns where it sends from.
+    pub fn meet(
+        &self,
+        trial: &Trial,
+        sender: &UdpSocket,
+        inbound: &UdpSocket,
+    ) -> Result<SocketAddr, ReverseError> {
         self.say(&Word::Trial(Box::new(trial.clone())))?;
         let awaited = "the port that it sends from";
-        let Word::Bound { port } = self.hear(awaited)? else { return Err(self.out_of_turn(awaited)) };
+        let Word::Bound { port } = self.hear(awaited, ANSWER_WITHIN)? else {
+            return Err(self.out_of_turn(awaited));
+        };
         let mut from = self.to;
         from.set_port(port);
         let echo = trial.variant == Variant::Echo;
-        let until = Instant::now() + MEET_WITHIN;
+        let awaited = "that it has met this host's sockets";
+        let (until, mut heard) = (Instant::now() + MEET_WITHIN, Instant::now());
         loop {
             if trial.takes {
                 // A reply to an earlier one that found no socket is no failure.
@@ -108,24 +129,52 @@ impl Host {
                     let _ = inbound.send_to(&greeting(inbound_flow(trial.flow)), at);
                 }
             }
-            match self.poll(2 * PATIENCE, "that it has met this host's sockets")? {
+            self.unstopped()?;
+            match self.poll(2 * PATIENCE, awaited)? {
                 Some(Word::Met) => break,
-                Some(_) => return Err(self.out_of_turn("that it has met this host's sockets")),
-                None if Instant::now() > until => return Err(ReverseError::NothingArrives { to: self.to }),
-                None => {}
+                Some(Word::Alive) => heard = Instant::now(),
+                Some(_) => return Err(self.out_of_turn(awaited)),
+                None if Instant::now() < until => {}
+                None if heard.elapsed() < MEET_WITHIN / 2 => {
+                    return Err(ReverseError::NothingArrives { to: self.to });
+                }
+                None => return Err(self.silent(awaited, MEET_WITHIN)),
             }
         }
-        comes(inbound, trial.flow, self.to, if echo { self.to.port() } else { port })
+        let from = if echo { self.to } else { from };
+        self.comes(inbound, trial.flow, from).map(|()| from)
+    }
+
+    /// Waits for a datagram of the trial.
+    fn comes(&self, inbound: &UdpSocket, flow: u32, from: SocketAddr) -> Result<(), ReverseError> {
+        let until = Instant::now() + MEET_WITHIN;
+        inbound.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
+        let mut payload = [0; HEADER_BYTES];
+        while Instant::now() < until {
+            self.unstopped()?;
+            // A reply that one of the greetings found no socket is no failure.
+            let Ok((length, at)) = inbound.recv_from(&mut payload) else { continue };
+            let header = Header::read(&payload[..length]);
+            if at == from && header.is_some_and(|header| header.flow == inbound_flow(flow)) {
+                return inbound.set_read_timeout(None).map_err(|e| GroundError::Socket(e).into());
+            }
+        }
+        Err(ReverseError::NothingComes { from: from.ip(), port: from.port() })
+    }
+
+    fn unstopped(&self) -> Result<(), ReverseError> {
+        if self.stop.load(Relaxed) { Err(ReverseError::Lost(ControlError::Stopped)) } else { Ok(()) }
     }
 
     /// Waits until the host is ready; the shortest of several round trips.
     pub fn ready(&self) -> Result<Duration, ReverseError> {
         let mut shortest = Duration::MAX;
+        let until = Instant::now() + ANSWER_WITHIN;
         for _ in 0..ROUND_TRIPS {
             let asked = Instant::now();
             self.say(&Word::Ready)?;
             let awaited = "that it is ready";
-            if self.hear(awaited)? != Word::Ready {
+            if self.hear(awaited, until.saturating_duration_since(asked))? != Word::Ready {
                 return Err(self.out_of_turn(awaited));
             }
             shortest = shortest.min(asked.elapsed());
@@ -147,7 +196,7 @@ impl Host {
     ) -> Result<Inbound, ReverseError> {
         let awaited = "a sign of life";
         let (mut heard, mut spoke) = (Instant::now(), Instant::now());
-        let mut asked: Option<Instant> = None;
+        let [mut asked, mut stopped] = [None::<Instant>; 2];
         loop {
             if asked.is_none() && over.load(Relaxed) {
                 thread::sleep(SETTLE);
@@ -169,6 +218,12 @@ impl Host {
                 Some(_) => return Err(self.out_of_turn(awaited)),
                 None => {}
             }
+            if self.stop.load(Relaxed) {
+                stopped.get_or_insert_with(Instant::now);
+            }
+            if stopped.is_some_and(|stopped| stopped.elapsed() > PART_WITHIN) {
+                return Err(ReverseError::Lost(ControlError::Stopped));
+            }
             if heard.elapsed() > LOST_AFTER {
                 return Err(self.silent(awaited, LOST_AFTER));
             }
@@ -183,7 +238,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for Host<'_> {
     fn drop(&mut self) {
         // Whoever is gone needs no word.
         let _ = self.talk.say(&Word::Bye);
@@ -195,19 +250,4 @@ pub fn greeting(flow: u32) -> [u8; HEADER_BYTES] {
     let mut payload = [0; HEADER_BYTES];
     Header { flow, sequence: 0, intended_ns: 0, sent_ns: 0 }.write(&mut payload);
     payload
-}
-
-/// Waits for a datagram of the trial.
-fn comes(inbound: &UdpSocket, flow: u32, from: SocketAddr, port: u16) -> Result<(), ReverseError> {
-    let until = Instant::now() + MEET_WITHIN;
-    inbound.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
-    let mut payload = [0; HEADER_BYTES];
-    while Instant::now() < until {
-        // A reply that one of the greetings found no socket is no failure.
-        let length = inbound.recv(&mut payload).unwrap_or(0);
-        if Header::read(&payload[..length]).is_some_and(|header| header.flow == inbound_flow(flow)) {
-            return inbound.set_read_timeout(None).map_err(|e| GroundError::Socket(e).into());
-        }
-    }
-    Err(ReverseError::NothingComes { from: from.ip(), port })
 }

@@ -13,12 +13,15 @@ use netfathom_sys::socket::{ReceiveBatch, SendBatch, Wait};
 use super::phases::Phases;
 use crate::load::engine::{Engine, Handed, Send};
 use crate::load::receive::PATIENCE;
+use crate::load::tap::SendTap;
 
 /// Datagrams a call, and room for each: more than the lab's MTU.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 2048;
 /// The largest buffer is emptied much sooner.
 const LONGEST_LEFT: Duration = Duration::from_secs(1);
+/// Calls after an error that an earlier datagram of the socket met at its peer.
+const MOST_REFUSED: usize = 8;
 
 /// Messages of one flow that an application read, by window of time.
 #[derive(Clone, Debug)]
@@ -36,11 +39,15 @@ impl WindowCounts {
     }
 
     /// Counts those of a batch that are of the flow.
-    fn take(&mut self, batch: &ReceiveBatch) {
-        let ours = |payload| Header::read(payload).is_some_and(|header| header.flow == self.flow);
-        let count = batch.datagrams().filter(|datagram| ours(datagram.payload)).count() as u64;
+    fn take(&mut self, batch: &ReceiveBatch) -> u64 {
+        let count = of_flow(batch, self.flow).count() as u64;
+        self.add(monotonic_ns(), count);
+        count
+    }
+
+    fn add(&mut self, at_ns: u64, count: u64) {
         let last = self.windows.len().saturating_sub(1);
-        let window = self.phases.windows.of(monotonic_ns()).min(last);
+        let window = self.phases.windows.of(at_ns).min(last);
         if let Some(of_window) = self.windows.get_mut(window) {
             *of_window += count;
         }
@@ -51,30 +58,75 @@ impl WindowCounts {
     }
 }
 
+/// Counts what a sender's system accepted.
+impl SendTap for WindowCounts {
+    fn sent(&mut self, header: &Header, accepted: bool) {
+        self.add(header.sent_ns, accepted.into());
+    }
+
+    fn finish(&mut self) {}
+}
+
 fn batch() -> ReceiveBatch {
     ReceiveBatch::new(BATCH, BATCH_BYTES)
 }
 
-/// Nothing there in time, or a signal, is no failure.
+fn of_flow(batch: &ReceiveBatch, flow: u32) -> impl Iterator<Item = (Header, usize)> {
+    let headers = batch
+        .datagrams()
+        .filter_map(|datagram| Some((Header::read(datagram.payload)?, datagram.payload.len())));
+    headers.filter(move |(header, _)| header.flow == flow)
+}
+
+/// Nothing there in time, or a signal, is no failure; nor is a reply that an earlier datagram found no socket.
 fn receive(batch: &mut ReceiveBatch, socket: &UdpSocket, wait: Wait) -> io::Result<usize> {
-    match batch.receive(socket, wait) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
-        outcome => outcome,
+    for _ in 0..MOST_REFUSED {
+        match batch.receive(socket, wait) {
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(0);
+            }
+            outcome => return outcome,
+        }
+    }
+    Ok(0)
+}
+
+/// When a reader ends.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    /// The trial is over: what is left is still read.
+    pub ended: &'a AtomicBool,
+    /// The user has stopped it, or the other end is gone: nothing more is read.
+    pub cut: [&'a AtomicBool; 2],
+}
+
+impl Until<'_> {
+    /// Hands over batch after batch; `take` returns how many messages of the flow were in one. Whoever goes on
+    /// sending does not keep the reader.
+    fn each(&self, socket: &UdpSocket, mut take: impl FnMut(&ReceiveBatch) -> u64) -> io::Result<()> {
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let mut batch = batch();
+        let mut ended: Option<Instant> = None;
+        while !self.cut.iter().any(|cut| cut.load(Relaxed)) {
+            if self.ended.load(Relaxed) {
+                ended.get_or_insert_with(Instant::now);
+            }
+            let received = receive(&mut batch, socket, Wait::ForOne)?;
+            let came = take(&batch);
+            let emptied = came == 0 && received < BATCH;
+            if ended.is_some_and(|ended| emptied || ended.elapsed() >= LONGEST_LEFT) {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Reads and counts until `ended` is set and nothing is left.
-pub fn read(socket: &UdpSocket, mut counts: WindowCounts, ended: &AtomicBool) -> io::Result<WindowCounts> {
-    socket.set_read_timeout(Some(PATIENCE))?;
-    let mut batch = batch();
-    loop {
-        let last = ended.load(Relaxed);
-        let received = receive(&mut batch, socket, Wait::ForOne)?;
-        counts.take(&batch);
-        if last && received == 0 {
-            return Ok(counts);
-        }
-    }
+/// Reads and counts until it is to end.
+pub fn read(socket: &UdpSocket, mut counts: WindowCounts, until: Until<'_>) -> io::Result<WindowCounts> {
+    until.each(socket, |batch| counts.take(batch))?;
+    Ok(counts)
 }
 
 /// Takes what is left in a socket, without waiting; how many messages of the flow that was.
@@ -84,8 +136,7 @@ pub fn left(socket: &UdpSocket, flow: u32) -> u64 {
     while begin.elapsed() < LONGEST_LEFT
         && let Ok(1..) = receive(&mut batch, socket, Wait::No)
     {
-        let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
-        left += headers.filter(|header| header.flow == flow).count() as u64;
+        left += of_flow(&batch, flow).count() as u64;
     }
     left
 }
@@ -95,7 +146,7 @@ pub struct Echo<'a> {
     pub flow: u32,
     /// The answers' own flow, so that nothing that follows a message out takes them for it.
     pub answer_flow: u32,
-    /// UDP payload of an answer: that of the message.
+    /// UDP payload of a message and of its answer; one of another length is none of the load.
     pub size: usize,
     pub phases: Phases,
 }
@@ -109,29 +160,20 @@ pub struct Answered {
 
 impl Echo<'_> {
     /// Reads throughout the trial and answers the part of the messages that the time is for,
-    /// evenly among them, until `ended` is set and nothing is left. That it reads where it
+    /// evenly among them, until it is to end. That it reads where it
     /// does not answer keeps everything but the answers the same in all parts of the trial.
-    pub fn answer(&self, ended: &AtomicBool) -> io::Result<Answered> {
-        self.socket.set_read_timeout(Some(PATIENCE))?;
-        let (mut batch, mut answers) = (batch(), SendBatch::new(BATCH, self.size));
+    pub fn answer(&self, until: Until<'_>) -> io::Result<Answered> {
+        let mut answers = SendBatch::new(BATCH, self.size);
         let (mut read, mut sent, mut due) = (0, 0, 0.0);
-        loop {
-            let last = ended.load(Relaxed);
-            let received = receive(&mut batch, self.socket, Wait::ForOne)?;
-            if last && received == 0 {
-                return Ok(Answered { read, sent });
-            }
-            let headers = batch.datagrams().filter_map(|datagram| Header::read(datagram.payload));
-            let headers = headers.filter(|header| header.flow == self.flow);
+        until.each(self.socket, |batch| {
+            let messages = of_flow(batch, self.flow).filter(|(_, length)| *length == self.size);
             let share = self.phases.answered_share(monotonic_ns());
             if share == 0.0 {
                 due = 0.0;
-                read += headers.count() as u64;
-                continue;
             }
-            let mut filled = 0;
-            for header in headers {
-                read += 1;
+            let (mut came, mut filled) = (0, 0);
+            for (header, _) in messages {
+                came += 1;
                 due += share;
                 if due >= 1.0 {
                     due -= 1.0;
@@ -140,7 +182,10 @@ impl Echo<'_> {
                 }
             }
             sent += send(&mut answers, self.socket, filled);
-        }
+            read += came;
+            came
+        })?;
+        Ok(Answered { read, sent })
     }
 }
 
@@ -214,12 +259,60 @@ mod tests {
         }
     }
 
+    static YES: AtomicBool = AtomicBool::new(true);
+    static NO: AtomicBool = AtomicBool::new(false);
+    const LEFT: Until<'_> = Until { ended: &YES, cut: [&NO; 2] };
+
+    /// Sends while `work` runs, as fast as it can.
+    fn beside_a_flood<T>(socket: &UdpSocket, flow: u32, work: impl FnOnce() -> T) -> T {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Relaxed) {
+                    send_numbered(socket, flow, 1);
+                }
+            });
+            let outcome = work();
+            done.store(true, Relaxed);
+            outcome
+        })
+    }
+
+    /// Neither the flow itself nor others keep a reader for good, and the user at no time.
+    #[test]
+    fn who_goes_on_sending_does_not_keep_a_reader() {
+        let (one, other) = pair();
+        let echo = Echo { socket: &other, flow: 7, answer_flow: 8, size: 64, phases: phases() };
+        for flow in [7, 9] {
+            let counts = WindowCounts::new(phases(), 7);
+            beside_a_flood(&one, flow, || read(&other, counts.clone(), LEFT)).unwrap();
+            beside_a_flood(&one, flow, || echo.answer(LEFT)).unwrap();
+            for cut in [[&YES, &NO], [&NO, &YES]] {
+                let until = Until { ended: &NO, cut };
+                beside_a_flood(&one, flow, || read(&other, counts.clone(), until)).unwrap();
+                beside_a_flood(&one, flow, || echo.answer(until)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn that_an_earlier_datagram_found_no_socket_is_no_failure() {
+        let (one, other) = pair();
+        let at = other.local_addr().unwrap();
+        drop(other);
+        one.send(&[0]).unwrap();
+        let other = UdpSocket::bind(at).unwrap();
+        other.connect(one.local_addr().unwrap()).unwrap();
+        send_numbered(&other, 7, 3);
+        assert_eq!(read(&one, WindowCounts::new(phases(), 7), LEFT).unwrap().total(), 3);
+    }
+
     #[test]
     fn only_the_flow_is_counted_and_nothing_is_left() {
         let (one, other) = pair();
         send_numbered(&one, 7, 100);
         send_numbered(&one, 8, 3);
-        let counts = read(&other, WindowCounts::new(phases(), 7), &AtomicBool::new(true)).unwrap();
+        let counts = read(&other, WindowCounts::new(phases(), 7), LEFT).unwrap();
         assert_eq!(counts.total(), 100);
     }
 
@@ -248,11 +341,15 @@ mod tests {
         let phases = Phases { duration_ns: 400_000_000_000, windows };
         send_numbered(&sender, 7, 100);
         send_numbered(&sender, 9, 10);
+        // Shorter than its answer would be.
+        let mut short = [0; 32];
+        Header { flow: 7, sequence: 0, intended_ns: 1, sent_ns: 2 }.write(&mut short);
+        sender.send(&short).unwrap();
         let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
-        let Answered { read: of, sent: answered } = echo.answer(&AtomicBool::new(true)).unwrap();
+        let Answered { read: of, sent: answered } = echo.answer(LEFT).unwrap();
         assert_eq!(of, 100);
         assert!((48..=52).contains(&answered), "{answered}");
-        let counts = read(&sender, WindowCounts::new(phases, 8), &AtomicBool::new(true)).unwrap();
+        let counts = read(&sender, WindowCounts::new(phases, 8), LEFT).unwrap();
         assert_eq!(counts.total(), answered);
     }
 }

@@ -53,7 +53,7 @@ fn missed(checks: &Checks) -> f64 {
     checks.inbound_planned.map_or(0.0, |planned| share(planned.saturating_sub(checks.inbound_sent), planned))
 }
 
-fn rules() -> [Rule<Checks>; 13] {
+fn rules() -> [Rule<Checks>; 14] {
     [
         Rule::void(0.0, |c| flag(c.sent == 0), no_number, "the kernel accepted no message"),
         Rule::void(
@@ -64,9 +64,15 @@ fn rules() -> [Rule<Checks>; 13] {
         ),
         Rule::void(
             0.0,
-            |c| c.inbound_sent.abs_diff(c.inbound_arrived + c.inbound_dropped) as f64,
+            |c| c.inbound_sent.saturating_sub(c.inbound_arrived + c.inbound_dropped) as f64,
             count,
             "{} inbound messages are missing at this host's device, and no drop counter explains them",
+        ),
+        Rule::void(
+            0.0,
+            |c| (c.inbound_arrived + c.inbound_dropped).saturating_sub(c.inbound_sent) as f64,
+            count,
+            "{} more messages came in than the far end sent: another program sends to this host's port",
         ),
         Rule::void(
             0.0,
@@ -177,6 +183,7 @@ mod tests {
             Checks { arrived: 991, ..GOOD },
             Checks { arrived: 989, ..GOOD },
             Checks { inbound_arrived: 89, inbound_ended: Some(89), ..GOOD },
+            Checks { inbound_arrived: 91, inbound_ended: Some(91), ..GOOD },
             Checks { inbound_ended: Some(89), ..GOOD },
             Checks { inbound_ended: Some(91), ..GOOD },
         ] {

@@ -6,7 +6,6 @@
 //!
 //! [`run`] is the map: build the lab, run the trials in their order, say what came of them.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -56,7 +55,7 @@ pub fn run(
     observer: &mut impl Observer<ReverseResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<ReverseResult>, RunError> {
-    let hosts = dial(plan)?;
+    let hosts = dial(plan, stop)?;
     let place = plan.to.as_ref().and_then(|hosts| hosts.first()).map_or(Place::Lab, |&to| Place::To(to));
     let rig = Rig::build(place, plan.family)?;
     let far = rig.lab().map_or(Far::Hosts(&hosts), Far::Lab);
@@ -103,10 +102,12 @@ pub fn run(
         let of_variant = &mut progressed.result.variants[place];
         let index = of_variant.trials.len() as u32;
         contention = contention.and_then(Contention::again);
-        let (trial, of_trial) = bench.trial(of_variant.variant, index, contention.as_ref(), &live)?;
+        let trial = bench.trial(of_variant.variant, index, contention.as_ref(), &live);
+        // That a stopped one failed says nothing.
         if stop.load(Relaxed) {
             break;
         }
+        let (trial, of_trial) = trial?;
         of_variant.trials.push(trial);
         checks.push(of_trial);
         conclude(&mut progressed, &checks);
@@ -116,14 +117,18 @@ pub fn run(
     Ok(progressed)
 }
 
-/// The other hosts, if there are any.
-fn dial(plan: &ReversePlan) -> Result<Vec<Host>, ReverseError> {
+/// The other hosts, if there are any; those that were reached if the user stops it.
+fn dial<'a>(plan: &ReversePlan, stop: &'a AtomicBool) -> Result<Vec<Host<'a>>, ReverseError> {
     let allowed = plan.allow.as_deref().unwrap_or_default();
-    let dial = |&to: &SocketAddr| {
+    let mut hosts = Vec::new();
+    for &to in plan.to.iter().flatten() {
         allow::permit(to.ip(), allowed, false)?;
-        Host::dial(to)
-    };
-    plan.to.iter().flatten().map(dial).collect()
+        match Host::dial(to, stop) {
+            Err(_) if stop.load(Relaxed) => break,
+            host => hosts.push(host?),
+        }
+    }
+    Ok(hosts)
 }
 
 fn none_yet(variant: Variant) -> VariantResult {

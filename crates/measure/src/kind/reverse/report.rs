@@ -61,6 +61,7 @@ impl ReverseFacts<'_> {
         let between = self.during(phase);
         let inbound_per_s = match read {
             Some(counts) => phases.per_s(phase, &counts.windows),
+            // Between hosts others send to the device as well.
             None => between.inbound_per_s().unwrap_or_else(|| {
                 phases.per_s(phase, self.outcome.inbound.windows.as_deref().unwrap_or_default())
             }),

@@ -18,7 +18,7 @@ use super::far_end::{FarEnd, inbound_flow};
 use super::hosts::{ALIVE_EVERY, LOST_AFTER, MEET_WITHIN, PATIENCE, greeting};
 use super::inbound::left;
 use super::phases::Phases;
-use super::sockets::{READ_BYTES, UNREAD_BYTES};
+use super::sockets::{READ_BYTES, UNREAD_BYTES, any_port};
 use super::trial::{cloned, joined, on};
 use super::words::{Hello, Outcome, Trial, Word};
 use crate::ground::error::GroundError;
@@ -37,6 +37,10 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 const OVERDUE: Duration = Duration::from_secs(10);
 /// Greetings: some may be lost.
 const GREETINGS: usize = 4;
+/// The load before a trial has come when none of it came for so long,
+const QUIET_FOR: Duration = Duration::from_millis(50);
+/// and the trial begins after this time, whatever comes.
+const QUIET_WITHIN: Duration = Duration::from_secs(2);
 const STOPPED: &str = "the counterpart was stopped";
 
 #[derive(Clone, Debug)]
@@ -128,6 +132,8 @@ impl Session<'_> {
         while let Some(trial) = self.next_trial()? {
             match self.make(&trial) {
                 Ok(outcome) => self.say(&Word::Ended(Box::new(outcome)))?,
+                // By its user, before the trial began.
+                Err(ReverseError::Lost(ControlError::Stopped)) => return Ok(()),
                 Err(error) => {
                     // It may be gone.
                     let _ = self.talk.say(&Word::Failed { text: error.to_string() });
@@ -142,33 +148,34 @@ impl Session<'_> {
 
     /// The next trial; `None` if there are no more.
     fn next_trial(&self) -> Result<Option<Trial>, ReverseError> {
-        match self.word("a trial", BETWEEN_TRIALS)? {
+        match self.word("a trial", Instant::now())? {
             Word::Trial(trial) => Ok(Some(*trial)),
             Word::Bye => Ok(None),
             _ => Err(ReverseError::Lost(self.talk.out_of_turn("a trial"))),
         }
     }
 
-    /// The next word that is no sign of life.
-    fn word(&self, awaited: &'static str, within: Duration) -> Result<Word, ReverseError> {
-        let begin = Instant::now();
+    /// The next word that is no sign of life, between two trials; all of them within a time from this one.
+    fn word(&self, awaited: &'static str, since: Instant) -> Result<Word, ReverseError> {
         let mut signs = 0;
-        while begin.elapsed() < within && signs < MOST_SIGNS {
-            match self.poll(awaited)? {
-                Some(Word::Alive) => signs += 1,
+        while since.elapsed() < BETWEEN_TRIALS {
+            match self.poll(PATIENCE, awaited)? {
+                Some(Word::Alive) if signs < MOST_SIGNS => signs += 1,
+                Some(Word::Alive) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
                 Some(word) => return Ok(word),
                 None => {}
             }
         }
-        Err(ReverseError::Lost(ControlError::Silent { peer: self.talk.peer(), awaited, within }))
+        let (peer, within) = (self.talk.peer(), BETWEEN_TRIALS);
+        Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }))
     }
 
-    fn poll(&self, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
         if self.stop.load(Relaxed) {
             let _ = self.talk.say(&Word::Failed { text: STOPPED.into() });
             return Err(ReverseError::Unfit(STOPPED.into()));
         }
-        match self.talk.poll(PATIENCE, awaited).map_err(ReverseError::Lost)? {
+        match self.talk.poll(within, awaited).map_err(ReverseError::Lost)? {
             Some(Word::Failed { text }) => {
                 Err(ReverseError::Reported { peer: self.talk.peer(), text: report(&text) })
             }
@@ -201,7 +208,7 @@ impl Session<'_> {
         let inbound = thread::scope(|scope| {
             let far = spawn(scope, "far end", || on(self.cpu, || far_end.run()));
             let followed = self.follow(after + Duration::from_nanos(duration_ns) + OVERDUE);
-            gone.store(true, Relaxed);
+            gone.store(followed.is_err(), Relaxed);
             ended.store(true, Relaxed);
             let inbound = joined(far, "far end");
             followed.and_then(|()| Ok(inbound?))
@@ -240,17 +247,26 @@ impl Session<'_> {
         };
         let far = bind(local)?;
         let echo = trial.variant == Variant::Echo;
-        let generator = if echo { cloned(&far)? } else { bind(SocketAddr::new(local.ip(), 0))? };
+        let generator = if echo { cloned(&far)? } else { bind(any_port(local))? };
         let port = generator.local_addr().map_err(GroundError::Socket)?.port();
         self.say(&Word::Bound { port })?;
         let (mut sender, mut inbound) = (None, None);
         far.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
         let until = Instant::now() + MEET_WITHIN;
         let mut payload = [0; HEADER_BYTES];
+        let (awaited, mut spoke) = ("a datagram of it", Instant::now());
         while trial.takes && sender.is_none() || !echo && inbound.is_none() {
-            if self.stop.load(Relaxed) || Instant::now() > until {
-                let at = if self.stop.load(Relaxed) { STOPPED } else { "no datagram of your host came" };
-                return Err(ReverseError::Unfit(at.into()));
+            match self.poll(Duration::ZERO, awaited)? {
+                None if Instant::now() > until => {
+                    return Err(ReverseError::Unfit("no datagram of your host came".into()));
+                }
+                None => {}
+                Some(Word::Bye) => return Err(ReverseError::Lost(ControlError::Stopped)),
+                Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+            }
+            if spoke.elapsed() >= ALIVE_EVERY {
+                self.say(&Word::Alive)?;
+                spoke = Instant::now();
             }
             let Ok((length, from)) = far.recv_from(&mut payload) else { continue };
             let header = Header::read(&payload[..length]).filter(|_| from.ip() == self.talk.peer().ip());
@@ -281,21 +297,39 @@ impl Session<'_> {
     /// Waits until the trial is about to begin: so long from now; and what the socket had dropped by then.
     fn await_begin(&self, met: &Met) -> Result<(Duration, u32), ReverseError> {
         let awaited = "that the trial begins";
-        let mut dropped = 0;
+        let (since, mut dropped) = (Instant::now(), None);
         loop {
-            match self.word(awaited, BETWEEN_TRIALS)? {
+            match self.word(awaited, since)? {
                 Word::Ready => {
+                    if dropped.is_none() {
+                        self.quiet(&met.far)?;
+                    }
                     self.say(&Word::Ready)?;
                     // None of the trial's own.
                     left(&met.far, 0);
-                    dropped = drops(&met.far).map_err(GroundError::Socket)?;
+                    dropped = Some(drops(&met.far).map_err(GroundError::Socket)?);
                 }
+                Word::Bye => return Err(ReverseError::Lost(ControlError::Stopped)),
                 Word::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
-                    return Ok((Duration::from_nanos(after_ns), dropped));
+                    return Ok((Duration::from_nanos(after_ns), dropped.unwrap_or(0)));
                 }
                 _ => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
             }
         }
+    }
+
+    /// Waits until nothing more comes of the load before the trial, which may still be in a queue on the way.
+    fn quiet(&self, far: &UdpSocket) -> Result<(), ReverseError> {
+        let (begin, mut last) = (Instant::now(), Instant::now());
+        let mut dropped = drops(far).map_err(GroundError::Socket)?;
+        while last.elapsed() < QUIET_FOR && begin.elapsed() < QUIET_WITHIN && !self.stop.load(Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+            let now = drops(far).map_err(GroundError::Socket)?;
+            if left(far, 0) > 0 || now != dropped {
+                (last, dropped) = (Instant::now(), now);
+            }
+        }
+        Ok(())
     }
 
     /// Waits until the load is over, and hears that the other host lives.
@@ -304,7 +338,7 @@ impl Session<'_> {
         let begin = Instant::now();
         let (mut heard, mut spoke) = (begin, begin);
         loop {
-            match self.poll(awaited)? {
+            match self.poll(PATIENCE, awaited)? {
                 Some(Word::Alive) => heard = Instant::now(),
                 Some(Word::Over) => return Ok(()),
                 Some(Word::Bye) => {

@@ -61,7 +61,7 @@ impl Sockets {
     }
 
     /// New sockets of this host, the first of these hosts taking the load, each having met ours.
-    pub fn between(rig: &Rig, hosts: &[Host], trials: &[Trial]) -> Result<Self, ReverseError> {
+    pub fn between(rig: &Rig, hosts: &[Host<'_>], trials: &[Trial]) -> Result<Self, ReverseError> {
         let Some((first, trial)) = hosts.first().zip(trials.first()) else {
             return Err(GroundError::NothingCrosses.into());
         };
@@ -69,14 +69,36 @@ impl Sockets {
         let inbound = if trial.variant == Variant::Echo {
             cloned(&sender)?
         } else {
-            bound(rig, Role::Sender, rig.any_port(first.address()))?
+            bound(rig, Role::Sender, own_address(rig, first, hosts)?)?
         };
+        let echo = trial.variant == Variant::Echo;
         for (host, trial) in hosts.iter().zip(trials) {
-            host.meet(trial, &sender, &inbound)?;
+            let from = host.meet(trial, &sender, &inbound)?;
+            // Strangers' datagrams would take room in it.
+            if hosts.len() == 1 && !echo {
+                inbound.connect(from).map_err(GroundError::Socket)?;
+            }
         }
         set_receive_buffer(&inbound, room(trial.variant)).map_err(GroundError::Socket)?;
         Ok(Self { sender, inbound, far: None })
     }
+}
+
+/// The address that all hosts know this one by, so that nothing comes in that is for another; any port of it.
+fn own_address(rig: &Rig, first: &Host<'_>, hosts: &[Host<'_>]) -> Result<SocketAddr, GroundError> {
+    let at = first.local_addr()?;
+    for host in hosts {
+        if host.local_addr()?.ip() != at.ip() {
+            return Ok(rig.any_port(first.address()));
+        }
+    }
+    Ok(any_port(at))
+}
+
+/// With its scope, if it has one.
+pub fn any_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
 }
 
 fn room(variant: Variant) -> i32 {
@@ -89,4 +111,16 @@ fn address(socket: &UdpSocket) -> Result<SocketAddr, GroundError> {
 
 fn bound(rig: &Rig, role: Role, address: SocketAddr) -> Result<UdpSocket, GroundError> {
     rig.at(role, || UdpSocket::bind(address))?.map_err(|source| GroundError::Bind { address, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of this link alone needs it.
+    #[test]
+    fn another_port_is_on_the_same_link() {
+        let address: SocketAddr = "[fe80::1%3]:9000".parse().unwrap();
+        assert_eq!(any_port(address), "[fe80::1%3]:0".parse().unwrap());
+    }
 }

@@ -17,7 +17,7 @@ use super::edges::{Edge, WatchedSender};
 use super::error::ReverseError;
 use super::far_end::{FarEnd, Inbound, inbound_flow};
 use super::hosts::{Host, SETTLE};
-use super::inbound::{Draining, WindowCounts, left, read};
+use super::inbound::{Draining, Until, WindowCounts, left, read};
 use super::phases::Phases;
 use super::sockets::Sockets;
 use super::{run_in, words};
@@ -58,7 +58,7 @@ pub struct ReverseTask<'a> {
 #[derive(Clone, Copy)]
 pub enum Far<'a> {
     Lab(&'a Lab),
-    Hosts(&'a [Host]),
+    Hosts(&'a [Host<'a>]),
 }
 
 /// The outcome of a trial, before it is judged.
@@ -168,13 +168,7 @@ impl ReverseTask<'_> {
     /// What each of the other hosts is to do.
     fn trials(&self) -> Vec<words::Trial> {
         let Far::Hosts(hosts) = self.far else { return Vec::new() };
-        let part = |rate_per_s: f64| rate_per_s / hosts.len() as f64;
-        let plan = ReversePlan {
-            inbound_from_per_s: part(self.plan.inbound_from_per_s).max(1.0),
-            inbound_peak_per_s: part(self.plan.inbound_peak_per_s),
-            to: None,
-            ..self.plan.clone()
-        };
+        let plan = self.plan.part();
         let trial =
             |n| words::Trial { plan: plan.clone(), variant: self.variant, flow: self.flow, takes: n == 0 };
         (0..hosts.len()).map(trial).collect()
@@ -306,7 +300,7 @@ impl Flight<'_> {
     }
 
     /// The far end on another host.
-    fn follow(&self, host: &Host, trial: &words::Trial) -> Result<Inbound, ReverseError> {
+    fn follow(&self, host: &Host<'_>, trial: &words::Trial) -> Result<Inbound, ReverseError> {
         let signals = &self.signals;
         let followed = host.follow(trial, &signals.ended, || signals.sent.load(Relaxed));
         signals.gone.fetch_or(followed.is_err(), Relaxed);
@@ -314,7 +308,8 @@ impl Flight<'_> {
     }
 
     fn read(&self) -> Result<WindowCounts, FlightError> {
-        read(&self.sockets.inbound, self.counts(), &self.signals.landed).map_err(FlightError::Receive)
+        let until = Until { ended: &self.signals.landed, cut: [self.task.stop, &self.signals.gone] };
+        read(&self.sockets.inbound, self.counts(), until).map_err(FlightError::Receive)
     }
 
     fn watch(&self) -> Result<Vec<Edge>, FlightError> {

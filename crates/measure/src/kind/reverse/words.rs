@@ -6,7 +6,7 @@
 //! | `trial` | `bound`, `met` | its sockets, once a datagram of each of ours with the trial's number came |
 //! | `ready` | `ready` | several times, for the round trip; what had come so far is of no trial |
 //! | `begin` | | when the trial begins, from now |
-//! | `alive` | `alive` | every 200 ms |
+//! | `alive` | `alive` | every 200 ms of a trial; the other host's also until its sockets are met |
 //! | `over` | `ended` | what it sent, and what came |
 //!
 //! Either side may say `failed`, with why, and `bye`.
@@ -16,7 +16,7 @@ use netfathom_model::plan::{ReversePlan, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::far_end::Inbound;
-use crate::load::control::words::{MOST_COUNTED, Why};
+use crate::load::control::words::Why;
 use crate::load::control::{Greeting, Introduction};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Names a number that no host can have which took part in this trial, in which so many messages were sent to it.
+    /// Names a number that no host can have after a trial in which it was sent this number of messages.
     pub fn excess(&self, planned: Option<u64>, sent: u64) -> Option<String> {
         let most_inbound = planned.unwrap_or(sent);
         let windows = self.windows.as_deref().unwrap_or_default();
@@ -79,9 +79,13 @@ impl Outcome {
         if self.inbound_sent > most_inbound {
             return Some(format!("{} messages sent of {most_inbound}", self.inbound_sent));
         }
-        let beyond = windows.len() > WINDOWS || windows.iter().any(|&n| n > MOST_COUNTED);
-        (beyond || self.windows.is_some() != planned.is_some())
-            .then(|| format!("{} windows of time", windows.len()))
+        let beyond = windows.len() > WINDOWS || self.windows.is_some() != planned.is_some();
+        if beyond {
+            return Some(format!("{} windows of time", windows.len()));
+        }
+        let in_windows = windows.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+        (planned.is_some() && in_windows != self.inbound_sent)
+            .then(|| format!("{} messages sent, {in_windows} in all windows of time", self.inbound_sent))
     }
 
     /// As of a far end on this machine.
@@ -93,6 +97,7 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::control::words::MOST_COUNTED;
 
     #[test]
     fn numbers_that_no_host_can_have_are_named() {
@@ -102,7 +107,7 @@ mod tests {
         assert_eq!(good.excess(Some(5), 6).unwrap(), "7 messages arrived of 6");
         assert_eq!(good.excess(Some(4), 7).unwrap(), "5 messages sent of 4");
         assert!(good.excess(None, 7).unwrap().ends_with("windows of time"));
-        for windows in [vec![0; WINDOWS + 1], vec![u64::MAX]] {
+        for windows in [vec![0; WINDOWS + 1], vec![u64::MAX; 2], vec![2, 2], vec![3, 3], vec![]] {
             let bad = Outcome { windows: Some(windows), ..good.clone() };
             assert!(bad.excess(Some(5), 7).unwrap().ends_with("windows of time"));
         }

@@ -45,7 +45,12 @@ impl Writer {
     }
 
     fn failed(&self, source: io::Error) -> ControlError {
-        ControlError::Connection { peer: self.peer, source }
+        match source.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                ControlError::Closed { peer: self.peer, awaited: "that it reads on" }
+            }
+            _ => ControlError::Connection { peer: self.peer, source },
+        }
     }
 }
 

@@ -2,15 +2,21 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ControlError;
 use super::line::{Lines, Writer, open};
 use super::server::Seat;
+use super::{CONNECT_WITHIN, ControlError};
+
+/// How soon a wait notices that it is to stop.
+const STOPS_WITHIN: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub struct Talk {
@@ -18,6 +24,22 @@ pub struct Talk {
     writer: Mutex<Writer>,
     /// The place among those that are served, where this is the side that serves. It goes after the connection.
     _seat: Option<Seat>,
+}
+
+/// Connects to a host that is to be led a conversation with; `Interrupted` if the user stops the wait.
+pub fn connect(to: SocketAddr, stop: &AtomicBool) -> io::Result<TcpStream> {
+    let (done, connected) = channel();
+    // It ends in time, whether it is waited for or not.
+    thread::Builder::new()
+        .name("nf-connect".into())
+        .spawn(move || done.send(TcpStream::connect_timeout(&to, CONNECT_WITHIN)))?;
+    loop {
+        match connected.recv_timeout(STOPS_WITHIN) {
+            Ok(connected) => return connected,
+            Err(RecvTimeoutError::Timeout) if !stop.load(Relaxed) => {}
+            Err(_) => return Err(io::Error::new(io::ErrorKind::Interrupted, "stopped")),
+        }
+    }
 }
 
 impl Talk {
@@ -44,13 +66,25 @@ impl Talk {
         locked(&self.writer).say(word)
     }
 
-    /// The next word, which must be there within a time.
+    /// The next word, which must be there within a time, unless the user stops the wait.
     pub fn next<T: DeserializeOwned>(
         &self,
         within: Duration,
         awaited: &'static str,
+        stop: &AtomicBool,
     ) -> Result<T, ControlError> {
-        locked(&self.lines).next(within, awaited)
+        let until = Instant::now() + within;
+        loop {
+            if let Some(word) = self.poll(STOPS_WITHIN, awaited)? {
+                return Ok(word);
+            }
+            if stop.load(Relaxed) {
+                return Err(ControlError::Stopped);
+            }
+            if Instant::now() >= until {
+                return Err(ControlError::Silent { peer: self.peer(), awaited, within });
+            }
+        }
     }
 
     /// The next word; `None` if it is not there in time.

@@ -4,9 +4,9 @@
 //! ([`Meeting`], [`Task`]) each host has a copy of; for the far end a thread brings the words of its host into it
 //! ([`Far::stand_in`]). So neither an end nor a test knows where the other end is.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use netfathom_model::layer::Side;
@@ -18,7 +18,7 @@ use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
 use super::task::Task;
 use crate::load::control::{
-    CONNECT_WITHIN, ControlError, Greeting, Identity, Introduction, Listener, Talk, refusal, report,
+    ControlError, Greeting, Identity, Introduction, Listener, Talk, connect, refusal, report,
 };
 
 mod connect;
@@ -57,14 +57,13 @@ enum Reached {
 
 impl Far {
     /// Greets the server at an address.
-    pub fn dial(to: SocketAddr) -> Result<Self, MessageError> {
-        let stream = TcpStream::connect_timeout(&to, CONNECT_WITHIN)
-            .map_err(|source| MessageError::NoServer { address: to, source })?;
+    pub fn dial(to: SocketAddr, stop: &AtomicBool) -> Result<Self, MessageError> {
+        let stream = connect(to, stop).map_err(|source| MessageError::NoServer { address: to, source })?;
         let lost = |source| MessageError::Lost { end: Side::Server, source };
         let talk = Talk::over(stream, to).map_err(lost)?;
         // One that refuses at once may have closed already: its reply still counts.
         let greeted = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
-        match talk.next(ANSWER_WITHIN, "a welcome") {
+        match talk.next(ANSWER_WITHIN, "a welcome", stop) {
             Ok(Word::Welcome(server)) if server.cpu < MOST_CPUS => {
                 let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
                 Ok(Self { talk, side: Side::Server, reached })
