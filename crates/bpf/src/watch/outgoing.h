@@ -115,6 +115,9 @@ static __noinline bool ends_with_udp(unsigned long at, __u8 next, __u32 *part)
 			return false;
 		if (next == NEXTHDR_FRAGMENT)
 			*part = header[2] << 8 | header[3];
+		/* What follows is no header. That the socket is one of UDP is known. */
+		if (*part & IP6_OFFSET)
+			return header[0] == IPPROTO_UDP;
 		at += next == NEXTHDR_FRAGMENT ? 8 : (header[1] + 1) * 8;
 		next = header[0];
 	}

@@ -235,8 +235,8 @@ fn undecidable(design: Design, quantity: &Compared) -> Option<String> {
     let pairs = quantity.a.len();
     if design == Design::Pairs && pairs < LEAST_PAIRS {
         return Some(format!(
-            "only {pairs} rounds count, {LEAST_PAIRS} are needed: --rounds {}",
-            2 * LEAST_PAIRS
+            "only {} of {LEAST_PAIRS} rounds that are needed count: more --rounds",
+            netfathom_model::print::count(pairs as u64)
         ));
     }
     quantity.chance.is_none().then(|| quantity.note.clone()).flatten()

@@ -138,11 +138,17 @@ fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
     [of_udp, unix].into_iter().flatten().collect()
 }
 
+/// Without hooks of what TCP sends there are times of Unix sockets.
+fn answers_by_unix(result: &WatchResult) -> Option<&'static str> {
+    (result.application.is_some() && result.answer.is_none())
+        .then_some("application is of Unix sockets alone; those of TCP and UDP require Linux 6.16")
+}
+
 /// Those that were asked for, sending first as in `stack`.
 fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     let receive = result.plan.watches(Direction::Rx).then(|| Way {
         direction: Direction::Rx,
-        lacks: Vec::new(),
+        lacks: answers_by_unix(result).into_iter().collect(),
         from: begin(result),
         total: &result.total,
         stages: &result.stages,

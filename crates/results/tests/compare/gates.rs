@@ -131,7 +131,7 @@ fn three_rounds_decide_no_threshold_and_four_do() {
     };
     let few = passage(3, 1.08);
     assert_eq!((few.gates[0].passage, few.are_tested()), (Passage::NotTested, false), "{few:?}");
-    assert!(few.gates[0].why.as_ref().is_some_and(|why| why.starts_with("only 3 rounds count")), "{few:?}");
+    assert!(few.gates[0].why.as_ref().is_some_and(|why| why.starts_with("only 3 of 4 rounds")), "{few:?}");
     assert_eq!(passage(4, 9.0).gates[0].passage, Passage::Beyond);
 }
 

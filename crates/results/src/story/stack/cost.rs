@@ -28,13 +28,10 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
             return format!("overhead of the {tap} tap: inconclusive");
         }
         let effect = if distorts(Some(share)) { ": ! over 10 %" } else { doubt(&share) };
-        let of = cost.map(|cost| cost.send_call_ns.value / share.value).filter(|call| *call > 0.0);
         format!(
-            "{}the {tap} tap adds {} to a send call{}{effect}",
+            "{}the {tap} tap adds {} to a send call{effect}",
             if own.is_none() { "overhead: " } else { "" },
-            percent(share),
-            of.filter(|call| call.is_finite())
-                .map_or_else(String::new, |call| format!(" of {}", number::mean(call)))
+            percent(share)
         )
     });
     let check = |w: &Witness| {

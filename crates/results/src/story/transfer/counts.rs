@@ -213,7 +213,7 @@ pub(super) fn cause_words(e: &Explanation) -> String {
 pub(super) fn meaning(cause: Cause) -> &'static str {
     match cause {
         Cause::Nothing | Cause::TooShort => "",
-        Cause::Processor => "this end ran, or waited for a CPU or the receiver",
+        Cause::Processor => "this end ran, or waited for a CPU or the other end",
         Cause::BothProcessors => "this end ran, waited for a CPU, or for the receiver",
         Cause::SmallWrites => "this end ran, mostly for small writes, or waited for the other end",
         Cause::SmallReads => "this end ran, mostly for small reads, or waited for the other end",

@@ -144,7 +144,7 @@ fn explain(page: &mut Page, e: &Explanation) {
     page.table(table);
     if causes.iter().map(|(_, share)| share).sum::<f64>() > 1.01 {
         page.note(match e.cause {
-            Cause::Processor | Cause::BothProcessors => {
+            Cause::Processor | Cause::BothProcessors if e.others.iter().all(|(cause, _)| is_queue(*cause)) => {
                 "the others overlap with it: queues fill behind a busy CPU, which makes them no limits of their own"
             }
             _ => "several causes overlap",
@@ -230,4 +230,9 @@ fn words(page: &mut Page, heading: &str, words: Option<Words>) {
     for (name, value) in words {
         page.bullet(&format!("{name}: {value}"));
     }
+}
+
+/// Whether it is a queue that can be full as the CPU is busy.
+fn is_queue(cause: Cause) -> bool {
+    matches!(cause, Cause::SendBuffer | Cause::ReceiveWindow | Cause::Path | Cause::SlowReceiver)
 }
