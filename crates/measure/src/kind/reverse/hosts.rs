@@ -88,8 +88,13 @@ impl<'a> Host<'a> {
     }
 
     fn hear(&self, awaited: &'static str, within: Duration) -> Result<Word, ReverseError> {
-        let word = self.talk.next(within, awaited, self.stop).map_err(ReverseError::Lost)?;
-        self.said(Some(word), awaited)?.ok_or_else(|| self.silent(awaited, within))
+        let silent = || self.silent(awaited, ANSWER_WITHIN);
+        let word = self.talk.next(within, awaited, self.stop).map_err(|error| match error {
+            // Several answers share that time.
+            ControlError::Silent { .. } => silent(),
+            error => ReverseError::Lost(error),
+        })?;
+        self.said(Some(word), awaited)?.ok_or_else(silent)
     }
 
     fn silent(&self, awaited: &'static str, within: Duration) -> ReverseError {
