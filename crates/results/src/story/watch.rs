@@ -140,7 +140,7 @@ fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
 
 /// Without hooks of what TCP sends there are times of Unix sockets.
 fn answers_by_unix(result: &WatchResult) -> Option<&'static str> {
-    (result.application.is_some() && result.answer.is_none())
+    (result.plan.follows_unix() && result.application.is_some() && result.answer.is_none())
         .then_some("application is of Unix sockets alone; those of TCP and UDP require Linux 6.16")
 }
 
