@@ -444,9 +444,9 @@ impl FakeServer {
         let mut line = String::new();
         while matches!(lines.read_line(&mut line), Ok(1..)) {
             let word: Value = serde_json::from_str(&std::mem::take(&mut line)).unwrap();
-            let word_of = word["say"].as_str().unwrap();
+            let kind = word["say"].as_str().unwrap();
             let identity = json!({"boot": "", "network": ""});
-            let reply = match word_of {
+            let reply = match kind {
                 "reverse" => {
                     json!({"say": "welcome", "tool": "t", "host": "h", "kernel": "k", "cpu": 0, "identity": identity})
                 }
@@ -467,7 +467,7 @@ impl FakeServer {
                 continue;
             }
             tell(&lines, &reply);
-            if word_of == "trial" && silent_from != "met" {
+            if kind == "trial" && silent_from != "met" {
                 let mut payload = [0; 32];
                 while payload != greeting(flow.wrapping_add(1)) {
                     inbound = self.socket.recv_from(&mut payload).unwrap().1;

@@ -76,10 +76,10 @@ impl<'a> Host<'a> {
     }
 
     fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
-        self.said(self.talk.poll(within, awaited).map_err(ReverseError::Lost)?, awaited)
+        self.checked(self.talk.poll(within, awaited).map_err(ReverseError::Lost)?, awaited)
     }
 
-    fn said(&self, word: Option<Word>, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+    fn checked(&self, word: Option<Word>, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
         match word {
             Some(Word::Failed { text }) => Err(ReverseError::Reported { peer: self.to, text: report(&text) }),
             Some(Word::Bye) => Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited })),
@@ -94,7 +94,7 @@ impl<'a> Host<'a> {
             ControlError::Silent { .. } => silent(),
             error => ReverseError::Lost(error),
         })?;
-        self.said(Some(word), awaited)?.ok_or_else(silent)
+        self.checked(Some(word), awaited)?.ok_or_else(silent)
     }
 
     fn silent(&self, awaited: &'static str, within: Duration) -> ReverseError {
