@@ -193,7 +193,7 @@ fn who_runs_all_the_time_is_not_held_up() {
     assert_eq!(sender(&short), Cause::TooShort);
 }
 
-/// 2 GB/s into a window of 6 MB whose round trip takes 1 ms: a larger one would be as full.
+/// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
 #[test]
 fn two_ends_that_share_the_time_are_both_named() {
     let mut fast = stream(|tick, s| {
