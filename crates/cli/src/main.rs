@@ -11,6 +11,7 @@ mod capacity;
 mod compare;
 mod completions;
 mod cost;
+mod counterpart;
 mod export;
 mod fleet;
 mod guard;

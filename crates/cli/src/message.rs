@@ -3,17 +3,15 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use netfathom_measure::kind::message;
-use netfathom_measure::kind::message::serve::{ServeEvent, ServePlan};
+use netfathom_measure::kind::message::serve::ServePlan;
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Wire};
-use netfathom_model::print::counted;
 
 use crate::args::{MessageArgs, MessageCommand, ServeArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::sink_events::reachable;
-use crate::{exit, output, plans, stop};
+use crate::{counterpart, exit, output, plans};
 
 /// What a trial takes besides its time: connecting, and closing.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(6);
@@ -44,32 +42,11 @@ fn measure(test: MessageTest, args: &MessageArgs) -> Result<ExitCode> {
 }
 
 fn serve(args: &ServeArgs) -> Result<ExitCode> {
-    let stop = stop::on_signals().context("cannot listen for signals")?;
     let ServeArgs { listen, cpu, allow, clients } = args.clone();
-    let mut lost = false;
-    let mut tell = |event| {
-        lost |= matches!(event, ServeEvent::Lost { .. });
-        // A reader that has gone is no reason to stop serving.
-        let _ = output::print(&line(&event));
-    };
-    message::serve::serve(&ServePlan { listen, cpu, allow, most_clients: clients }, &mut tell, &stop)?;
-    // A client that was lost fails a server that was to serve a number of them.
-    Ok(if lost && clients.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
-}
-
-fn line(event: &ServeEvent) -> String {
-    match event {
-        ServeEvent::Listening { at, cpu } => format!(
-            "listening on {at}, TCP and UDP, CPU {cpu}; on another host: netfathom message pingpong --to {}; Ctrl-C \
-             ends",
-            reachable(*at)
-        ),
-        ServeEvent::Begins { peer } => format!("{peer}: begins"),
-        ServeEvent::Ended { peer, trials } => format!("{peer}: ended after {}", counted(*trials, "trial")),
-        ServeEvent::Lost { peer, trials, why } => {
-            format!("{peer}: after {}: {why}", counted(*trials, "trial"))
-        }
-    }
+    let plan = ServePlan { listen, cpu, allow, most_clients: clients };
+    counterpart::serve("message pingpong", clients, |tell, stop| {
+        Ok(message::serve::serve(&plan, tell, stop)?)
+    })
 }
 
 fn plan(test: MessageTest, args: &MessageArgs) -> Result<MessagePlan> {

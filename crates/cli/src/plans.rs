@@ -1,5 +1,6 @@
 //! What several commands' plans have in common.
 
+use std::net::SocketAddr;
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,6 +19,18 @@ pub fn permit(place: Place, allow: &[Prefix], by_name: bool) -> Result<()> {
         Place::To(to) => Ok(allow::permit(to.ip(), &allow, by_name)?),
         _ => Ok(()),
     }
+}
+
+/// Other hosts, and the networks that were allowed; `None` of none.
+type Hosts = (Option<Vec<SocketAddr>>, Option<Vec<String>>);
+
+/// As plans have them.
+pub fn hosts(to: &[SocketAddr], allow: &[Prefix]) -> Result<Hosts> {
+    for &to in to {
+        permit(Place::To(to), allow, false)?;
+    }
+    let named = |allow: &[Prefix]| allow.iter().map(ToString::to_string).collect();
+    Ok(((!to.is_empty()).then(|| to.to_vec()), (!allow.is_empty()).then(|| named(allow))))
 }
 
 /// Differs between runs, also between those that start together.

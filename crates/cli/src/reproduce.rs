@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
-use netfathom_model::plan::{Place, Project, ReproducePlan};
+use netfathom_model::plan::{Project, ReproducePlan};
 use netfathom_papers::{Experiment, Needs, catalogue};
 use netfathom_results::page::{Align, Page, Style, Table};
 
@@ -41,17 +41,15 @@ fn make(experiment: &'static Experiment, plan: &ReproducePlan, output: &OutputAr
 
 fn understand(name: &str, args: &ReproduceArgs) -> Result<(&'static Experiment, ReproducePlan)> {
     let experiment = netfathom_papers::find(name).ok_or_else(|| unknown(name))?;
-    for &to in &args.to {
-        plans::permit(Place::To(to), &args.allow, false)?;
-    }
+    let (to, allow) = plans::hosts(&args.to, &args.allow)?;
     let plan = ReproducePlan {
         name: name.into(),
         quick: args.quick,
         tap: args.tap,
         projects: args.projects.as_deref().map(projects).transpose()?,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
-        to: (!args.to.is_empty()).then(|| args.to.clone()),
-        allow: (!args.allow.is_empty()).then(|| args.allow.iter().map(ToString::to_string).collect()),
+        to,
+        allow,
     };
     experiment.accepts(&plan)?;
     Ok((experiment, plan))

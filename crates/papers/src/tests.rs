@@ -8,6 +8,7 @@ use std::sync::mpsc::channel;
 
 use netfathom_measure::kind::load::sink;
 use netfathom_measure::kind::{message, reverse};
+use netfathom_measure::load::control::ServeEvent;
 use netfathom_model::engine::Receive;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Place;
@@ -301,7 +302,7 @@ fn with_another_host_experiments_have_rows_of_this_machine() {
             serving(
                 move |notify, over| reverse::serve::serve(&reverse, notify, over).unwrap(),
                 |event| match event {
-                    reverse::serve::ServeEvent::Listening { at, .. } => Some(at),
+                    ServeEvent::Listening { at, .. } => Some(at),
                     _ => None,
                 },
                 &over,
@@ -323,7 +324,7 @@ fn with_another_host_experiments_have_rows_of_this_machine() {
             serving(
                 move |notify, over| message::serve::serve(&message, notify, over).unwrap(),
                 |event| match event {
-                    message::serve::ServeEvent::Listening { at, .. } => Some(at),
+                    ServeEvent::Listening { at, .. } => Some(at),
                     _ => None,
                 },
                 &over,

@@ -23,6 +23,7 @@ mod client;
 mod introduction;
 mod line;
 mod server;
+mod serving;
 mod talk;
 pub mod words;
 
@@ -30,6 +31,7 @@ pub use client::{Peer, Session};
 pub use introduction::{Identity, Introduction, refusal, report, short};
 pub use line::printable;
 pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welcomed, draw_flow};
+pub use serving::{ServeEvent, serve_each};
 pub use talk::{Talk, connect};
 
 use words::Why;

@@ -34,8 +34,10 @@ impl Story for ReverseResult {
     /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
     fn answer(&self) -> String {
         let (mut drops, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, s)| is_significant(s));
-        drops.sort_by(|a, b| a.1.drop.total_cmp(&b.1.drop));
-        let cut = |s: &ReverseSummary| share(s.drop, s.drop_interval);
+        let raises = drops.iter().all(|(_, s)| s.drop < 0.0);
+        let (verb, sign) = if raises { ("raises", -1.0) } else { ("cuts", 1.0) };
+        drops.sort_by(|a, b| (sign * a.1.drop).total_cmp(&(sign * b.1.drop)));
+        let cut = |s: &ReverseSummary| share(sign * s.drop, s.drop_interval);
         let by = match drops.as_slice() {
             [] if open.is_empty() => return "no trial is finished, so there is no answer yet".into(),
             [] => {
@@ -52,7 +54,7 @@ impl Story for ReverseResult {
         // An echo comes back as fast as it can, whatever the plan's inbound load.
         let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
         let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        format!("Receiving {what} cuts the send rate by {by}")
+        format!("Receiving {what} {verb} the send rate by {by}")
     }
 
     fn site(&self) -> Site {

@@ -203,7 +203,7 @@ fn a_direction_without_messages_is_not_zero() {
 
 #[test]
 fn reverse_answers_with_what_is_significant() {
-    let answer = |open: usize| {
+    let with = |open: usize, sign: f64| {
         let mut record = fixture("reverse");
         let Measurement::Reverse(reverse) = &mut record.measurement else { panic!("another measurement") };
         assert!(reverse.variants.len() > 2);
@@ -211,8 +211,15 @@ fn reverse_answers_with_what_is_significant() {
             let summary = variant.summary.as_mut().unwrap();
             summary.drop_interval.as_mut().unwrap().half_width = 2.0 * summary.drop.abs();
         }
+        for summary in reverse.variants.iter_mut().filter_map(|variant| variant.summary.as_mut()) {
+            summary.drop *= sign;
+            summary.drop_interval.as_mut().unwrap().value *= sign;
+        }
         render(&record, 200, false)
     };
+    let answer = |open| with(open, 1.0);
+    assert!(answer(0).contains("Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2"));
+    assert!(with(0, -1.0).contains("Receiving 200k/s raises the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2"));
     assert!(!answer(0).contains("not significant: "), "{}", answer(0));
     let one = answer(1);
     assert!(one.contains(" cuts the send rate by ") && one.contains("- not significant: ignored\n"), "{one}");

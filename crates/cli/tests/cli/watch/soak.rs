@@ -189,6 +189,10 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        // After a failure its members are still there.
+        for pid in fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default().lines() {
+            let _ = fs::write(self.0.join("../cgroup.procs"), pid);
+        }
         let _ = fs::remove_dir(&self.0);
     }
 }

@@ -18,7 +18,7 @@ use super::order::Cell;
 use super::shot::{self, Shot};
 use super::{Around, pairs};
 use crate::load::allow::{Allowed, Prefix};
-use crate::load::control::Listener;
+use crate::load::control::{Listener, ServeEvent, serve_each};
 
 /// How long is listened before it is looked whether to end.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -39,27 +39,6 @@ pub struct ServePlan {
     pub most_clients: Option<u32>,
 }
 
-#[derive(Clone, Debug)]
-pub enum ServeEvent {
-    Listening {
-        at: SocketAddr,
-        cpu: usize,
-    },
-    Begins {
-        peer: SocketAddr,
-    },
-    Ended {
-        peer: SocketAddr,
-        trials: u32,
-    },
-    /// A client was lost, or a trial could not be made.
-    Lost {
-        peer: SocketAddr,
-        trials: u32,
-        why: String,
-    },
-}
-
 /// Serves until it is stopped.
 pub fn serve(
     plan: &ServePlan,
@@ -72,24 +51,11 @@ pub fn serve(
     let (listener, _) = Listener::<Hello>::bind_with(plan.listen, allowed, 1, UdpSocket::bind)?;
     let listener = Arc::new(listener);
     notify(ServeEvent::Listening { at: listener.local_addr(), cpu });
-    let mut clients = 0;
-    while !stop.load(Relaxed) && plan.most_clients.is_none_or(|most| clients < most) {
-        let Some(incoming) = listener.accept(PATIENCE)? else { continue };
-        let talk = incoming.talk();
-        let peer = SocketAddr::new(talk.peer().ip().to_canonical(), talk.peer().port());
-        notify(ServeEvent::Begins { peer });
-        let mut trials = 0;
-        let served = Far::welcome(talk, Arc::clone(&listener), cpu).and_then(|far| {
-            let session = Session { ground: Ground::serving(far), cpu, stop };
-            session.serve(&mut trials)
-        });
-        notify(match served {
-            Ok(()) => ServeEvent::Ended { peer, trials },
-            Err(error) => ServeEvent::Lost { peer, trials, why: error.to_string() },
-        });
-        clients += 1;
-    }
-    Ok(())
+    let serve = |talk, trials: &mut u32| {
+        let far = Far::welcome(talk, Arc::clone(&listener), cpu)?;
+        Session { ground: Ground::serving(far), cpu, stop }.serve(trials)
+    };
+    Ok(serve_each(&listener, plan.most_clients, stop, notify, serve)?)
 }
 
 /// One client, from its welcome to its end.

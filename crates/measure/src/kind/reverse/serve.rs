@@ -23,7 +23,7 @@ use super::trial::{cloned, joined, on};
 use super::words::{Hello, Outcome, Trial, Word};
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
-use crate::load::control::{ControlError, Introduction, Listener, Talk, report};
+use crate::load::control::{ControlError, Introduction, Listener, ServeEvent, Talk, report, serve_each};
 use crate::load::flight::spawn;
 use crate::load::window::Windows;
 
@@ -58,27 +58,6 @@ pub struct ServePlan {
     pub most_hosts: Option<u32>,
 }
 
-#[derive(Clone, Debug)]
-pub enum ServeEvent {
-    Listening {
-        at: SocketAddr,
-        cpu: usize,
-    },
-    Begins {
-        peer: SocketAddr,
-    },
-    Ended {
-        peer: SocketAddr,
-        trials: u32,
-    },
-    /// A host was lost, or a trial could not be made.
-    Lost {
-        peer: SocketAddr,
-        trials: u32,
-        why: String,
-    },
-}
-
 /// Serves until it is stopped.
 pub fn serve(
     plan: &ServePlan,
@@ -94,21 +73,8 @@ pub fn serve(
     // The port of UDP is bound for each trial; here it is only found free.
     let (listener, _) = Listener::<Hello>::bind_with(plan.listen, allowed, 1, UdpSocket::bind)?;
     notify(ServeEvent::Listening { at: listener.local_addr(), cpu });
-    let mut hosts = 0;
-    while !stop.load(Relaxed) && plan.most_hosts.is_none_or(|most| hosts < most) {
-        let Some(incoming) = listener.accept(5 * PATIENCE)? else { continue };
-        let talk = incoming.talk();
-        let peer = SocketAddr::new(talk.peer().ip().to_canonical(), talk.peer().port());
-        notify(ServeEvent::Begins { peer });
-        let mut trials = 0;
-        let served = Session { plan, talk, cpu, stop }.serve(&mut trials);
-        notify(match served {
-            Ok(()) => ServeEvent::Ended { peer, trials },
-            Err(error) => ServeEvent::Lost { peer, trials, why: error.to_string() },
-        });
-        hosts += 1;
-    }
-    Ok(())
+    let serve = |talk, trials: &mut u32| Session { plan, talk, cpu, stop }.serve(trials);
+    Ok(serve_each(&listener, plan.most_hosts, stop, notify, serve)?)
 }
 
 /// One host, from its welcome to its end.

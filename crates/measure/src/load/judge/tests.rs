@@ -1,0 +1,154 @@
+use netfathom_model::accounting::FateCount;
+use netfathom_model::record::{Contention, Distribution, Series};
+
+use super::*;
+
+fn load(waited_ns: u64, by: Holder, stolen_ns: u64) -> Load {
+    let distribution = Distribution::from(&netfathom_stats::Distribution::new(5));
+    let holders = vec![Held { by: Holder::Idle, ns: 1 }, Held { by, ns: waited_ns }];
+    Load {
+        planned: 1,
+        sent: 1,
+        refused: Vec::new(),
+        unsent: 0,
+        missed_slots: 0,
+        span_ns: 0,
+        lag: distribution.clone(),
+        lag_p99_of_interval: 0.0,
+        send_call: distribution,
+        series: Series::default(),
+        contention: vec![Contention {
+            thread: LoadThread::Sender,
+            cpu: 1,
+            span_ns: 1000,
+            waited_ns,
+            holders,
+            stolen_ns,
+            interrupts: Vec::new(),
+            stopped_ns: 0,
+            blocked_ns: 0,
+        }],
+    }
+}
+
+#[test]
+fn a_few_trials_may_break_a_rule_with_room_where_that_is_allowed() {
+    let rules = [
+        Rule::degraded(1.0, |lag: &f64| *lag, no_number, "late"),
+        Rule::void(0.0, |lag: &f64| flag(*lag > 9.0), no_number, "does not add up"),
+    ];
+    let level = |bad: &[f64], spared| {
+        let all: Vec<f64> = bad.iter().copied().chain(std::iter::repeat_n(0.5, 10 - bad.len())).collect();
+        let mut verdict = Verdict::default();
+        lower_beyond(&mut verdict, &[Part::Rx], &rules, &all.iter().collect::<Vec<_>>(), spared);
+        verdict.of(Part::Rx)
+    };
+    assert_eq!([level(&[2.0], 0.1), level(&[2.0], 0.0)], [Level::Valid, Level::Degraded]);
+    assert_eq!([level(&[2.0, 2.0], 0.1), level(&[10.0], 0.1)], [Level::Degraded, Level::Void]);
+}
+
+struct Sent(Load, Accounting);
+
+impl Judged for Sent {
+    fn load(&self) -> &Load {
+        &self.0
+    }
+
+    fn accounting(&self) -> &Accounting {
+        &self.1
+    }
+}
+
+/// A sender that never had its CPU is as one that was late with all; nothing of it was lost.
+#[test]
+fn a_trial_without_a_message_is_one_of_many() {
+    let rustc = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let trial = |sent| {
+        let load = Load { sent, unsent: 1 - sent, ..load(900, rustc.clone(), 0) };
+        let accounting = Accounting {
+            sent,
+            fates: vec![FateCount { fate: Fate::Delivered, count: sent }],
+            ..Accounting::default()
+        };
+        Sent(load, accounting)
+    };
+    let (good, none) = (trial(1), trial(0));
+    let of = |trials: &[&Sent]| run(&load_rules(), trials, 1);
+    let verdict = of(&[&good, &good, &good, &none]);
+    let reasons: Vec<&str> = verdict.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    assert_eq!((verdict.level, reasons.len()), (Level::Degraded, 1), "{reasons:?}");
+    assert!(reasons[0].starts_with("1 of 4 trials: nothing was sent: "), "{reasons:?}");
+    assert!(reasons[0].contains("rustc (pid 3121)"), "{reasons:?}");
+    assert_eq!(of(&[&none]).level, Level::Void);
+}
+
+#[test]
+fn the_advice_names_whoever_had_the_processor_of_the_sender() {
+    let rustc = || Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let advised = |loads: &[Load], least| {
+        occupied(loads.iter().flat_map(|load| &load.contention), &[LoadThread::Sender], least)
+    };
+    let advice = |waited_ns, by, stolen_ns| advised(&[load(waited_ns, by, stolen_ns)], 0.005);
+    let stop = |who| match is_before_others() {
+        true => Some(format!("stop {who} on CPU 1")),
+        false => Some(format!("run netfathom under chrt -f 50, or stop {who} on CPU 1")),
+    };
+    assert_eq!(advice(300, rustc(), 10), stop("rustc (pid 3121)"));
+    let other_run = Holder::Process { name: "netfathom".into(), pid: 5, cgroup: None };
+    assert_eq!(advice(300, other_run, 10), stop("another netfathom (pid 5)"));
+    assert_eq!(advice(2, rustc(), 0), None);
+    assert_eq!(advice(0, rustc(), 0), None);
+    let stolen = Some("move the load (--cpu): the hypervisor had CPU 1");
+    assert_eq!(advice(2, rustc(), 10).as_deref(), stolen);
+    assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), stolen);
+    assert_eq!(advised(&[load(3, rustc(), 0)], 0.04), None, "it is not why 40 % were missed");
+    let qemu = || Holder::Process { name: "qemu".into(), pid: 4, cgroup: None };
+    let missed = |loads: &[Load]| free_sender(loads.iter(), 0.4);
+    assert!(missed(&[load(3, rustc(), 0), load(500, rustc(), 0)]).contains("rustc"));
+    assert_eq!(missed(&[load(3, rustc(), 0)]), LOWER_THE_RATE, "no priority helps a sender that has its CPU");
+    let one = [load(300, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0)];
+    assert!(free_sender(one.iter(), 1.0).contains("rustc"), "it explains the worst trial");
+    let unfollowed = Load { contention: Vec::new(), ..load(3, rustc(), 0) };
+    assert!(missed(&[unfollowed]).starts_with(priority()));
+    let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
+    assert_eq!(advised(&trials, 0.005), stop("qemu (pid 4)"), "of all trials");
+    let first = Holder::Process { name: "init".into(), pid: 1, cgroup: None };
+    assert!(!advice(300, first, 10).unwrap().contains("stop"), "no machine goes on without it");
+}
+
+/// The policy is that of the process, so the test runs itself again under each.
+#[test]
+fn chrt_is_advised_exactly_where_it_is_not_in_force() {
+    const POLICY: &str = "NETFATHOM_TEST_POLICY";
+    const ITSELF: &str = "load::judge::tests::chrt_is_advised_exactly_where_it_is_not_in_force";
+    if let Ok(policy) = std::env::var(POLICY) {
+        let advice = [priority().to_owned(), advice_of_others()];
+        let named = advice.map(|advice| advice.contains("chrt -f 50"));
+        assert_eq!(named, [policy == "-o"; 2], "under chrt {policy}");
+        return;
+    }
+    let itself = std::env::current_exe().unwrap();
+    for (policy, priority) in [("-o", "0"), ("-f", "50")] {
+        let under = |program: &std::path::Path, args: &[&str]| {
+            let mut chrt = std::process::Command::new("chrt");
+            let ended = chrt.args([policy, priority]).arg(program).args(args).env(POLICY, policy).output();
+            ended.ok().filter(|ended| ended.status.code() != Some(127))
+        };
+        if under("true".as_ref(), &[]).is_none_or(|ended| !ended.status.success()) {
+            netfathom_testkit::skipped(ITSELF, "needs chrt, and CAP_SYS_NICE for real-time priority");
+            return;
+        }
+        let ended = under(&itself, &["--exact", ITSELF]).unwrap();
+        let out = String::from_utf8_lossy(&ended.stdout);
+        assert!(ended.status.success() && out.contains("1 passed"), "{out}");
+    }
+}
+
+fn advice_of_others() -> String {
+    occupied(
+        [&load(300, Holder::Others, 0)].iter().flat_map(|load| &load.contention),
+        &[LoadThread::Sender],
+        0.005,
+    )
+    .unwrap()
+}
