@@ -51,10 +51,32 @@ pub fn between_trials(means: &[f64]) -> Option<Estimate> {
 const SEQUENTIAL_LEVEL: f64 = 0.975;
 
 /// The same of trials that were run until their interval was narrow. It is narrow first where trials happen to be alike,
-/// so Student's interval of 95 % is too short then.
+/// so Student's interval of 95 % is too short then. Trials close in time are alike: from twice [`BATCHES`] trials on, the
+/// interval is also that of the means of [`batches`], where it is the wider one.
 pub fn between_sequential_trials(means: &[f64]) -> Option<Estimate> {
-    let contrast = Contrast::paired(means)?;
-    Some(Estimate { value: contrast.value, half_width: contrast.half_width(SEQUENTIAL_LEVEL) })
+    let of = |values: &[f64]| {
+        let contrast = Contrast::paired(values)?;
+        Some(Estimate { value: contrast.value, half_width: contrast.half_width(SEQUENTIAL_LEVEL) })
+    };
+    let estimate = of(means)?;
+    let batched = of(&batches(means)).map_or(0.0, |e| e.half_width);
+    Some(Estimate { half_width: estimate.half_width.max(batched), ..estimate })
+}
+
+/// How many [`batches`] there are.
+const BATCHES: usize = 8;
+
+/// The means of consecutive values in as many groups of about one length (the method of batch means); none of too few.
+pub fn batches(values: &[f64]) -> Vec<f64> {
+    if values.len() < 2 * BATCHES {
+        return Vec::new();
+    }
+    let bound = |batch: usize| batch * values.len() / BATCHES;
+    (0..BATCHES).map(|batch| mean(&values[bound(batch)..bound(batch + 1)])).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Difference `mean(a) - mean(b)` of two independent groups of trials, Welch's interval.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::fence;
 
+use netfathom_model::path::Stage;
+
 use super::order::{published, whole};
 use super::shared::{Mapping, SLOTS, stamp};
 use super::{Hooks, abi};
@@ -13,12 +15,45 @@ use super::{Hooks, abi};
 pub struct TxStamps {
     /// The application's stamp, as the message carries it.
     pub sent: Option<u64>,
+    /// From the protocol's send function to IP, where a program is attached there; over TCP the end of the send call.
+    pub output: Option<u64>,
     pub net_dev_queue: Option<u64>,
     pub qdisc_enqueue: Option<u64>,
     pub qdisc_dequeue: Option<u64>,
     /// The link layer.
     pub net_dev_start_xmit: Option<u64>,
     pub net_dev_xmit: Option<u64>,
+}
+
+impl TxStamps {
+    /// The stages of the way out, in ns, as the programs sum them up (`sum_up`): those inside add up to
+    /// `net_dev_start_xmit` - `sent`. None where only the link layer has a hook.
+    pub fn stages(&self, is_stream: bool, mut each: impl FnMut(Stage, i64)) {
+        let (Some(sent), Some(handed), Some(link)) = (self.sent, self.net_dev_queue, self.net_dev_start_xmit)
+        else {
+            return;
+        };
+        let span = |from: u64, to: u64| to.wrapping_sub(from) as i64;
+        match self.output {
+            Some(output) if !is_stream => {
+                each(Stage::Send, span(sent, output));
+                each(Stage::Output, span(output, handed));
+            }
+            Some(output) if output < handed => {
+                each(Stage::Socket, span(sent, output));
+                each(Stage::Sendq, span(output, handed));
+            }
+            _ => each(Stage::Socket, span(sent, handed)),
+        }
+        let queued = self.qdisc_enqueue.zip(self.qdisc_dequeue).map(|(from, to)| span(from, to));
+        if let Some(queued) = queued {
+            each(Stage::Qdisc, queued);
+        }
+        each(Stage::Device, span(handed, link) - queued.unwrap_or(0));
+        if let Some(done) = self.net_dev_xmit {
+            each(Stage::Driver, span(link, done));
+        }
+    }
 }
 
 /// Times of a message on its way in, CLOCK_MONOTONIC ns; `None` where a hook did not see it.
@@ -129,6 +164,7 @@ impl View {
         let slot = &self.mapping.get().tx[(sequence + 1) as usize & (SLOTS - 1)];
         whole(&slot.owner, sequence + 1, || TxStamps {
             sent: stamp(&slot.sent),
+            output: stamp(&slot.output),
             net_dev_queue: stamp(&slot.net_dev_queue),
             qdisc_enqueue: stamp(&slot.qdisc_enqueue),
             qdisc_dequeue: stamp(&slot.qdisc_dequeue),

@@ -55,7 +55,13 @@ impl<'a> BpfReader<'a> {
     /// Its stack time needs the link layer's hook only. Its stages need all: a running reader may take
     /// a message before `sk_data_ready` reports it. Then it is unknown where the one stage ended and
     /// the next began.
-    fn join(&mut self, header: &Header, reception: Option<Reception>, received_ns: u64) {
+    fn join(
+        &mut self,
+        header: &Header,
+        reception: Option<Reception>,
+        received_ns: u64,
+        is_undisturbed: bool,
+    ) {
         let Some(rx) = self.view.rx(header.sequence) else { return };
         let Some(link) = rx.netif_receive_skb else { return };
         let window = self.windows.of(header.sent_ns);
@@ -63,6 +69,9 @@ impl<'a> BpfReader<'a> {
         total.add(window, span(link, received_ns));
         if let Some(arrived) = reception.and_then(|r| Arrived::new(&rx, &r, self.call, received_ns)) {
             arrived.stages(|stage, ns| stages[stage.index()].1.add(window, ns));
+            if let Some(undisturbed) = self.undisturbed.as_mut().filter(|_| is_undisturbed) {
+                arrived.stages(|stage, ns| undisturbed.rx.stages[stage.index()].1.add(ns));
+            }
         } else if self.view.hooks() != Hooks::LinkLayer {
             *unstaged += 1;
         }
@@ -212,12 +221,12 @@ impl ReceiveTap for BpfReader<'_> {
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         let reception = self.number.checked_sub(1).and_then(|n| self.view.reception(n));
-        if self.rx {
-            self.join(header, reception, received_ns);
-        }
-        if let Some(undisturbed) = &mut self.undisturbed {
+        let is_undisturbed = self.undisturbed.as_mut().is_some_and(|undisturbed| {
             let seen = !self.view.hooks().follow_reader() || reception.is_some_and(|r| !r.unseen);
-            undisturbed.add(&self.view, header, seen, received_ns);
+            undisturbed.add(&self.view, header, seen, received_ns)
+        });
+        if self.rx {
+            self.join(header, reception, received_ns, is_undisturbed);
         }
         if self.sampling.wants(header.sequence) {
             self.sampling.delivered(&self.view, header, self.call.ns, reception, received_ns);

@@ -6,7 +6,7 @@ use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::record::{Added, Captured};
 use netfathom_model::sample::Sample;
-use netfathom_stats::Windowed;
+use netfathom_stats::{Distribution, Windowed};
 
 use crate::load::accounting::hook_counts;
 use crate::load::lateness::Lateness;
@@ -28,6 +28,8 @@ pub struct Sifted {
     /// Messages that could be judged as disturbed or not.
     pub judged: u64,
     pub times: Windowed,
+    /// Those that could be divided into stages.
+    pub stages: Vec<(Stage, Distribution)>,
     /// How late they were sent.
     pub lateness: Lateness,
 }

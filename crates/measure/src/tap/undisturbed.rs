@@ -8,12 +8,14 @@
 
 use netfathom_bpf::stack::{Hooks, View, WINDOWS};
 use netfathom_model::message::Header;
-use netfathom_stats::Windowed;
+use netfathom_model::path::Direction;
+use netfathom_model::record::UndisturbedTimes;
+use netfathom_stats::{Distribution, Windowed};
 
 use crate::ground::processors::Cpus;
 use crate::load::contention::Contention;
 use crate::load::lateness::Lateness;
-use crate::load::window::{GRAIN, Windows};
+use crate::load::window::{GRAIN, PART_GRAIN, Windows};
 use crate::tap::Sifted;
 
 /// Sums both ways, at the reader.
@@ -23,6 +25,7 @@ pub struct Undisturbed<'a> {
     windows: Windows,
     lanes: Vec<Lane>,
     reader: Backlog,
+    is_stream: bool,
     pub tx: Sifted,
     pub rx: Sifted,
 }
@@ -53,34 +56,43 @@ struct Lane {
 }
 
 impl<'a> Undisturbed<'a> {
-    /// `mean_interval_ns` is that of the load where it leaves the intervals to chance.
+    /// `mean_interval_ns` is that of the load where it leaves the intervals to chance; over TCP it `is_stream`.
     pub fn new(
         contention: &'a Contention,
         cpus: &'a Cpus,
         windows: Windows,
         mean_interval_ns: Option<i64>,
+        is_stream: bool,
     ) -> Self {
-        let none = || Sifted {
+        let none = |direction: Direction| Sifted {
             judged: 0,
             times: Windowed::new(GRAIN, WINDOWS),
+            stages: direction.stages().iter().map(|&stage| (stage, Distribution::new(PART_GRAIN))).collect(),
             lateness: Lateness::new(1.0, mean_interval_ns),
         };
         let lanes = vec![Lane::default(); cpus.senders.len()];
-        Self { contention, cpus, windows, lanes, reader: Backlog::default(), tx: none(), rx: none() }
+        let (tx, rx) = (none(Direction::Tx), none(Direction::Rx));
+        Self { contention, cpus, windows, lanes, reader: Backlog::default(), is_stream, tx, rx }
     }
 
     /// A message that the reader has just received, and whether the reader's last switch to its processor was seen: else
-    /// it is not known what had the processor before.
-    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) {
+    /// it is not known what had the processor before. Returns whether it was undisturbed on its way in: then its stages
+    /// there are to be added.
+    pub fn add(&mut self, view: &View, header: &Header, seen: bool, received_ns: u64) -> bool {
         let lane = (header.sequence % self.lanes.len() as u64) as usize;
         let sender = self.cpus.senders[lane];
         let since_ns = self.lanes[lane].backlog.add(header.intended_ns, header.sent_ns);
         let free = |cpu, from_ns, until_ns| !self.contention.is_disturbed(cpu, from_ns, until_ns);
         let window = self.windows.of(header.sent_ns);
         let mut undisturbed = [false; 2];
-        if let Some(left_ns) = view.tx(header.sequence).and_then(|tx| tx.net_dev_start_xmit) {
+        let tx = view.tx(header.sequence);
+        if let Some((tx, left_ns)) = tx.and_then(|tx| Some((tx, tx.net_dev_start_xmit?))) {
             undisturbed[0] = free(sender, since_ns, left_ns);
             self.tx.add(undisturbed[0], window, header.sent_ns, left_ns);
+            if undisturbed[0] {
+                let stages = &mut self.tx.stages;
+                tx.stages(self.is_stream, |stage, ns| stages[stage.index()].1.add(ns));
+            }
         }
         let rx = view.rx(header.sequence);
         let link_and_ready = rx.and_then(|rx| {
@@ -96,6 +108,7 @@ impl<'a> Undisturbed<'a> {
             self.rx.add(undisturbed[1], window, link_ns, received_ns);
         }
         self.hold_against_slot(lane, header, undisturbed);
+        undisturbed[1]
     }
 
     /// The message before this one, if it was undisturbed.
@@ -114,6 +127,12 @@ impl<'a> Undisturbed<'a> {
 }
 
 impl Sifted {
+    /// As [`UndisturbedTimes::stand`].
+    pub fn stand(&self) -> bool {
+        let n = self.times.distribution.moments.n;
+        n >= UndisturbedTimes::LEAST && 2 * n >= self.judged
+    }
+
     fn add(&mut self, undisturbed: bool, window: usize, from_ns: u64, to_ns: u64) {
         self.judged += 1;
         if undisturbed {

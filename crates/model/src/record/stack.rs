@@ -200,6 +200,9 @@ pub struct UndisturbedTimes {
     pub judged: u64,
     /// Those that were not.
     pub times: Distribution,
+    /// Their stages, as far as they could be divided; empty where that was not kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSummary>,
     /// As in [`PathTimes`], with the rate of all departures; `None` of several trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<PeakTimes>,
@@ -362,6 +365,16 @@ pub enum StageSummaryTimes {
     Measured(Box<Distribution>),
     /// Not measured, with the reason.
     Unavailable(String),
+}
+
+impl StageSummaryTimes {
+    /// The times, if there are any.
+    pub fn distribution(&self) -> Option<&Distribution> {
+        match self {
+            Self::Measured(distribution) => Some(distribution),
+            Self::Unavailable(_) => None,
+        }
+    }
 }
 
 /// The ruler's own cost: trials with the tap against trials without.

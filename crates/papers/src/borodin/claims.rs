@@ -260,6 +260,7 @@ mod tests {
         let of = |path: &PathTimes| UndisturbedTimes {
             judged,
             times: path.total.clone(),
+            stages: Vec::new(),
             peak: path.peak,
             series: Series { n: path.series.n.iter().map(|&n| kept(n)).collect(), ..path.series.clone() },
             missed_slots: 0,

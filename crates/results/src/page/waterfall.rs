@@ -12,7 +12,7 @@ pub struct Waterfall {
     pub unit: Axis,
     pub steps: Vec<WaterfallStep>,
     /// What a reader must know of the bars.
-    pub note: &'static str,
+    pub note: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -20,7 +20,7 @@ pub struct Waterfall {
 pub enum WaterfallStep {
     Bar {
         name: &'static str,
-        about: &'static str,
+        about: String,
         color: Color,
         fill: Fill,
         ends: (f64, f64),

@@ -36,6 +36,7 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
 /// As if a third of the messages were disturbed, and took no other time.
 fn two_of_three(summary: &PathSummary) -> UndisturbedTimes {
     UndisturbedTimes {
+        stages: Vec::new(),
         judged: summary.total.n * 3 / 2,
         times: summary.total.clone(),
         peak: None,

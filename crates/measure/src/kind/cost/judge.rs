@@ -72,8 +72,14 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
     } else {
+        let most_of =
+            benchmark.waits.as_ref().and_then(|of| of.waits.parts().find(|(by, _)| by.is_foreign()));
+        let who = most_of.map_or_else(
+            || "-v has who had the CPU".into(),
+            |(by, part)| format!("{by} had the CPU for {:.0} % of its waits for one", 100.0 * part),
+        );
         format!(
-            "too noisy: a slowdown of up to {:.0} % is possible: stop other work (-v has who had the CPU), or use --cpu or --time",
+            "too noisy: a slowdown of up to {:.0} % is possible: stop other work ({who}), or use --cpu or --time",
             100.0 * most
         )
     };

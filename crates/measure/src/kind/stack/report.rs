@@ -13,6 +13,7 @@ use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_stats::{Moments, Windowed};
 
 use super::judge;
+use super::summary::measured;
 use super::trial::StackOutcome;
 use crate::load::report::{load, series};
 use crate::tap::{Collected, unavailable};
@@ -83,6 +84,10 @@ impl Facts<'_> {
             undisturbed: c.undisturbed.as_ref().map(|u| UndisturbedTimes {
                 judged: u.judged,
                 times: (&u.times.distribution).into(),
+                stages: (u.stages.iter())
+                    .filter(|(_, times)| times.moments.n > 0)
+                    .map(|(stage, times)| measured(*stage, times, &u.times.distribution))
+                    .collect(),
                 peak: self.peak(&u.times, &plan.profile),
                 series: series(&u.times, window_ns),
                 missed_slots: u.lateness.missed_slots,

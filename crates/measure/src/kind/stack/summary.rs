@@ -40,19 +40,25 @@ pub fn of(direction: Direction, trials: &[Trial], interval: Interval) -> Option<
         reached_per_s: Some(reached).filter(|r| r.is_finite()),
         total: (&total).into(),
         stages,
-        undisturbed: undisturbed(&paths, interval),
+        undisturbed: undisturbed(direction, &paths, interval),
     })
 }
 
 /// Of trials that have some in all, so that their means count alike.
-fn undisturbed(paths: &[&PathTimes], interval: Interval) -> Option<Undisturbed> {
+fn undisturbed(direction: Direction, paths: &[&PathTimes], interval: Interval) -> Option<Undisturbed> {
     let of: Vec<_> =
         paths.iter().map(|p| p.undisturbed.as_ref().filter(|u| u.times.n > 0)).collect::<Option<_>>()?;
     let rows = of.iter().map(|u| (u.times.mean_ns, u.times.min_ns, u.times.max_ns));
     let overall = indicator(&rows.collect::<Vec<_>>(), interval)?;
+    let times = merged(of.iter().map(|u| &u.times))?;
+    let stages = |&stage: &Stage| {
+        let of_stage = of.iter().flat_map(|u| &u.stages).filter(|s| s.stage == stage);
+        merged(of_stage.filter_map(|s| s.times.distribution())).map(|d| measured(stage, &d, &times))
+    };
     let total = UndisturbedTimes {
         judged: of.iter().map(|u| u.judged).sum(),
-        times: (&merged(of.iter().map(|u| &u.times))?).into(),
+        times: (&times).into(),
+        stages: direction.stages().iter().filter_map(stages).collect(),
         peak: None,
         series: Series::default(),
         missed_slots: of.iter().map(|u| u.missed_slots).sum(),
@@ -84,16 +90,28 @@ fn merged<'a>(
 
 fn stage_summary(stage: Stage, paths: &[&PathTimes], total: &Distribution) -> StageSummary {
     let of_stage = || paths.iter().flat_map(|p| &p.stages).filter(|s| s.stage == stage).map(|s| &s.times);
-    let distribution = merged(of_stage().filter_map(|t| t.distribution()));
-    let whole = total.moments.sum as f64;
-    let share = distribution.as_ref().map(|d| d.moments.sum as f64 / whole).filter(|s| s.is_finite());
-    let times = match &distribution {
-        Some(d) => StageSummaryTimes::Measured(Box::new(d.into())),
-        None => StageSummaryTimes::Unavailable(
-            of_stage().find_map(reason).unwrap_or_else(|| "no trial has it".into()),
-        ),
-    };
-    StageSummary { stage, inside: stage.is_inside(), share, times }
+    merged(of_stage().filter_map(|t| t.distribution())).map_or_else(
+        || StageSummary {
+            stage,
+            inside: stage.is_inside(),
+            share: None,
+            times: StageSummaryTimes::Unavailable(
+                of_stage().find_map(reason).unwrap_or_else(|| "no trial has it".into()),
+            ),
+        },
+        |times| measured(stage, &times, total),
+    )
+}
+
+/// A stage that messages have passed, as a part of their total.
+pub fn measured(stage: Stage, times: &Distribution, total: &Distribution) -> StageSummary {
+    let share = Some(times.moments.sum as f64 / total.moments.sum as f64).filter(|s| s.is_finite());
+    StageSummary {
+        stage,
+        inside: stage.is_inside(),
+        share,
+        times: StageSummaryTimes::Measured(Box::new(times.into())),
+    }
 }
 
 fn reason(times: &netfathom_model::record::StageOutcome) -> Option<String> {

@@ -114,8 +114,9 @@ impl StackTask<'_> {
         let make = |windows: Windows, senders: &[_]| {
             tap.start(windows.start_ns);
             let mean_interval_ns = load.departures.mean_interval_ns(1);
-            let undisturbed =
-                here.and(load.contention).map(|c| Undisturbed::new(c, self.cpus, windows, mean_interval_ns));
+            let undisturbed = here
+                .and(load.contention)
+                .map(|c| Undisturbed::new(c, self.cpus, windows, mean_interval_ns, self.stream()));
             let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader, undisturbed);
             let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
             Ok((senders.collect(), reader))

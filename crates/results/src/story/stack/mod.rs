@@ -18,7 +18,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Place;
 use netfathom_model::record::{
-    Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, Trial, TrialKind,
+    Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, StageSummary, Trial, TrialKind,
 };
 use netfathom_model::verdict::{Level, Verdict};
 
@@ -39,13 +39,21 @@ impl Story for StackResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
         for (i, summary) in self.summaries.iter().enumerate() {
-            page.main(summary::title(summary.direction));
-            waterfall::draw(&mut page, summary, self.plan.transport);
-            stages::draw(&mut page, summary);
+            let answered = answered(summary);
+            let all = answered.as_ref().map(|_| &summary.total);
+            let messages = if all.is_some() { "the undisturbed messages" } else { "all messages" };
+            let answered = answered.as_ref().unwrap_or(summary);
+            page.main(&summary::title(summary.direction, all.is_some()));
+            waterfall::draw(&mut page, answered, messages, self.plan.transport);
+            stages::draw(&mut page, answered, all);
             if i == 0 {
                 cost::brief(self).iter().for_each(|brief| page.note(brief));
             }
             page.rest();
+            if all.is_some() {
+                page.text("All messages, the disturbed ones too:");
+                stages::draw(&mut page, summary, None);
+            }
             if i == 0 {
                 let loads: Vec<_> = of_kind(self, TrialKind::Measured).map(|t| (t.index, &t.load)).collect();
                 sender::rate(&mut page, &self.plan.profile, &loads);
@@ -190,6 +198,18 @@ fn duration(summary: &PathSummary, of: &Indicator) -> String {
     }
 }
 
+/// The stages of the messages that the answer is of, where some were disturbed.
+fn answered(summary: &PathSummary) -> Option<PathSummary> {
+    let of =
+        &summary.stands_for_all().filter(|of| of.total.are_fewer() && !of.total.stages.is_empty())?.total;
+    let stage = |all: &StageSummary| {
+        let undisturbed = of.stages.iter().find(|s| s.stage == all.stage);
+        undisturbed.or((all.times.distribution().is_none()).then_some(all)).cloned()
+    };
+    let stages = summary.stages.iter().filter_map(stage).collect();
+    Some(PathSummary { total: of.times.clone(), stages, ..summary.clone() })
+}
+
 /// The directions with an answer of undisturbed messages, where some were disturbed.
 fn without_disturbed(result: &StackResult) -> Vec<Direction> {
     let some = |s: &&PathSummary| s.stands_for_all().is_some_and(|u| u.total.are_fewer());
@@ -295,12 +315,12 @@ fn delivered(result: &StackResult) -> String {
     }
 }
 
-/// Such as `largest stages of all messages: socket, 89 % of the time to send; wakeup (waking the sleeping reader), 71 % of the
+/// Such as `largest stages: socket, 89 % of the time to send; wakeup (waking the sleeping reader), 71 % of the
 /// time to receive`.
 fn largest_stages(result: &StackResult) -> Option<String> {
     let longest = result.summaries.iter().max_by(|a, b| a.overall.mean_ns.total_cmp(&b.overall.mean_ns))?;
     let way = |summary: &PathSummary| {
-        let all = largest(summary);
+        let all = largest(answered(summary).as_ref().unwrap_or(summary));
         let (stage, share) = *all.first()?;
         let second = all.get(1).filter(|(_, second)| *second >= CLOSE_SECOND * share);
         let second = second.map_or_else(String::new, |(stage, share)| {
@@ -315,10 +335,7 @@ fn largest_stages(result: &StackResult) -> Option<String> {
         Some(format!("{}{meaning}, {share} of the time to {verb}{second}", stage.name()))
     };
     let ways: Vec<String> = result.summaries.iter().filter_map(way).collect();
-    // The answer may be of the undisturbed ones.
-    let is_of_all = result.summaries.iter().any(|summary| summary.stands_for_all().is_some());
-    let of_all = if is_of_all { " of all messages" } else { "" };
-    (!ways.is_empty()).then(|| format!("largest stages{of_all}: {}", ways.join("; ")))
+    (!ways.is_empty()).then(|| format!("largest stages: {}", ways.join("; ")))
 }
 
 /// The stages with their parts of the time, the largest first.

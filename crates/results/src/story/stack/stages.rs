@@ -6,18 +6,23 @@ use netfathom_model::record::{Distribution, PathSummary, StageSummary, StageSumm
 use crate::story::number;
 use crate::story::stages::{PARTLY, new_table, row};
 
-pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
+/// The time of `all` messages stands below the total of those of the summary.
+pub(super) fn draw(page: &mut Page, summary: &PathSummary, all: Option<&Distribution>) {
     if summary.stages.is_empty() {
         return;
     }
     let most = summary.stages.iter().filter_map(|s| s.share).fold(1.0, f64::max);
-    page.table(build(summary, most));
-    let outside = summary.stages.iter().any(|s| !s.inside && measured(s).is_some());
+    page.table(build(summary, all, most));
+    let outside = summary.stages.iter().any(|s| !s.inside && s.times.distribution().is_some());
     if outside {
         page.note("* below the link layer: not part of the total");
     }
-    let partly =
-        summary.stages.iter().filter(|s| s.inside).filter_map(measured).any(|d| d.n < summary.total.n);
+    let partly = summary
+        .stages
+        .iter()
+        .filter(|s| s.inside)
+        .filter_map(|s| s.times.distribution())
+        .any(|d| d.n < summary.total.n);
     if partly {
         page.note(PARTLY);
     }
@@ -27,7 +32,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
 /// How many times of a stage lie below zero: they stand in no percentile of the table.
 fn negatives(page: &mut Page, summary: &PathSummary) {
     let below = |s: &StageSummary| {
-        let d = measured(s).filter(|d| d.negative > 0)?;
+        let d = s.times.distribution().filter(|d| d.negative > 0)?;
         let of = number::short_count(d.n);
         let share = number::percent(d.negative as f64 / d.n as f64);
         Some(format!("{} {} of {of} ({share})", s.stage.name(), number::count(d.negative)))
@@ -38,7 +43,7 @@ fn negatives(page: &mut Page, summary: &PathSummary) {
     }
 }
 
-fn build(summary: &PathSummary, most: f64) -> Table {
+fn build(summary: &PathSummary, all: Option<&Distribution>, most: f64) -> Table {
     let mut table = new_table();
     if let Some(reason) = one_reason(&summary.stages) {
         table.row_across("all stages", &format!("n/a: {reason}"));
@@ -50,11 +55,8 @@ fn build(summary: &PathSummary, most: f64) -> Table {
         stage_row(&mut table, stage, stage.stage.name(), most);
     }
     row(&mut table, "total", &summary.total, (summary.total.n > 0).then_some(1.0), most);
-    // As few as that describe the lucky moments of a busy CPU.
-    if let Some(undisturbed) = summary.undisturbed.as_ref().filter(|u| u.total.stand()) {
-        // The answer's mean, over the means of trials: they differ in how many undisturbed messages they have.
-        let times = Distribution { mean_ns: undisturbed.overall.mean_ns, ..undisturbed.total.times.clone() };
-        row(&mut table, "undisturbed", &times, None, most);
+    if let Some(all) = all {
+        row(&mut table, "all messages", all, None, most);
     }
     for stage in outside {
         // No part of the total, so no share of it.
@@ -69,13 +71,6 @@ pub(super) fn one_reason(stages: &[StageSummary]) -> Option<&str> {
     let StageSummaryTimes::Unavailable(first) = &stages.first()?.times else { return None };
     let same = |s: &StageSummary| matches!(&s.times, StageSummaryTimes::Unavailable(r) if r == first);
     stages.iter().all(same).then_some(first)
-}
-
-pub(super) fn measured(stage: &StageSummary) -> Option<&Distribution> {
-    match &stage.times {
-        StageSummaryTimes::Measured(d) => Some(d),
-        StageSummaryTimes::Unavailable(_) => None,
-    }
 }
 
 fn stage_row(table: &mut Table, stage: &StageSummary, name: &str, most: f64) {

@@ -6,10 +6,12 @@ use netfathom_model::record::{Indicator, PathSummary};
 
 use crate::story::number;
 
-pub(super) fn title(direction: Direction) -> &'static str {
+/// Of a direction, or of its undisturbed messages alone.
+pub(super) fn title(direction: Direction, undisturbed: bool) -> String {
+    let of = if undisturbed { ", undisturbed messages" } else { "" };
     match direction {
-        Direction::Tx => "Send (tx): application to link layer",
-        Direction::Rx => "Receive (rx): link layer to application",
+        Direction::Tx => format!("Send (tx){of}: application to link layer"),
+        Direction::Rx => format!("Receive (rx){of}: link layer to application"),
     }
 }
 

@@ -5,22 +5,25 @@ use netfathom_model::plan::Transport;
 use netfathom_model::print::listed;
 use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
 
-use super::stages::{measured, one_reason};
+use super::stages::one_reason;
 use crate::page::{Axis, Color, Fill, Page, Waterfall, WaterfallStep};
 use crate::story::number;
 
-pub(super) fn draw(page: &mut Page, summary: &PathSummary, transport: Transport) {
+/// `messages` are those of the summary, such as `all messages`.
+pub(super) fn draw(page: &mut Page, summary: &PathSummary, messages: &str, transport: Transport) {
     if summary.stages.is_empty() || summary.total.n == 0 {
         return;
     }
     let mut steps = steps(summary, transport);
-    steps.push(total(summary));
+    steps.push(total(summary, messages));
     page.waterfall(Waterfall {
         about: format!("Stages of {}, one after the other", summary.direction.name()),
         unit: Axis::Time,
         steps,
-        note: "A bar is the stage's part of the mean stack time over all messages, also over those that did not pass \
-               it. Hatched: below the link layer, not part of the stack time.",
+        note: format!(
+            "A bar is the stage's part of the mean stack time over {messages}, also over those that did not pass it. \
+             Hatched: below the link layer, not part of the stack time."
+        ),
     });
 }
 
@@ -52,15 +55,15 @@ fn steps(summary: &PathSummary, transport: Transport) -> Vec<WaterfallStep> {
 
 /// A stage's part of the mean, over all messages: also over those that did not pass it.
 fn part(summary: &PathSummary, stage: &StageSummary) -> f64 {
-    measured(stage).map_or(0.0, |d| d.sum_ns as f64 / summary.total.n as f64)
+    stage.times.distribution().map_or(0.0, |d| d.sum_ns as f64 / summary.total.n as f64)
 }
 
 fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f64, f64)) -> WaterfallStep {
-    let (name, about) = (s.stage.name(), s.stage.meaning(transport));
+    let (name, about) = (s.stage.name(), s.stage.meaning(transport).to_owned());
     let d = match &s.times {
         StageSummaryTimes::Measured(d) => d,
         StageSummaryTimes::Unavailable(why) => {
-            return WaterfallStep::Missing { name, about: about.to_owned(), why: why.clone() };
+            return WaterfallStep::Missing { name, about, why: why.clone() };
         }
     };
     let passed = d.n as f64 / summary.total.n as f64;
@@ -80,11 +83,11 @@ fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f6
     }
 }
 
-fn total(summary: &PathSummary) -> WaterfallStep {
+fn total(summary: &PathSummary, messages: &str) -> WaterfallStep {
     let mean_ns = summary.total.mean_ns;
     WaterfallStep::Bar {
         name: "stack time",
-        about: "mean over all messages",
+        about: format!("mean over {messages}"),
         color: "ink",
         fill: Fill::Sum,
         ends: (0.0, mean_ns),

@@ -131,7 +131,7 @@ impl Way<'_> {
             about: about(self.direction).into(),
             unit: Axis::Time,
             steps,
-            note: "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.",
+            note: "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.".into(),
         });
     }
 
@@ -185,7 +185,7 @@ pub(super) fn waterfall_of(page: &mut Page, message: &SlowMessage) {
         about: about(message.direction).into(),
         unit: Axis::Time,
         steps,
-        note: "The longest message that was kept. A stage that it passed several times is one bar.",
+        note: "The longest message that was kept. A stage that it passed several times is one bar.".into(),
     });
 }
 
@@ -210,7 +210,7 @@ fn step(
     ends: (f64, f64),
     (text, share): (String, String),
 ) -> WaterfallStep {
-    WaterfallStep::Bar { name, about, color, fill, ends, text, aside: None, share }
+    WaterfallStep::Bar { name, about: about.into(), color, fill, ends, text, aside: None, share }
 }
 
 fn color(stage: WatchStage) -> Color {
