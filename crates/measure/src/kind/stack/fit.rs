@@ -12,8 +12,9 @@ use super::trial::StackOutcome;
 use crate::ground::observer::{Live, Observer, Step};
 use crate::tap::error::TapError;
 
-/// Peaks to try. Few and far apart, so that runs on one machine have the same load: their times depend on it.
-const PEAKS_PER_S: [f64; 3] = [20e3, 100e3, 200e3];
+/// Peaks to try below that of the plan. Few and far apart, so that runs on one machine have the same load: their times
+/// depend on it.
+const PEAKS_PER_S: [f64; 2] = [20e3, 100e3];
 /// The peak where none of them is sent on schedule: a busy machine delays messages at any rate.
 const LEAST_PER_S: f64 = 5e3;
 /// Length of a try.
@@ -31,7 +32,7 @@ pub fn fit(
     observer: &mut impl Observer<StackResult>,
 ) -> Result<Option<(Profile, LeftOut)>, TapError> {
     let Profile::Ramp { from_per_s, to_per_s, duration_ns } = bench.plan.profile else { return Ok(None) };
-    let peaks: Vec<f64> = PEAKS_PER_S.into_iter().filter(|peak| *peak <= to_per_s).collect();
+    let peaks: Vec<f64> = PEAKS_PER_S.into_iter().filter(|peak| *peak < to_per_s).chain([to_per_s]).collect();
     let (mut kept, mut late) = (0, peaks.len());
     while kept < late {
         let at = usize::midpoint(kept, late);
