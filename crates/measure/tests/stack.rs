@@ -69,10 +69,8 @@ fn row(summary: &PathSummary, stage: Stage) -> Option<&StageSummary> {
 /// What half of all messages spend at most in a stage: nothing, if fewer than half of them pass it.
 fn median_ns(p: &Progressed<StackResult>, stage: Stage) -> Option<i64> {
     let summary = p.result.summaries.iter().find(|s| s.direction == stage.direction())?;
-    match &row(summary, stage)?.times {
-        StageSummaryTimes::Measured(d) => Some(if 2 * d.n < summary.total.n { 0 } else { d.p50_ns }),
-        StageSummaryTimes::Unavailable(_) => None,
-    }
+    let d = row(summary, stage)?.times.distribution()?;
+    Some(if 2 * d.n < summary.total.n { 0 } else { d.p50_ns })
 }
 
 #[test]
@@ -274,10 +272,7 @@ fn a_reader_that_polls_is_never_woken() {
     assert_eq!(median_ns(&p, Stage::Wakeup), None, "no reader slept");
     // Only what others took of its processor.
     let rx = p.result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
-    let waited = match &row(rx, Stage::Runqueue).unwrap().times {
-        StageSummaryTimes::Measured(d) => d.n,
-        StageSummaryTimes::Unavailable(_) => 0,
-    };
+    let waited = row(rx, Stage::Runqueue).unwrap().times.distribution().map_or(0, |d| d.n);
     assert!(waited < rx.total.n, "{waited} of {}", rx.total.n);
 }
 

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::stack::run;
-use netfathom_model::path::Direction;
+use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::StackPlan;
-use netfathom_model::record::{Contention, Held, Holder, PathTimes, StackResult, Trial};
+use netfathom_model::record::{Contention, Held, Holder, PathTimes, StackResult, StageSummary, Trial};
 use netfathom_model::verdict::{Level, Part};
 use netfathom_sys::cpu::{allowed, thread_id};
 use netfathom_testkit::{Burner, alone, privileged, skipped};
@@ -129,7 +129,28 @@ fn undisturbed_messages_take_the_same_beside_a_busy_reader() {
     assert!((0.6..1.67).contains(&undisturbed), "{undisturbed}");
     for Round { progressed: p, .. } in &rounds.burned {
         assert!(p.verdict.of(Part::Rx) < Level::Void, "{:?}", p.verdict);
+        let [of_all, of_undisturbed] = runqueue_of_rx(&p.result);
+        assert!(of_all > 0.5 && of_undisturbed < of_all / 5.0, "{of_undisturbed} of {of_all}");
     }
+}
+
+/// The share of the run queue in the time to receive: of all messages, and of the undisturbed ones, whose stages add up.
+fn runqueue_of_rx(result: &StackResult) -> [f64; 2] {
+    let share = |stages: &[StageSummary]| {
+        stages.iter().find(|s| s.stage == Stage::Runqueue).and_then(|s| s.share).unwrap_or(0.0)
+    };
+    for summary in &result.summaries {
+        let of = &summary.undisturbed.as_ref().unwrap().total;
+        let times = |s: &StageSummary| s.times.distribution().unwrap().clone();
+        let sum: i64 = of.stages.iter().filter(|s| s.inside).map(|s| times(s).sum_ns).sum();
+        // The last stage of its way, which none skips.
+        let last = [Stage::Device, Stage::Return];
+        let n = of.stages.iter().find(|s| last.contains(&s.stage)).map_or(0, |s| times(s).n);
+        assert!(sum == of.times.sum_ns || n < of.times.n, "{sum} of {}", of.times.sum_ns);
+        assert!(20 * n > 19 * of.times.n, "{n} of {} have stages", of.times.n);
+    }
+    let rx = result.summaries.iter().find(|s| s.direction == Direction::Rx).unwrap();
+    [share(&rx.stages), share(&rx.undisturbed.as_ref().unwrap().total.stages)]
 }
 
 #[test]

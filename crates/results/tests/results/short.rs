@@ -36,7 +36,7 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
 /// As if a third of the messages were disturbed, and took no other time.
 fn two_of_three(summary: &PathSummary) -> UndisturbedTimes {
     UndisturbedTimes {
-        stages: Vec::new(),
+        stages: summary.stages.clone(),
         judged: summary.total.n * 3 / 2,
         times: summary.total.clone(),
         peak: None,
@@ -64,6 +64,25 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
         let [worse, better] = ["is VOID; ", " is DEGRADED"].map(|part| first.find(part));
         assert!(worse.is_some() && worse < better, "{first}");
         assert_eq!(first.contains(" (undisturbed) is DEGRADED"), alone, "{first}");
+    }
+}
+
+#[test]
+fn the_stages_are_of_the_messages_that_the_answer_is_of() {
+    let mut record = fixture("stack");
+    let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
+    let summary = &mut result.summaries[0];
+    let mut total = two_of_three(summary);
+    total.stages[0].share = Some(0.123);
+    total.times.n /= 2;
+    summary.undisturbed = Some(Undisturbed { overall: summary.overall, total });
+    let texts = [draw::short(&story::of(&record), 200, false), draw::terminal(&story::of(&record), 200, false)];
+    for (text, all) in texts.iter().zip([0, 1]) {
+        assert_eq!(text.matches("Send (tx), undisturbed messages: ").count(), 1, "{text}");
+        assert_eq!(text.matches("  12.3 %").count(), 1, "{text}");
+        assert_eq!(text.matches("\n  all messages ").count(), 1, "{text}");
+        assert_eq!(text.matches("All messages, the disturbed ones too:").count(), all, "{text}");
+        assert!(text.contains("socket, 12 % of the time to send"), "{text}");
     }
 }
 
