@@ -1,11 +1,11 @@
 //! What `netfathom watch` costs a server and its client: CPU time per request of both, and the p99 that the client has,
 //! as ratios within one run. Prints a table in Markdown.
 //!
-//! redis has a CPU and redis-benchmark another. Each round has every variant once, in an order that is mirrored each
+//! The server has a CPU and its client another. Each round has every variant once, in an order that is mirrored each
 //! round, beside a turn without `watch`; medians over the rounds, with the interval of the sign test.
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,9 +14,11 @@ use std::{fs, thread};
 use netfathom_measure::ground::processors::spread;
 use netfathom_model::record::{Measured, Record, WatchResult};
 use netfathom_stats::{Median, median};
+use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::process::{reap, run_times};
 use netfathom_sys::{child, cpu};
 use netfathom_testkit::Killed;
+use tempfile::TempDir;
 
 const NETFATHOM: &str = env!("CARGO_BIN_EXE_netfathom");
 const ROUNDS: usize = 8;
@@ -25,16 +27,25 @@ const PATIENCE: Duration = Duration::from_secs(6);
 const LOOK: Duration = Duration::from_millis(20);
 /// From the first program at its hook to the last.
 const ATTACHING: Duration = Duration::from_millis(500);
-/// The port of nothing: `watch` follows no message of redis there.
-const OF_NOTHING: &str = "1";
+const CONNECTIONS: u32 = 20;
+/// The header of a datagram, and a request without parameters.
+const REQUEST: &[u8] = b"\0\0\0\0\0\x01\0\0version\r\n";
 
 type Failure = Box<dyn std::error::Error>;
 
 struct Load {
     name: &'static str,
+    over: Over,
     requests: u32,
     pipelined: u32,
     variants: &'static [Variant],
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Over {
+    Tcp,
+    Udp,
+    Unix,
 }
 
 struct Variant {
@@ -73,12 +84,38 @@ const SAMPLED: &[Variant] = &[
         target: "at most 1.01",
     },
 ];
+const UDP: &[Variant] = &[
+    CONTROL,
+    Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "" },
+    Variant { name: "`watch both`", args: &["both"], follows: Follows::All, target: "" },
+    Variant { name: "`watch both` of another UDP port", args: &["both"], follows: Follows::None, target: "" },
+];
+const UNIX: &[Variant] = &[
+    CONTROL,
+    Variant { name: "`watch rx --unix`", args: &["rx", "--unix"], follows: Follows::All, target: "" },
+    Variant { name: "`watch both --unix`", args: &["both", "--unix"], follows: Follows::All, target: "" },
+    Variant {
+        name: "`watch both --unix` of another process",
+        args: &["both", "--unix"],
+        follows: Follows::None,
+        target: "",
+    },
+];
 /// The last one is long: with that budget a sample comes every few seconds.
-const LOADS: [Load; 3] = [
-    Load { name: "GET, 20 connections", requests: 150_000, pipelined: 1, variants: ALL },
-    Load { name: "GET, 20 connections, -P 16", requests: 1_000_000, pipelined: 16, variants: ALL },
+const LOADS: [Load; 5] = [
+    Load { name: "redis, GET", over: Over::Tcp, requests: 150_000, pipelined: 1, variants: ALL },
+    Load { name: "redis, GET, -P 16", over: Over::Tcp, requests: 1_000_000, pipelined: 16, variants: ALL },
     Load {
-        name: "GET, 20 connections, turns of some 8 s",
+        name: "redis, GET, Unix socket",
+        over: Over::Unix,
+        requests: 150_000,
+        pipelined: 1,
+        variants: UNIX,
+    },
+    Load { name: "memcached, version, UDP", over: Over::Udp, requests: 150_000, pipelined: 1, variants: UDP },
+    Load {
+        name: "redis, GET, turns of some 8 s",
+        over: Over::Tcp,
         requests: 600_000,
         pipelined: 1,
         variants: SAMPLED,
@@ -94,21 +131,20 @@ struct Turn {
 
 fn main() -> Result<(), Failure> {
     println!(
-        "| redis | beside it | CPU time per request, both ends | p99 of the client | target |\n|---|---|---|---|---|"
+        "| load | beside it | CPU time per request, both ends | p99 of the client | target |\n|---|---|---|---|---|"
     );
     let cpus = spread(1)?;
-    let Some(redis) = Redis::start(cpus.reader)? else {
-        println!("| redis-server is not installed | | | | |");
-        return Ok(());
-    };
     for load in &LOADS {
-        row(load, &redis, cpus.senders[0])?;
+        match Server::start(load.over, cpus.reader)? {
+            Some(server) => row(load, &server, cpus.senders[0])?,
+            None => println!("| {}: the server is not installed | | | | |", load.name),
+        }
     }
     Ok(())
 }
 
 /// The rows of a load, once all its rounds are over.
-fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
+fn row(load: &Load, server: &Server, cpu: usize) -> Result<(), Failure> {
     let mut ratios = vec![(Vec::new(), Vec::new()); load.variants.len()];
     let mut bare_ns = Vec::new();
     for round in 0..ROUNDS {
@@ -119,7 +155,7 @@ fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
         }
         let mut turns = vec![None; order.len()];
         for variant in order {
-            let turn = redis.turn(load, variant.map(|at| &load.variants[at]), cpu)?;
+            let turn = server.turn(load, variant.map(|at| &load.variants[at]), cpu)?;
             turns[variant.map_or(0, |at| at + 1)] = turn;
         }
         let Some(bare) = turns[0] else { continue };
@@ -144,24 +180,33 @@ fn row(load: &Load, redis: &Redis, cpu: usize) -> Result<(), Failure> {
 }
 
 /// A server, ended with this value.
-struct Redis {
+struct Server {
     child: Killed,
-    port: String,
+    port: u16,
+    dir: TempDir,
+    /// Of a port that is not the server's.
+    other: UdpSocket,
 }
 
-impl Redis {
+impl Server {
     /// `None` where it is not installed.
-    fn start(cpu: usize) -> Result<Option<Self>, Failure> {
+    fn start(over: Over, cpu: usize) -> Result<Option<Self>, Failure> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let mut command = Command::new("redis-server");
-        command.args(["--save", "", "--bind", "127.0.0.1", "--port", &port.to_string()]);
-        let child = match pinned(cpu, command.current_dir("/").stdout(Stdio::null())) {
+        let dir = tempfile::tempdir()?;
+        let words = match over {
+            Over::Udp => format!("memcached -l 127.0.0.1 -p {port} -U {port} -u nobody -t 1"),
+            _ => format!("redis-server --bind 127.0.0.1 --port {port} --unixsocket socket --save"),
+        };
+        let mut words = words.split(' ');
+        let mut command = Command::new(words.next().ok_or("no server")?);
+        command.args(words).args((over != Over::Udp).then_some("")).current_dir(&dir);
+        let child = match pinned(cpu, command.stdout(Stdio::null())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             child => child?,
         };
-        let redis = Self { child: Killed(child), port: port.to_string() };
-        until("redis", || TcpStream::connect(("127.0.0.1", port)).is_ok())?;
-        Ok(Some(redis))
+        let server = Self { child: Killed(child), port, dir, other: UdpSocket::bind("127.0.0.1:0")? };
+        until("the server", || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok())?;
+        Ok(Some(server))
     }
 
     /// All requests of a load, on that CPU, with or without `watch` beside them; `None` where `watch` did not see what it
@@ -169,15 +214,10 @@ impl Redis {
     fn turn(&self, load: &Load, beside: Option<&Variant>, cpu: usize) -> Result<Option<Turn>, Failure> {
         let kept = tempfile::tempdir()?;
         let watched = beside.filter(|variant| !variant.args.is_empty());
-        let watch = watched.map(|variant| self.watch(variant, kept.path())).transpose()?;
-        let mut client = Command::new("redis-benchmark");
-        client.args(["-p", &self.port, "-t", "get", "-c", "20", "--csv", "--precision", "3"]);
-        client.args(["-n", &load.requests.to_string(), "-P", &load.pipelined.to_string()]);
-        let before = run_times(self.child.id())?.on_cpu_ns;
-        let mut client = pinned(cpu, client.stdout(Stdio::piped()).stderr(Stdio::null()))?;
-        let printed = io::read_to_string(client.stdout.take().ok_or("no output of the client")?)?;
-        let ended = reap(client)?;
-        let server_ns = run_times(self.child.id())?.on_cpu_ns - before;
+        let watch = watched.map(|variant| self.watch(load.over, variant, kept.path())).transpose()?;
+        let before = self.cpu_ns()?;
+        let client = if load.over == Over::Udp { self.ask(load, cpu)? } else { self.benchmark(load, cpu)? };
+        let server_ns = self.cpu_ns()? - before;
         if let (Some(watch), Some(variant)) = (watch, watched) {
             let seen = watch.end()?;
             // Certain tasks of some machines keep programs off their CPU.
@@ -191,15 +231,72 @@ impl Redis {
                 return Ok(None);
             }
         }
-        let client_ns = ended.usage.user_ns + ended.usage.system_ns;
-        let cpu_ns = (server_ns + client_ns) as f64 / f64::from(load.requests);
-        Ok(Some(Turn { cpu_ns, p99: p99(&printed)? }))
+        let cpu_ns = (server_ns as f64 + client.cpu_ns) / f64::from(load.requests);
+        Ok(Some(Turn { cpu_ns, ..client }))
     }
 
-    fn watch(&self, variant: &Variant, out: &Path) -> Result<Watch, Failure> {
-        let port = if variant.follows == Follows::None { OF_NOTHING } else { &self.port };
+    /// Of all its threads.
+    fn cpu_ns(&self) -> Result<u64, Failure> {
+        let mut sum = 0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            sum += run_times(thread?.file_name().to_string_lossy().parse()?)?.on_cpu_ns;
+        }
+        Ok(sum)
+    }
+
+    fn benchmark(&self, load: &Load, cpu: usize) -> Result<Turn, Failure> {
+        let mut client = Command::new("redis-benchmark");
+        match load.over {
+            Over::Unix => client.arg("-s").arg(self.dir.path().join("socket")),
+            _ => client.args(["-p", &self.port.to_string()]),
+        };
+        client.args(["-t", "get", "-c", &CONNECTIONS.to_string(), "--csv", "--precision", "3"]);
+        client.args(["-n", &load.requests.to_string(), "-P", &load.pipelined.to_string()]);
+        let mut client = pinned(cpu, client.stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        let printed = io::read_to_string(client.stdout.take().ok_or("no output of the client")?)?;
+        let usage = reap(client)?.usage;
+        Ok(Turn { cpu_ns: (usage.user_ns + usage.system_ns) as f64, p99: p99(&printed)? })
+    }
+
+    /// No load generator for memcached speaks UDP: one request by each of several sockets, then the answers.
+    fn ask(&self, load: &Load, cpu: usize) -> Result<Turn, Failure> {
+        let ask = || -> io::Result<Turn> {
+            cpu::pin(cpu).map_err(io::Error::other)?;
+            let mut sockets = Vec::new();
+            for _ in 0..CONNECTIONS {
+                let socket = UdpSocket::bind("127.0.0.1:0")?;
+                socket.connect((Ipv4Addr::LOCALHOST, self.port))?;
+                socket.set_read_timeout(Some(PATIENCE))?;
+                sockets.push(socket);
+            }
+            let (mut times, before) = (Vec::new(), thread_time_ns());
+            for _ in 0..load.requests / CONNECTIONS {
+                let mut sent = Vec::new();
+                for socket in &sockets {
+                    sent.push(Instant::now());
+                    socket.send(REQUEST)?;
+                }
+                for (socket, sent) in sockets.iter().zip(sent) {
+                    socket.recv(&mut [0; 100])?;
+                    times.push(sent.elapsed().as_secs_f64() * 1e3);
+                }
+            }
+            let cpu_ns = (thread_time_ns() - before) as f64;
+            times.sort_by(f64::total_cmp);
+            Ok(Turn { cpu_ns, p99: times[times.len() * 99 / 100] })
+        };
+        let asked = thread::scope(|scope| scope.spawn(ask).join());
+        Ok(asked.map_err(|_| "the client ended")??)
+    }
+
+    fn watch(&self, over: Over, variant: &Variant, out: &Path) -> Result<Watch, Failure> {
+        let own = variant.follows != Follows::None;
+        let (target, of) = match over {
+            Over::Unix => ("--pid", if own { self.child.id() } else { std::process::id() }),
+            _ => ("--port", if own { self.port } else { self.other.local_addr()?.port() }.into()),
+        };
         let mut command = Command::new(NETFATHOM);
-        command.arg("watch").args(variant.args).args(["--port", port, "--json", "--out"]).arg(out);
+        command.arg("watch").args(variant.args).args([target, &of.to_string(), "--json", "--out"]).arg(out);
         let watch = Watch(Killed(command.stdout(Stdio::piped()).spawn()?));
         until("the programs of watch", || watch.is_attached())?;
         thread::sleep(ATTACHING);

@@ -74,6 +74,7 @@ struct shared {
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__u32 process; /* the first reader's */
 	__u32 datagrams; /* 1: some were sent */
+	__u64 connected; /* when a client did to a Unix socket that is followed; cleared by user space after NOTED_NS */
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;

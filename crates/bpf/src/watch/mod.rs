@@ -56,6 +56,9 @@ fn call(program: &str) -> Option<&'static str> {
     CALLS.into_iter().find(|function| program.strip_prefix(prefix(Direction::Tx)) == Some(function))
 }
 
+/// As unix.h has it.
+const NOTED_NS: u64 = 10_000_000_000;
+
 /// The hook that sees which sockets a process opens, and what comes with the end of a handshake.
 const STATES: &str = "on_inet_sock_set_state";
 /// The hook that sees which threads are made.
@@ -346,8 +349,13 @@ impl Watch {
     /// Reads the clocks that packets and programs have; to be called every second or so. Returns how far they moved
     /// against each other.
     pub fn set_clock(&self) -> i64 {
-        let ahead = realtime_ahead_ns();
-        ahead - self.mapping.get().realtime_ahead.swap(ahead, Relaxed)
+        let (ahead, shared) = (realtime_ahead_ns(), self.mapping.get());
+        let connected = shared.connected.load(Relaxed);
+        if connected + NOTED_NS < monotonic_ns() {
+            // A client may connect meanwhile.
+            let _ = shared.connected.compare_exchange(connected, 0, Relaxed, Relaxed);
+        }
+        ahead - shared.realtime_ahead.swap(ahead, Relaxed)
     }
 
     /// Takes the programs away from their hooks; what they summed stays.

@@ -195,7 +195,7 @@ static __noinline struct outgoing *claim_for(struct outgoings *o, __u64 packet)
 
 static __always_inline struct outgoings *outgoings_of(struct sock *sk, __u64 flags)
 {
-	if (!is_sampling() || !is_udp(sk) || !is_followed(sk))
+	if (!is_sampling() || !is_followed(sk))
 		return 0;
 	return bpf_sk_storage_get(&outgoings, sk, 0, config.port ? flags : 0);
 }
@@ -242,19 +242,21 @@ static __always_inline void note_answer(const struct sock *sk, __u64 now)
 		thread->answered_at = now;
 }
 
-static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64 packet)
+static __noinline int queue_datagram(void *ctx, struct sk_buff *skb, struct sock *sk)
 {
 	struct outgoings *o = outgoings_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct outgoing *place = o ? find(o, packet) : 0;
+	struct outgoing *place;
+	__u64 now, packet;
 	struct call *call;
-	__u64 now;
 	int bytes;
 
 	if (!o || !is_at_its_device(skb))
 		return 0;
+	packet = address_of_first(ctx);
 	call = call_to(sk);
 	if (call && call->packet == packet)
 		return 0;
+	place = find(o, packet);
 	bytes = payload(skb, sk);
 	if (place && __sync_val_compare_and_swap(&place->packet, packet, 0) == packet)
 		count(tx_missed, 1);
@@ -280,14 +282,14 @@ static __noinline int queue_datagram(struct sk_buff *skb, struct sock *sk, __u64
 	return 0;
 }
 
-static __noinline int leave_datagram(struct sk_buff *skb, struct sock *sk, __u64 packet)
+static __noinline int leave_datagram(void *ctx, struct sk_buff *skb, struct sock *sk)
 {
 	struct departure d = { .why = SPAN_TX_SENDQ };
 	struct passing p = { .sk = sk };
 	struct outgoing taken;
 	struct outgoings *o = outgoings_of(sk, 0);
 
-	if (!o || !is_at_its_device(skb) || !take(o, skb, packet, &taken))
+	if (!o || !is_at_its_device(skb) || !take(o, skb, address_of_first(ctx), &taken))
 		return 0;
 	d.queued = taken.queued;
 	d.sent = d.queued - taken.called;
@@ -369,7 +371,7 @@ int BPF_PROG(tx_net_dev_queue, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	if (sk && is_udp(sk))
-		return is_followed(sk) ? queue_datagram(skb, sk, address_of_first(ctx)) : 0;
+		return queue_datagram(ctx, skb, sk);
 	return queue_segment(skb);
 }
 
@@ -379,7 +381,7 @@ int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
 	struct sock *sk = skb->sk;
 
 	if (sk && is_udp(sk))
-		return is_followed(sk) ? leave_datagram(skb, sk, address_of_first(ctx)) : 0;
+		return leave_datagram(ctx, skb, sk);
 	return leave_segment(skb);
 }
 
@@ -388,7 +390,7 @@ SEC("tp_btf/kfree_skb")
 int BPF_PROG(tx_kfree_skb, struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
-	struct outgoings *o = sk ? outgoings_of(sk, 0) : 0;
+	struct outgoings *o = sk && is_udp(sk) ? outgoings_of(sk, 0) : 0;
 	struct outgoing taken;
 
 	if (o && take(o, skb, address_of_first(ctx), &taken))

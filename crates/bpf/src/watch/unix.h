@@ -41,8 +41,10 @@ static __always_inline void note_listener(struct sock *sk)
 	__u64 address = listener ? (__u64)listener->addr : 0;
 	__u64 now = bpf_ktime_get_ns();
 
-	if (address)
-		bpf_map_update_elem(&listeners, &address, &now, 0);
+	if (!address)
+		return;
+	bpf_map_update_elem(&listeners, &address, &now, 0);
+	shared.connected = now;
 }
 
 static __always_inline struct datagrams *followed_unix(struct sock *sk)
@@ -51,7 +53,7 @@ static __always_inline struct datagrams *followed_unix(struct sock *sk)
 	struct unix_sock *accepted;
 	__u64 address, *noted;
 
-	if (d)
+	if (d || !shared.connected)
 		return d;
 	accepted = bpf_skc_to_unix_sock(sk);
 	address = accepted ? (__u64)accepted->addr : 0;

@@ -1,5 +1,6 @@
 //! The clock of a client, against the stages of both ends.
 
+use std::net::Shutdown;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -87,4 +88,49 @@ fn what_comes_with_the_handshake_is_a_message_and_has_times() {
         let total = watch.total().unwrap().moments;
         assert!(total.mean() > Some(PAUSE.as_nanos() as f64), "{total:?}");
     }
+}
+
+/// Both are in the socket's queue, perhaps as one packet, when the second is seen to come.
+#[test]
+fn what_comes_with_the_handshake_has_its_own_time_if_more_comes_before_the_read() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, 1);
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    // The reader is not known at the first.
+    for messages in [1, 2] {
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        client.set_nodelay(true).unwrap();
+        for _ in 0..messages {
+            client.write_all(&[7; 64]).unwrap();
+            thread::sleep(PAUSE);
+        }
+        listener.accept().unwrap().0.read_exact(&mut vec![0; 64 * messages]).unwrap();
+    }
+    let (account, total) = (watch.account().unwrap(), watch.total().unwrap().moments);
+    assert_eq!((account.seen, account.timed, account.unfollowed), (3, 2, 1), "{account:?}");
+    assert_eq!((account.bytes_read, account.bytes_timed), (3 * 64, 2 * 64), "{account:?}");
+    let pause = PAUSE.as_nanos() as i64;
+    assert!(total.min >= pause && total.max >= total.min + pause, "{total:?}");
+}
+
+/// No hook sees it come, and the moment of the handshake is not its own.
+#[test]
+fn the_first_message_to_a_server_that_is_done_with_sending_has_no_time() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    for is_done in [false, true] {
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        if is_done {
+            server.shutdown(Shutdown::Write).unwrap();
+        }
+        thread::sleep(PAUSE);
+        client.write_all(&[7; 64]).unwrap();
+        server.read_exact(&mut [0; 64]).unwrap();
+    }
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.unfollowed), (2, 1), "{account:?}");
+    assert_eq!((account.unstamped, account.timed), (1, 0), "{account:?}");
 }

@@ -95,6 +95,34 @@ fn each_request_of_an_accepted_socket_is_a_message_and_its_stages_are_its_time()
     assert_eq!(watch.reader().unwrap().pid, std::process::id());
 }
 
+/// Then the kernel may have given its memory to another listener.
+#[test]
+fn the_address_of_a_listener_holds_for_ten_seconds() {
+    const LONG_NS: u64 = 11_000_000_000;
+    needs_root!();
+    let listener = UnixListener::bind_addr(&address("noted")).unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    // A kernel in an emulator may be younger.
+    thread::sleep(Duration::from_nanos(LONG_NS.saturating_sub(monotonic_ns())));
+    let noted = map(&watch.object, "listeners").unwrap();
+    let mut connections = Vec::new();
+    for (ago_ns, seen) in [(LONG_NS * 2 / 3, 1), (LONG_NS, 1), (0, 3)] {
+        connections.push(connected(&listener));
+        assert_eq!(noted.keys().count(), 1);
+        let at = monotonic_ns() - ago_ns;
+        watch.mapping.get().connected.store(at, Relaxed);
+        noted.keys().for_each(|key| noted.update(&key, &at.to_ne_bytes(), MapFlags::EXIST).unwrap());
+        // The second connection is followed once its listener is known again.
+        let first = connections.len().min(2) - 1;
+        for [client, _] in &mut connections[first..] {
+            client.write_all(&[7; 64]).unwrap();
+        }
+        assert_eq!(watch.account().unwrap().seen, seen, "{ago_ns}");
+        watch.set_clock();
+        assert_eq!(watch.mapping.get().connected.load(Relaxed) == 0, ago_ns == LONG_NS);
+    }
+}
+
 #[test]
 fn each_datagram_of_several_senders_is_a_message() {
     needs_root!();
