@@ -23,8 +23,8 @@ pub enum SetError {
     #[error("cannot find out the PID namespace of this process from {OWN}: {0}; is /proc mounted?")]
     Namespace(io::Error),
     /// The object is not the one this build was made with.
-    #[error("the kernel programs and this build disagree about {0}")]
-    Abi(&'static str),
+    #[error("{programs} and this build disagree about {part}")]
+    Abi { programs: &'static str, part: &'static str },
 }
 
 impl SetError {
@@ -43,6 +43,11 @@ impl Set {
     pub fn step<E: Into<Refusal>>(&self, step: &'static str) -> impl Fn(E) -> SetError + use<E> {
         let programs = self.name;
         move |source| SetError::Step { programs, step, source: source.into() }
+    }
+
+    /// The object is not the one this build was made with.
+    pub fn abi(&self, part: &'static str) -> SetError {
+        SetError::Abi { programs: self.name, part }
     }
 
     /// Opens it to load those of its programs that are wanted.
@@ -67,9 +72,9 @@ impl Set {
         name: &'static str,
         place: u32,
     ) -> Result<Vec<T>, SetError> {
-        let values = map(object, name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY);
-        let values = values.map_err(self.step("read"))?.ok_or(SetError::Abi(name))?;
-        values.iter().map(|bytes| from_bytes(bytes).ok_or(SetError::Abi(name))).collect()
+        let values = self.map(object, name)?.lookup_percpu(&place.to_ne_bytes(), MapFlags::ANY);
+        let values = values.map_err(self.step("read"))?.ok_or_else(|| self.abi(name))?;
+        values.iter().map(|bytes| from_bytes(bytes).ok_or_else(|| self.abi(name))).collect()
     }
 
     /// What is in a ring, in the order in which it came.
@@ -80,7 +85,7 @@ impl Set {
         read: impl Fn(&[u8]) -> Option<T>,
     ) -> Result<Vec<T>, SetError> {
         let mut taken = Vec::new();
-        let map = map(object, name)?;
+        let map = self.map(object, name)?;
         let mut builder = RingBufferBuilder::new();
         let take = |bytes: &[u8]| {
             taken.push(read(bytes));
@@ -90,25 +95,25 @@ impl Set {
         let ring = builder.build().map_err(self.step("read from"))?;
         ring.consume().map_err(self.step("read from"))?;
         drop(ring);
-        taken.into_iter().collect::<Option<_>>().ok_or(SetError::Abi(name))
+        taken.into_iter().collect::<Option<_>>().ok_or_else(|| self.abi(name))
     }
-}
 
-/// Writes what does not change to the programs' constants.
-pub(crate) fn configure(open: &mut OpenObject, constants: &[u8]) -> Result<(), SetError> {
-    let mut map = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
-    let value = map.as_mut().and_then(|m| m.initial_value_mut());
-    let value = value.filter(|v| v.len() == constants.len()).ok_or(SetError::Abi("constants"))?;
-    value.copy_from_slice(constants);
-    Ok(())
-}
+    /// Writes what does not change to the programs' constants.
+    pub fn configure(&self, open: &mut OpenObject, constants: &[u8]) -> Result<(), SetError> {
+        let mut map = open.maps_mut().find(|m| m.name().to_string_lossy().ends_with(".rodata"));
+        let value = map.as_mut().and_then(|m| m.initial_value_mut());
+        let value = value.filter(|v| v.len() == constants.len()).ok_or_else(|| self.abi("constants"))?;
+        value.copy_from_slice(constants);
+        Ok(())
+    }
 
-pub(crate) fn map<'a>(object: &'a Object, name: &'static str) -> Result<Map<'a>, SetError> {
-    object.maps().find(|map| map.name() == name).ok_or(SetError::Abi(name))
-}
+    pub fn map<'a>(&self, object: &'a Object, name: &'static str) -> Result<Map<'a>, SetError> {
+        object.maps().find(|map| map.name() == name).ok_or_else(|| self.abi(name))
+    }
 
-pub(crate) fn program<'a>(object: &'a Object, name: &'static str) -> Result<ProgramMut<'a>, SetError> {
-    object.progs_mut().find(|program| program.name() == name).ok_or(SetError::Abi(name))
+    pub fn program<'a>(&self, object: &'a Object, name: &'static str) -> Result<ProgramMut<'a>, SetError> {
+        object.progs_mut().find(|program| program.name() == name).ok_or_else(|| self.abi(name))
+    }
 }
 
 /// Tells the programs which PID namespace numbers this process.
@@ -117,4 +122,16 @@ pub(crate) fn tell_namespace(device: &AtomicU64, inode: &AtomicU64) -> Result<()
     device.store(namespace.device, Relaxed);
     inode.store(namespace.inode, Relaxed);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disagreement_names_the_programs_and_the_part() {
+        let set = Set { name: "the programs that watch sockets", object: &[] };
+        let shown = set.abi("sums").to_string();
+        assert_eq!(shown, "the programs that watch sockets and this build disagree about sums");
+    }
 }

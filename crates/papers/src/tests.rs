@@ -1,4 +1,4 @@
-//! Experiments made for real, in a small size.
+//! Experiments made for real, in a small size, beside each other: none is held to a time, and any may end VOID.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::Place;
 use netfathom_model::record::{Holds, Measurement, Origin};
 use netfathom_model::verdict;
-use netfathom_testkit::{alone, needs_root};
+use netfathom_testkit::needs_root;
 
 use super::*;
 use netfathom_measure::ground::observer::{Live, Step};
@@ -139,7 +139,6 @@ fn the_rate_is_halved_where_only_the_load_is_void() {
 #[test]
 fn every_experiment_of_borodin_can_be_made() {
     needs_root!();
-    let _alone = alone();
     for experiment in catalogue().filter(|e| e.name.starts_with("borodin")) {
         let made = made(experiment.name);
         let measurement = &made.result.runs[0].measurement;
@@ -155,7 +154,6 @@ fn every_experiment_of_borodin_can_be_made() {
 #[test]
 fn the_book_on_ttcp_can_be_made() {
     needs_root!();
-    let _alone = alone();
     let made = made("ttcp-sndbuf");
     let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
     let receivers = [16, 32, 64].map(|kib| format!("path, receive buffer of {kib} KiB"));
@@ -179,7 +177,6 @@ fn the_book_on_ttcp_can_be_made() {
 #[test]
 fn the_tables_of_messages_can_be_made() {
     needs_root!();
-    let _alone = alone();
     // Those over a slow path are the same with another plan; the one with the fewest cells stands for them.
     let chosen = |name: &str| !name.ends_with("-ethernet") || name == "zccl-4-ethernet";
     for experiment in catalogue().filter(|e| e.name.starts_with("zccl") && chosen(e.name)) {
@@ -207,7 +204,6 @@ fn the_tables_of_messages_can_be_made() {
 
 #[test]
 fn stamps_are_enough_for_the_stack() {
-    let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut watcher = Watcher::new(&stop, usize::MAX);
     let plan = plan("borodin-rx-triangle", TapChoice::Only(Tap::Timestamping));
@@ -217,7 +213,6 @@ fn stamps_are_enough_for_the_stack() {
 
 #[test]
 fn what_is_finished_when_the_user_wants_an_end_is_kept() {
-    let _alone = alone();
     let stop = AtomicBool::new(false);
     // The first thing that is kept has no trial in it, the second has one.
     let mut watcher = Watcher::new(&stop, 2);
@@ -231,7 +226,6 @@ fn what_is_finished_when_the_user_wants_an_end_is_kept() {
 
 #[test]
 fn an_end_before_the_first_trial_leaves_the_source_alone() {
-    let _alone = alone();
     let stop = AtomicBool::new(true);
     let mut watcher = Watcher::new(&stop, 0);
     let plan = plan("borodin-tx", TapChoice::Only(Tap::Timestamping));
@@ -274,7 +268,6 @@ fn serving<E: Send + 'static>(
 
 #[test]
 fn with_another_host_experiments_have_rows_of_this_machine() {
-    let _alone = alone();
     let over = Arc::new(AtomicBool::new(false));
     let listen: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let reverse = reverse::serve::ServePlan {

@@ -14,7 +14,7 @@ crate::mapping::abi!("calls");
 
 use self::abi::shared::Shared;
 use crate::mapping::Mapping;
-use crate::set::{Set, SetError, map, tell_namespace};
+use crate::set::{Set, SetError, tell_namespace};
 
 const SET: Set = Set {
     name: "the program that counts system calls",
@@ -57,8 +57,7 @@ impl Calls {
         let shared = mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.process.store(std::process::id().into(), Relaxed);
-        let program =
-            object.progs_mut().next().ok_or(SetError::Abi("the program that counts system calls"))?;
+        let program = object.progs_mut().next().ok_or_else(|| SET.abi("the program"))?;
         let link = program.attach().map_err(SET.step("attach"))?;
         Ok(Self { object, mapping, _link: link })
     }
@@ -71,14 +70,16 @@ impl Calls {
     pub fn follow(&self, thread: u32, end: usize) -> Result<(), SetError> {
         assert!(end < ENDS, "end {end}; there are {ENDS}");
         let end = (end as u32).to_ne_bytes();
-        let threads = map(&self.object, "threads")?;
+        let threads = SET.map(&self.object, "threads")?;
         threads.update(&thread.to_ne_bytes(), &end, MapFlags::ANY).map_err(SET.step("add a thread to"))
     }
 
     /// Counts no more of a thread's calls; what was counted stays. A thread should not end before it is let
     /// go: another may get its number.
     pub fn let_go(&self, thread: u32) -> Result<(), SetError> {
-        map(&self.object, "threads")?.delete(&thread.to_ne_bytes()).map_err(SET.step("take a thread from"))
+        SET.map(&self.object, "threads")?
+            .delete(&thread.to_ne_bytes())
+            .map_err(SET.step("take a thread from"))
     }
 
     /// What was called so far, by end, in the order of numbers, without what was never called.

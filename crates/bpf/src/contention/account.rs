@@ -8,7 +8,7 @@ use libbpf_rs::{MapCore, MapFlags};
 use super::abi::copied::{self, HolderKey, IrqKey};
 use super::{Followed, SET};
 use crate::mapping::{Plain, from_bytes, text};
-use crate::set::{self, SetError};
+use crate::set::SetError;
 
 /// By their vector, as the kernel calls them (include/linux/interrupt.h); then that of the local timer.
 const SOFTIRQS: [&str; 10] =
@@ -133,8 +133,8 @@ impl Followed<'_> {
         name: &'static str,
         place: impl Fn(&K) -> u32,
     ) -> Result<Vec<(K, V)>, SetError> {
-        let abi = || SetError::Abi(name);
-        let map = set::map(&self.contention.object, name)?;
+        let abi = || SET.abi(name);
+        let map = SET.map(&self.contention.object, name)?;
         let mut entries = Vec::new();
         for key in map.keys() {
             let of: K = from_bytes(&key).ok_or_else(abi)?;

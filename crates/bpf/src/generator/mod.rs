@@ -49,7 +49,7 @@ use frame::Frame;
 pub use frame::FrameError;
 
 use crate::mapping::{Mapping, as_bytes};
-use crate::set::{Set, SetError, configure, map, program};
+use crate::set::{Set, SetError};
 use crate::xdp::AttachError;
 
 const SET: Set = Set {
@@ -108,15 +108,15 @@ impl Generator {
             payload_at: frame.payload_at as u32,
             constant_sum: frame.constant_sum().into(),
         };
-        configure(&mut open, as_bytes(&config))?;
+        SET.configure(&mut open, as_bytes(&config))?;
         let object = SET.load(open)?;
-        let device = map(&object, "device")?;
+        let device = SET.map(&object, "device")?;
         device
             .update(&0u32.to_ne_bytes(), &ifindex.to_ne_bytes(), MapFlags::ANY)
             .map_err(SET.step("point"))?;
         let traced = object.progs_mut().filter(|p| p.name() != "generate");
         let links = traced.map(|p| p.attach()).collect::<Result<Vec<_>, _>>().map_err(SET.step("watch"))?;
-        let place = Attached::take(program(&object, "generate")?.as_fd())?;
+        let place = Attached::take(SET.program(&object, "generate")?.as_fd())?;
         let mapping = SET.memory(&object)?;
         let generator = Self { mapping, frame, _links: links, _place: place, object };
         // A run of no message shows whether the kernel has live frames and takes this one.

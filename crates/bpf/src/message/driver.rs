@@ -13,8 +13,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::abi::shared::Shared;
-use super::{KernelEnd, MessageError, Work, load};
-use crate::set::program;
+use super::{KernelEnd, MessageError, SET, Work, load};
 use crate::xdp::{self, Mode};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ impl KernelEnd {
         let shared = mapping.get();
         shared.datagrams.store(1, Relaxed);
         flow.tell(shared);
-        let device = xdp::attach(program(&object, name)?.as_fd(), ifindex, Mode::Native)?;
+        let device = xdp::attach(SET.program(&object, name)?.as_fd(), ifindex, Mode::Native)?;
         Ok(Self { object, mapping, _hops: Vec::new(), device: Some(device) })
     }
 }

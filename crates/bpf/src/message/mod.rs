@@ -53,7 +53,7 @@ use work::{HOP, SOCKETS};
 pub use work::{MOST_GROWN, Work};
 
 use crate::mapping::Mapping;
-use crate::set::{Set, SetError, map, program};
+use crate::set::{Set, SetError};
 use crate::xdp::{AttachError, Attachment};
 
 const SET: Set = Set {
@@ -123,12 +123,12 @@ impl Programs {
         self.mapping.get().datagrams.store(datagrams.into(), Relaxed);
         let programs = self.work.programs(datagrams);
         for &(name, to) in programs {
-            let program = program(&self.object, name)?;
-            let to = map(&self.object, to)?;
+            let program = SET.program(&self.object, name)?;
+            let to = SET.map(&self.object, to)?;
             program.attach_sockmap(to.as_fd().as_raw_fd()).map_err(SET.step("attach"))?;
         }
         let hops = if datagrams { Vec::new() } else { make_hops(&self.object, self.work)? };
-        put(&map(&self.object, SOCKETS)?, THIS, socket)?;
+        put(&SET.map(&self.object, SOCKETS)?, THIS, socket)?;
         let end = KernelEnd { object: self.object, mapping: self.mapping, _hops: hops, device: None };
         // Whatever comes from here on is asked about, so that what lies there came before. Looking for it
         // makes newer kernels work on what TCP has.
@@ -155,7 +155,7 @@ fn load(names: &[&str], work: Work) -> Result<(Object, Mapping<Shared>), SetErro
 /// second comes in at the first.
 fn make_hops(object: &Object, work: Work) -> Result<Vec<UnixDatagram>, MessageError> {
     let Work::Reply { .. } = work else { return Ok(Vec::new()) };
-    let (map, sockets) = (map(object, HOP)?, UnixDatagram::pair().map_err(MessageError::Hop)?);
+    let (map, sockets) = (SET.map(object, HOP)?, UnixDatagram::pair().map_err(MessageError::Hop)?);
     let sockets: [UnixDatagram; 2] = sockets.into();
     (0..).zip(&sockets).try_for_each(|(place, socket)| put(&map, place, socket.as_fd()))?;
     Ok(sockets.into())
@@ -210,7 +210,7 @@ impl Drop for KernelEnd {
 }
 
 fn take_back(object: &Object) -> Result<(), SetError> {
-    match map(object, SOCKETS)?.delete(&THIS.to_ne_bytes()) {
+    match SET.map(object, SOCKETS)?.delete(&THIS.to_ne_bytes()) {
         // Closed meanwhile: a closed socket leaves the map.
         Err(e) if is_absent(&e) => Ok(()),
         other => other.map_err(SET.step("take the socket back from")),

@@ -10,7 +10,6 @@ use super::abi::copied::Counts;
 use super::abi::shared::Shared;
 use super::{SET, SinkError, load};
 use crate::mapping::Mapping;
-use crate::set::map;
 use crate::xdp::{AttachError, Attachment, Mode};
 
 pub(super) const SLOTS: usize = Shared::SLOTS;
@@ -95,7 +94,7 @@ impl XdpSink {
         shared.planned.store(counted.planned, Relaxed);
         let processors = libbpf_rs::num_possible_cpus().map_err(SET.step("count CPUs for"))?;
         let zeros = vec![vec![0; size_of::<Counts>()]; processors];
-        let counts = map(&self.object, COUNTS)?;
+        let counts = SET.map(&self.object, COUNTS)?;
         counts.update_percpu(&[0; 4], &zeros, MapFlags::ANY).map_err(SET.step("reset"))?;
         // Release: no program that sees the flow may see the plan of before. It is sent after this only, so that the
         // programs, which read the flow first, need no more than the packet.

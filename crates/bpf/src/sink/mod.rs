@@ -14,7 +14,7 @@ crate::mapping::abi!("sink");
 
 pub use counting::{MOST_LANES, SinkCounts, SinkFlow, XdpSink};
 
-use crate::set::{Set, SetError, configure, map, program};
+use crate::set::{Set, SetError};
 use crate::xdp::{self, AttachError, Attachment, Mode};
 
 const SET: Set = Set {
@@ -61,7 +61,7 @@ impl XdpRedirect {
     /// Gives the messages of a receive queue (0 to 63) to an AF_XDP socket that is bound
     /// to that queue of the device. It is taken out again when it is closed.
     pub fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<(), SinkError> {
-        let sockets = map(&self.object, "sockets")?;
+        let sockets = SET.map(&self.object, "sockets")?;
         let socket = socket.as_raw_fd().to_ne_bytes();
         sockets.update(&queue.to_ne_bytes(), &socket, MapFlags::ANY).map_err(SET.step("give a socket to"))?;
         Ok(())
@@ -90,8 +90,8 @@ impl XdpPass {
 
 fn load(name: &'static str, ifindex: u32, port: u16, mode: Mode) -> Result<(Object, Attachment), SinkError> {
     let mut open = SET.open(|of| of == name)?;
-    configure(&mut open, &u32::from(port.to_be()).to_ne_bytes())?;
+    SET.configure(&mut open, &u32::from(port.to_be()).to_ne_bytes())?;
     let object = SET.load(open)?;
-    let attachment = xdp::attach(program(&object, name)?.as_fd(), ifindex, mode)?;
+    let attachment = xdp::attach(SET.program(&object, name)?.as_fd(), ifindex, mode)?;
     Ok((object, attachment))
 }

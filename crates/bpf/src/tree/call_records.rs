@@ -81,5 +81,5 @@ pub(super) fn clear(map: &Map<'_>) -> Result<(), SetError> {
 }
 
 fn copy<T: Plain>(bytes: &[u8]) -> Result<T, SetError> {
-    from_bytes(bytes).ok_or(SetError::Abi("the sums of calls"))
+    from_bytes(bytes).ok_or_else(|| SET.abi("the sums of calls"))
 }

@@ -41,7 +41,7 @@ use self::shared::ORDER;
 use self::watching::SWITCH;
 use crate::holders;
 use crate::mapping::{Mapping, from_bytes};
-use crate::set::{Set, SetError, map, program, tell_namespace};
+use crate::set::{Set, SetError, tell_namespace};
 
 const SET: Set = Set {
     name: "the programs that follow processes",
@@ -89,7 +89,7 @@ impl Tree {
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
-        watching.fill(shared, &map(&object, "names")?, &map(&object, "calls")?)?;
+        watching.fill(shared, &SET.map(&object, "names")?, &SET.map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
         Ok(Self {
             object,
@@ -120,7 +120,7 @@ impl Tree {
     pub fn follow_waits(&mut self, follow: bool) -> Result<(), SetError> {
         self.at_switches.clear();
         if follow {
-            let holders = map(&self.object, HOLDERS)?;
+            let holders = SET.map(&self.object, HOLDERS)?;
             holders.keys().try_for_each(|key| holders.delete(&key)).map_err(SET.step("clear"))?;
             self.seen().waited_ns.store(0, Relaxed);
             self.at_switches = link(&self.object, &[SWITCH])?;
@@ -134,9 +134,9 @@ impl Tree {
     /// What the kernel refused.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         let waited_ns = self.seen().waited_ns.load(Relaxed);
-        holders::read(&map(&self.object, HOLDERS)?, waited_ns)
+        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns)
             .map_err(SET.step("ask"))?
-            .ok_or(SetError::Abi(HOLDERS))
+            .ok_or_else(|| SET.abi(HOLDERS))
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.
@@ -177,12 +177,12 @@ impl Tree {
 
     /// Takes those members out that are to go.
     fn take_out(&self, goes: impl Fn(&Member) -> bool) -> Result<Vec<Member>, SetError> {
-        let members = map(&self.object, "members")?;
+        let members = SET.map(&self.object, "members")?;
         let mut taken = Vec::new();
         for key in members.keys().collect::<Vec<_>>() {
             // One that is gone by now was to go.
             let Some(value) = members.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))? else { continue };
-            let member: Member = from_bytes(&value).ok_or(SetError::Abi("members"))?;
+            let member: Member = from_bytes(&value).ok_or_else(|| SET.abi("members"))?;
             // Whoever takes it out is the one to sum it.
             if goes(&member) && members.delete(&key).is_ok() {
                 taken.push(member);
@@ -198,9 +198,9 @@ impl Tree {
 
     /// All its system calls, if [`Watching::record_calls`] was set.
     pub fn recorded(&self) -> Result<Recorded, SetError> {
-        let calls = call_records::sums(&map(&self.object, "call_sums")?)?;
+        let calls = call_records::sums(&SET.map(&self.object, "call_sums")?)?;
         let count = self.seen().recorded.load(Relaxed);
-        Ok(Recorded { calls, first: call_records::first(&map(&self.object, "order")?, count)? })
+        Ok(Recorded { calls, first: call_records::first(&SET.map(&self.object, "order")?, count)? })
     }
 
     pub fn lost(&self) -> Lost {
@@ -212,7 +212,7 @@ impl Tree {
     pub fn reset(&self) -> Result<(), SetError> {
         self.take_out(|_| true)?;
         if self.at_calls.contains(&watching::RECORD) {
-            call_records::clear(&map(&self.object, "call_sums")?)?;
+            call_records::clear(&SET.map(&self.object, "call_sums")?)?;
         }
         self.mapping.get().clear();
         self.events().map(drop)
@@ -225,11 +225,11 @@ impl Tree {
 
 fn make_room_for_order(open: &mut OpenObject) -> Result<(), SetError> {
     let order = open.maps_mut().find(|map| map.name() == "order");
-    let mut order = order.ok_or(SetError::Abi("order"))?;
+    let mut order = order.ok_or_else(|| SET.abi("order"))?;
     order.set_max_entries(ORDER as u32).map_err(SET.step("enlarge the memory of"))
 }
 
 fn link(object: &Object, names: &[&'static str]) -> Result<Vec<Link>, SetError> {
-    let attach = |&name: &_| program(object, name)?.attach().map_err(SET.step("attach"));
+    let attach = |&name: &_| SET.program(object, name)?.attach().map_err(SET.step("attach"));
     names.iter().map(attach).collect()
 }

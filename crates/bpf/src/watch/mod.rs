@@ -33,7 +33,7 @@ use self::sockets::Places;
 use crate::function;
 use crate::mapping::{Mapping, as_bytes, text};
 use crate::run_time::{self, RunTime};
-use crate::set::{self, Set, SetError, configure, map, tell_namespace};
+use crate::set::{Set, SetError, tell_namespace};
 use crate::tracepoint;
 
 const SET: Set = Set {
@@ -182,9 +182,9 @@ impl Watch {
                 || name == STATES && (selection == Selection::Marked || directions.contains(&Direction::Rx))
         };
         let mut open = SET.open(wanted)?;
-        configure(&mut open, as_bytes(&config(selection, directions, detail)))?;
+        SET.configure(&mut open, as_bytes(&config(selection, directions, detail)))?;
         if !detail.slow {
-            let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or(SetError::Abi("slow"))?;
+            let mut ring = open.maps_mut().find(|map| map.name() == "slow").ok_or_else(|| SET.abi("slow"))?;
             ring.set_max_entries(page_bytes() as u32).map_err(SET.step("shrink the ring of"))?;
         }
         let object = SET.load(open)?;
@@ -302,14 +302,14 @@ impl Watch {
     /// # Errors
     /// What the kernel refused, such as too many of them.
     pub fn watch_process(&self, pid: u32) -> Result<(), SetError> {
-        let map = map(&self.object, "processes")?;
+        let map = SET.map(&self.object, "processes")?;
         map.update(&pid.to_ne_bytes(), &0u32.to_ne_bytes(), MapFlags::ANY)
             .map_err(SET.step("name a process to"))
     }
 
     /// Its number may be another's from now on.
     pub fn forget_process(&self, pid: u32) {
-        let _ = map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
+        let _ = SET.map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
     }
 
     /// The same of a socket of UDP.
@@ -333,7 +333,7 @@ impl Watch {
 
     fn mark_in(&self, map: &'static str, socket: &impl AsFd, first: u32) -> Result<(), SetError> {
         let key = socket.as_fd().as_raw_fd().to_ne_bytes();
-        let map = set::map(&self.object, map)?;
+        let map = SET.map(&self.object, map)?;
         if map.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?.is_none() {
             let mut value = vec![0; map.value_size() as usize];
             value[..size_of::<u32>()].copy_from_slice(&first.to_ne_bytes());

@@ -6,7 +6,7 @@ use netfathom_stats::{Distribution, Histogram, Moments};
 use super::abi::copied::{self, Counts, Sums};
 use super::{SET, Watch, abi};
 use crate::holders;
-use crate::set::{SetError, map};
+use crate::set::SetError;
 use crate::sums::{GRAIN, add_buckets};
 
 /// One of those that the programs count.
@@ -80,9 +80,9 @@ impl Watch {
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         const HOLDERS: &str = "holders";
         let waited_ns = self.counts()?(|c| c.waited_ns);
-        holders::read(&map(&self.object, HOLDERS)?, waited_ns)
+        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns)
             .map_err(SET.step("ask"))?
-            .ok_or(SetError::Abi(HOLDERS))
+            .ok_or_else(|| SET.abi(HOLDERS))
     }
 
     /// A count of all CPUs.

@@ -13,7 +13,7 @@ use super::abi::copied::{self, SocketName, SocketSums};
 use super::read::span;
 use super::{SET, Watch};
 use crate::mapping::{from_bytes, text};
-use crate::set::{SetError, map};
+use crate::set::SetError;
 
 /// `log2` of the buckets an octave.
 pub const SOCKET_GRAIN: u32 = 3;
@@ -101,14 +101,14 @@ impl Watch {
 
     fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, SetError> {
         let key = (place as u32).to_ne_bytes();
-        let bytes = map(&self.object, "sockets")?.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?;
+        let bytes = SET.map(&self.object, "sockets")?.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))?;
         let sums: Option<SocketSums> = bytes.and_then(|bytes| from_bytes(&bytes));
-        Ok(socket(&sums.ok_or(SetError::Abi("sockets"))?, ticket, &self.directions))
+        Ok(socket(&sums.ok_or_else(|| SET.abi("sockets"))?, ticket, &self.directions))
     }
 
     /// The programs no longer add to it: user space removed its owner at the last reading.
     fn clear(&self, place: usize) -> Result<(), SetError> {
-        let map = map(&self.object, "sockets")?;
+        let map = SET.map(&self.object, "sockets")?;
         let nothing = vec![0; map.value_size() as usize];
         map.update(&(place as u32).to_ne_bytes(), &nothing, MapFlags::ANY).map_err(SET.step("clear"))
     }

@@ -182,7 +182,7 @@ const VICTIM: &str = "NETFATHOM_TEST_MESSAGE_VICTIM";
 /// The numbers of a program and a map of it.
 fn loaded(end: &KernelEnd) -> [u32; 2] {
     let program = end.object.progs().find(|p| p.autoload()).unwrap();
-    let map = map(&end.object, SOCKETS).unwrap();
+    let map = SET.map(&end.object, SOCKETS).unwrap();
     [Program::id_from_fd(program.as_fd()).unwrap(), map.info().unwrap().info.id]
 }
 

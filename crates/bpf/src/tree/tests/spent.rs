@@ -74,7 +74,7 @@ fn a_stranger_at_the_place_of_a_member_does_not_count() {
     for exited in [1u64, 0] {
         tree.reset().unwrap();
         let mut stranger = start(&tree, shell(burn).stdin(Stdio::piped()));
-        let members = map(&tree.object, "members").unwrap();
+        let members = SET.map(&tree.object, "members").unwrap();
         let place = members.keys().next().unwrap();
         let value = members.lookup(&place, MapFlags::ANY).unwrap().unwrap();
         let mut words: Vec<u64> = value.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();

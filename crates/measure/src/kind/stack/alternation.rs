@@ -57,7 +57,8 @@ impl Alternation {
     pub fn end(mut self) -> Result<(TxResult, Vec<Block>), TapError> {
         self.stop();
         let turns = self.thread.take().and_then(|thread| thread.join().ok());
-        let (tap, blocks) = turns.ok_or(SetError::Abi("their turns"))?;
+        let (tap, blocks) =
+            turns.ok_or(SetError::Abi { programs: "the kernel programs", part: "their turns" })?;
         Ok((tap.tx_sums()?, blocks))
     }
 

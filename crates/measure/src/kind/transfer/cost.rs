@@ -95,7 +95,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_counted_is_reported() {
-        let cost = cost(Spent { user_ns: 1000, system_ns: 0 }, 1024, Err(SoftirqError::Abi("x")), false);
+        let cost = cost(
+            Spent { user_ns: 1000, system_ns: 0 },
+            1024,
+            Err(SoftirqError::Abi { programs: "x", part: "x" }),
+            false,
+        );
         assert_eq!((cost.ns_per_kib, cost.softirq_ns), (1000.0, None));
         assert!(cost.left_out.unwrap().contains("run as root"));
     }
