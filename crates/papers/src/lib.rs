@@ -171,16 +171,21 @@ fn run_sized(
     let mut ground = Ground::new(plan, size, observer, stop);
     let parts = (experiment.parts)(&mut ground)?;
     let mut whole = Whole::new(experiment, plan, ground.into_findings());
-    for (index, part) in parts.iter().enumerate() {
+    let mut of = parts.len();
+    for part in &parts {
         if stop.load(Relaxed) {
             break;
         }
-        let mut of_part =
-            PartObserver { whole: &whole, outer: observer, part, number: index + 1, of: parts.len() };
+        if (part.unless)(whole.runs()) {
+            of -= 1;
+            continue;
+        }
+        let number = whole.runs().len() + 1;
+        let mut of_part = PartObserver { whole: &whole, outer: observer, part, number, of };
         let progressed = decided(part, plan, &mut of_part, stop)?;
         whole.add(part, progressed);
     }
-    Ok(whole.progressed(parts.len()))
+    Ok(whole.progressed(of))
 }
 
 /// A run that is VOID decides nothing: in the full form the load is halved until it is not, or twice.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{CostPlan, MessagePlan, ReversePlan, StackPlan, SweepPlan};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{Measurement, ReproduceResult};
+use netfathom_model::record::{Measurement, ReproduceResult, ReproducedRun};
 use netfathom_sys::directory::Directory;
 
 use super::whole::Whole;
@@ -20,16 +20,22 @@ pub struct Part {
     pub work: Box<dyn Work>,
     /// One of many of the same: a claim counts those that could tell nothing.
     pub counted: bool,
+    /// Whether it is left out after the parts so far.
+    pub unless: fn(&[ReproducedRun]) -> bool,
 }
 
 impl Part {
     pub fn new(name: &'static str, work: impl Work + 'static) -> Self {
-        Self { name, work: Box::new(work), counted: false }
+        Self { name, work: Box::new(work), counted: false, unless: |_| false }
     }
 
     /// One of many equal parts. A claim counts the inconclusive ones, so a single part does not make the result VOID.
     pub fn counted(self) -> Self {
         Self { counted: true, ..self }
+    }
+
+    pub fn unless(self, unless: fn(&[ReproducedRun]) -> bool) -> Self {
+        Self { unless, ..self }
     }
 }
 

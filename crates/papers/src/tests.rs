@@ -12,7 +12,7 @@ use netfathom_measure::load::control::ServeEvent;
 use netfathom_model::engine::Receive;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Place;
-use netfathom_model::record::{Holds, Measurement, Origin};
+use netfathom_model::record::{Holds, Measurement, Origin, Trial};
 use netfathom_model::verdict;
 use netfathom_testkit::needs_root;
 
@@ -134,6 +134,42 @@ fn the_rate_is_halved_where_only_the_load_is_void() {
         decided(&part, &plan, &mut observer, &stop).unwrap();
         assert_eq!(runs.load(Relaxed), expected, "{lighter}");
     }
+}
+
+#[test]
+fn a_part_that_the_ones_before_make_needless_is_left_out_and_not_missed() {
+    let three = |_: &mut Ground<'_>| {
+        let late = |name| Part::new(name, Late { lighter: 0, runs: Arc::default() });
+        Ok(vec![late("first"), late("second").unless(|runs| runs.len() == 1), late("third")])
+    };
+    let experiment = Experiment { parts: three, ..*find("borodin-tx").unwrap() };
+    let stop = AtomicBool::new(false);
+    let mut watcher = Watcher::new(&stop, usize::MAX);
+    let plan = plan("borodin-tx", TapChoice::Auto);
+    let made = run_sized(&experiment, &plan, TINY, &mut watcher, &stop).unwrap();
+    let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
+    assert_eq!(names, ["first", "third"]);
+    assert!(made.verdict.reasons.is_empty(), "{:?}", made.verdict);
+}
+
+#[test]
+fn instances_are_added_until_the_capture_loses_half() {
+    needs_root!();
+    let _alone = alone();
+    let made = made("borodin-instances");
+    let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
+    let numbers = [1, 2, 4, 8, 16, 32, 64];
+    let last = names.len() - 1;
+    for ((at, run), number) in made.result.runs.iter().enumerate().zip(numbers) {
+        let Measurement::Stack(result) = &run.measurement else { panic!("another measurement") };
+        assert!(result.trials.iter().all(|trial| trial.from.len() == number), "{names:?}");
+        let lost = |trial: &Trial| trial.accounting.unjoined_tx as f64 / trial.load.sent as f64;
+        let lost = result.trials.iter().map(lost).sum::<f64>() / result.trials.len() as f64;
+        assert!(if at < last { lost < 0.5 } else { lost >= 0.5 || number == 64 }, "{number}: {lost}");
+        assert!(result.trials.iter().all(|trial| trial.captured.len() == 1), "it is captured");
+    }
+    assert_eq!(made.result.tables[0].rows.len(), names.len());
+    assert!(!made.verdict.reasons.iter().any(|reason| reason.text.contains(" parts were measured")));
 }
 
 #[test]

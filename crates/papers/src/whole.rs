@@ -26,6 +26,10 @@ impl<'a> Whole<'a> {
         Self { experiment, plan, environment: None, runs: Vec::new(), verdicts: Vec::new(), findings }
     }
 
+    pub fn runs(&self) -> &[ReproducedRun] {
+        &self.runs
+    }
+
     /// A part is finished, or ended early.
     pub fn add(&mut self, part: &Part, progressed: Progressed<Measurement>) {
         let Progressed { environment, result, mut verdict, findings, .. } = progressed;

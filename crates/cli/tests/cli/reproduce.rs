@@ -5,12 +5,13 @@ use netfathom_model::record::{Measurement, State};
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
 
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "borodin-tx",
     "borodin-rx",
     "borodin-rx-triangle",
     "borodin-reverse",
     "borodin-asymmetry",
+    "borodin-instances",
     "borodin-protocols",
     "ttcp-sndbuf",
     "zccl-1",

@@ -15,6 +15,7 @@ mod figures;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod growth;
+mod instances;
 mod originals;
 mod ours;
 mod plans;
@@ -32,7 +33,7 @@ const BOTH: &str = "Borodin 2014, the outgoing and the incoming paper";
 /// Every tap takes both ways.
 const ALL_TAPS: &[Tap] = &[Tap::Bpf, Tap::Timestamping, Tap::Pcap];
 
-pub static EXPERIMENTS: [Experiment; 6] = [
+pub static EXPERIMENTS: [Experiment; 7] = [
     Experiment {
         name: "borodin-tx",
         title: "Time of outgoing messages as the rate rises",
@@ -92,6 +93,18 @@ pub static EXPERIMENTS: [Experiment; 6] = [
         taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "both ways", &[Direction::Tx, Direction::Rx]),
         tell: tell_asymmetry,
+    },
+    Experiment {
+        name: "borodin-instances",
+        title: "Instances of a sender that a capture follows",
+        source: OUTGOING,
+        shows: "how many senders lose about half in the capture, and how many at most 5 %",
+        quick: Duration::from_secs(60),
+        full: Duration::from_secs(300),
+        needs: Needs::Root,
+        taps: &[Tap::Pcap],
+        parts: instances::parts,
+        tell: instances::tell,
     },
     Experiment {
         name: "borodin-protocols",

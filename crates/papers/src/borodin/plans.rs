@@ -8,9 +8,9 @@ use crate::ground::Ground;
 use crate::part::Part;
 use netfathom_measure::ground::error::RunError;
 
-const TRIALS: u32 = 10;
+pub const TRIALS: u32 = 10;
 /// As few as still give an interval that decides something: t is 2.78 for five, 4.30 for three.
-const QUICK_TRIALS: u32 = 5;
+pub const QUICK_TRIALS: u32 = 5;
 /// A trial of the paper has at least 0.8 M messages, most have more than a million.
 const MESSAGES: f64 = 1.1e6;
 /// Shortest duration of a ramp, however fast the machine is.
@@ -96,7 +96,7 @@ pub fn over(ground: &Ground<'_>, transport: Transport, profile: Profile) -> Stac
 }
 
 /// What all plans of the stack have in common. Without controls and witnesses.
-fn stack(ground: &Ground<'_>, directions: &[Direction], profile: Profile) -> StackPlan {
+pub fn stack(ground: &Ground<'_>, directions: &[Direction], profile: Profile) -> StackPlan {
     StackPlan {
         directions: directions.to_vec(),
         place: ground.place(),
