@@ -155,7 +155,6 @@ fn a_part_that_the_ones_before_make_needless_is_left_out_and_not_missed() {
 #[test]
 fn instances_are_added_until_the_capture_loses_half() {
     needs_root!();
-    let _alone = alone();
     let made = made("borodin-instances");
     let names: Vec<&str> = made.result.runs.iter().map(|run| run.name.as_str()).collect();
     let numbers = [1, 2, 4, 8, 16, 32, 64];

@@ -104,7 +104,7 @@ fn the_address_of_a_listener_holds_for_ten_seconds() {
     let Some(watch) = attach(&listener) else { return };
     // A kernel in an emulator may be younger.
     thread::sleep(Duration::from_nanos(LONG_NS.saturating_sub(monotonic_ns())));
-    let noted = map(&watch.object, "listeners").unwrap();
+    let noted = SET.map(&watch.object, "listeners").unwrap();
     let mut connections = Vec::new();
     for (ago_ns, seen) in [(LONG_NS * 2 / 3, 1), (LONG_NS, 1), (0, 3)] {
         connections.push(connected(&listener));

@@ -1,5 +1,6 @@
 //! Runs that follow messages for a part of the time.
 
+use super::targets::with_three_capabilities;
 use super::*;
 
 #[test]
@@ -62,6 +63,20 @@ fn a_process_that_ends_between_samples_ends_the_run() {
     assert_eq!(ended.status, 3, "{}", ended.err);
     let record: Record = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(result(&record).sampling.unwrap().samples, 1);
+}
+
+/// A run without a bound would be none of what was asked for.
+#[test]
+fn a_budget_that_the_kernel_does_not_count_is_refused() {
+    const TEST: &str = "cli::watch::budget::a_budget_that_the_kernel_does_not_count_is_refused";
+    needs_root!();
+    let dir = out();
+    let args = "--port 1 --budget 1% --time 1s --json";
+    let Some(child) = with_three_capabilities(TEST, dir.path(), args) else { return };
+    let ended = end(child);
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{}", ended.err);
+    assert!(ended.err.contains("cannot keep to a budget"), "{}", ended.err);
+    assert!(ended.err.contains("CAP_SYS_ADMIN"), "{}", ended.err);
 }
 
 #[test]

@@ -94,25 +94,34 @@ fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connectio
     }
 }
 
+/// `None`, after saying so, without setpriv.
+pub(super) fn with_three_capabilities(test: &str, dir: &Path, args: &str) -> Option<Child> {
+    const SETPRIV: &str = "--reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
+                           --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
+    // Where another user may execute it.
+    let program = dir.join("netfathom");
+    fs::copy(env!("CARGO_BIN_EXE_netfathom"), &program).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(SETPRIV.split_ascii_whitespace()).arg(&program).arg("watch");
+    command.args(args.split_ascii_whitespace()).arg("--out").arg(dir);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok();
+    if child.is_none() {
+        skipped(test, "needs setpriv: apt-get install util-linux");
+    }
+    child
+}
+
 /// The server is root's. What `packaging/systemd` grants is enough to see it.
 #[test]
 fn three_capabilities_are_enough() {
     const TEST: &str = "cli::watch::three_capabilities_are_enough";
-    const SETPRIV: &str = "setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
-                           --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
     needs_root!();
     let unit = include_str!("../../../../../packaging/systemd/netfathom-watch@.service");
     assert!(unit.contains("\nAmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE\n"));
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
     let own = std::process::id();
-    // Where another user may execute it.
-    let program = dir.path().join("netfathom");
-    fs::copy(env!("CARGO_BIN_EXE_netfathom"), &program).unwrap();
-    let mut words = SETPRIV.split_ascii_whitespace();
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words).arg(&program).args(["watch", "--json", "--pid", &own.to_string(), "--out"]);
-    let Ok(child) = command.arg(dir.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
-        return skipped(TEST, "needs setpriv: apt-get install util-linux");
+    let Some(child) = with_three_capabilities(TEST, dir.path(), &format!("--json --pid {own}")) else {
+        return;
     };
     until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
     // Sockets are looked for each second.
