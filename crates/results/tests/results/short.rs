@@ -74,14 +74,13 @@ fn the_stages_are_of_the_messages_that_the_answer_is_of() {
     let summary = &mut result.summaries[0];
     let mut total = two_of_three(summary);
     total.stages[0].share = Some(0.123);
-    total.times.n /= 2;
     summary.undisturbed = Some(Undisturbed { overall: summary.overall, total });
     let texts =
         [draw::short(&story::of(&record), 200, false), draw::terminal(&story::of(&record), 200, false)];
     for (text, all) in texts.iter().zip([0, 1]) {
         assert_eq!(text.matches("Send (tx), undisturbed messages: ").count(), 1, "{text}");
         assert_eq!(text.matches("  12.3 %").count(), 1, "{text}");
-        assert_eq!(text.matches("\n  all messages ").count(), 1, "{text}");
+        assert_eq!(text.matches("\n  all messages  3.02M ").count(), 1, "{text}");
         assert_eq!(text.matches("All messages, the disturbed ones too:").count(), all, "{text}");
         assert!(text.contains("socket, 12 % of the time to send"), "{text}");
     }

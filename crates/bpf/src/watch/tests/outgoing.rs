@@ -364,10 +364,7 @@ fn what_came_from_a_device_is_no_other_message_at_the_next() {
     {
         return;
     }
-    let far = pair.far.run(|| bound("10.6.0.2")).unwrap();
-    // What came in has the beginning of its IP header where a sent packet has its source port: this one.
-    let near = pair.near.run(|| UdpSocket::bind(("10.6.0.1", 0x4500)).unwrap()).unwrap();
-    near.connect(far.local_addr().unwrap()).unwrap();
+    let (near, far) = connected(&pair, "10.6.0.1", "10.6.0.2");
     let Some(watch) = sending(&near) else { return };
     for _ in 0..SENT {
         near.send(&[7; 64]).unwrap();
