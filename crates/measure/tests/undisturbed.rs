@@ -134,7 +134,7 @@ fn undisturbed_messages_take_the_same_beside_a_busy_reader() {
     }
 }
 
-/// The share of the run queue in the time to receive: of all messages, and of the undisturbed ones, whose stages add up.
+/// The share of the run queue in the time to receive, of all messages and of the undisturbed ones. The stages of these add up.
 fn runqueue_of_rx(result: &StackResult) -> [f64; 2] {
     let share = |stages: &[StageSummary]| {
         stages.iter().find(|s| s.stage == Stage::Runqueue).and_then(|s| s.share).unwrap_or(0.0)

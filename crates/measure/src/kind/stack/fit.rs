@@ -19,7 +19,7 @@ const PEAKS_PER_S: [f64; 2] = [20e3, 100e3];
 const LEAST_PER_S: f64 = 5e3;
 /// Length of a try.
 const TRY_NS: u64 = 150_000_000;
-/// The peak is as most of so many tries say.
+/// Most of these tries decide on a peak.
 const TRIES: usize = 3;
 /// What the p99 lag may be, in slots: half of what the verdict allows, for a trial lasts longer.
 const IN_TIME: f64 = 0.05;
