@@ -209,6 +209,9 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
         }
         CompareFormat::Txt => {
             output::page(&story::compare::of(all), args.verbose)?;
+            if !args.strict && all.iter().any(|(_, gates)| gates.are_inconclusive()) {
+                output::print("\nInconclusive does not fail: with --strict the exit status is 6")?;
+            }
             return if args.verbose { Ok(()) } else { output::print("\nmore: -v, or --format html -o FILE") };
         }
         CompareFormat::Md => draw::markdown(&story::compare::of(all)),

@@ -273,6 +273,15 @@ mod tests {
     }
 
     #[test]
+    fn trials_that_are_like_those_before_them_have_a_wider_interval() {
+        let plateaus: Vec<f64> = (0..16).map(|i| if i < 8 { 1.0 } else { 2.0 }).collect();
+        let alternating: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.0 } else { 2.0 }).collect();
+        let half = |values: &[f64]| between_sequential_trials(values).unwrap().half_width;
+        assert!(half(&plateaus) > 1.3 * half(&alternating), "{} {}", half(&plateaus), half(&alternating));
+        assert!(half(&plateaus[..15]) < 1.1 * half(&alternating[..15]));
+    }
+
+    #[test]
     fn one_trial_has_no_interval() {
         assert_eq!(between_trials(&[1.0]), None);
         assert_eq!(difference(&[1.0], &[1.0, 2.0]), None);

@@ -9,7 +9,6 @@
 use netfathom_bpf::stack::{Hooks, View, WINDOWS};
 use netfathom_model::message::Header;
 use netfathom_model::path::Direction;
-use netfathom_model::record::UndisturbedTimes;
 use netfathom_stats::{Distribution, Windowed};
 
 use crate::ground::processors::Cpus;
@@ -127,10 +126,9 @@ impl<'a> Undisturbed<'a> {
 }
 
 impl Sifted {
-    /// As [`UndisturbedTimes::stand`].
-    pub fn stand(&self) -> bool {
-        let n = self.times.distribution.moments.n;
-        n >= UndisturbedTimes::LEAST && 2 * n >= self.judged
+    /// The part of the judged messages that were undisturbed, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.times.distribution.moments.n as f64 / self.judged.max(1) as f64
     }
 
     fn add(&mut self, undisturbed: bool, window: usize, from_ns: u64, to_ns: u64) {

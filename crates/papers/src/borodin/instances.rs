@@ -37,8 +37,8 @@ const NUMBERS: [(&str, u32); 7] = [
 const ENDS_AT: f64 = 0.5;
 /// What the experiment may lose.
 const ALLOWED: f64 = 0.05;
-const THERE: &str = "outgoing paper, the text before the results: several instances were started, as many as lose at most \
-                     5 % in the capture; their number is not printed";
+const THERE: &str = "outgoing paper, the text before the results: conditions were chosen under which the capture loses at \
+                     most 5 %; the number of instances is not printed";
 
 pub fn parts(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
     let duration_ns = ground.length_ns(QUICK_LENGTH_S, LENGTH_S);
@@ -132,7 +132,7 @@ fn outcome(steps: &[Step]) -> String {
     } else {
         format!("With {} the capture lost {}, less than half.", last.instances, percent_down(last.lost()))
     };
-    format!("{set} {end} The paper prints neither its numbers nor their rates.")
+    format!("{set} {end} For this the paper prints neither numbers nor rates.")
 }
 
 fn figure(steps: &[Step]) -> Option<Figure> {
@@ -165,7 +165,7 @@ fn claims(steps: &[Step]) -> Vec<Claim> {
     let grows = Claim {
         origin: Origin::Source,
         says: "More messages are sent as the number of instances rises".into(),
-        there: THERE.into(),
+        there: "outgoing paper, the text before the results; no figures".into(),
         here: format!(
             "{} instances, the most that were tried, send {} times as many as one (95 % interval between {} and {} \
              trials)",

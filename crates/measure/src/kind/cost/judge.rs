@@ -1,7 +1,7 @@
 //! What the trials are worth, and what should be known of them.
 
 use netfathom_model::plan::Subject;
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Holder, Outcome};
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
 
@@ -17,6 +17,8 @@ const POINTS_COST: f64 = 0.005;
 /// A load that misses its level by this part is another one; by far more, none that was asked for.
 const MISSED: f64 = 0.02;
 const MISSED_FAR: f64 = 0.2;
+/// Who had a CPU for less of a wait is not what made it.
+const SOME: f64 = 0.05;
 /// A program that writes more in a second takes time for that alone.
 const FLOOD_PER_S: f64 = 10e6;
 
@@ -72,11 +74,13 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
     } else {
-        let most_of =
-            benchmark.waits.as_ref().and_then(|of| of.waits.parts().find(|(by, _)| by.is_foreign()));
+        let most_of = benchmark
+            .waits
+            .as_ref()
+            .and_then(|of| of.waits.parts().find(|(by, part)| stoppable(by) && *part >= SOME));
         let who = most_of.map_or_else(
             || "-v has who had the CPU".into(),
-            |(by, part)| format!("{by} had the CPU for {:.0} % of its waits for one", 100.0 * part),
+            |(by, part)| format!("{by} had the CPU for {:.0} % of the time it waited for one", 100.0 * part),
         );
         format!(
             "too noisy: a slowdown of up to {:.0} % is possible: stop other work ({who}), or use --cpu or --time",
@@ -84,6 +88,10 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         )
     };
     verdict.lower(level, format!("{}: {why}", benchmark.name));
+}
+
+fn stoppable(by: &Holder) -> bool {
+    matches!(by, Holder::Process { .. })
 }
 
 /// The upper end of the interval that decides; `None` below two blocks.

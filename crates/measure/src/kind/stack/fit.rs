@@ -10,6 +10,7 @@ use netfathom_model::record::{LeftOut, StackResult};
 use super::bench::Bench;
 use super::trial::StackOutcome;
 use crate::ground::observer::{Live, Observer, Step};
+use crate::tap::Collected;
 use crate::tap::error::TapError;
 
 /// Peaks to try below that of the plan. Few and far apart, so that runs on one machine have the same load: their times
@@ -19,6 +20,8 @@ const PEAKS_PER_S: [f64; 2] = [20e3, 100e3];
 const LEAST_PER_S: f64 = 5e3;
 /// Length of a try.
 const TRY_NS: u64 = 150_000_000;
+/// With fewer, as beside a program that has half of a CPU, chance would decide whether the verdict is of them.
+const MOST_UNDISTURBED: f64 = 0.7;
 /// Most of these tries decide on a peak.
 const TRIES: usize = 3;
 /// What the p99 lag may be, in slots: half of what the verdict allows, for a trial lasts longer.
@@ -65,12 +68,12 @@ fn is_on_schedule(bench: &Bench<'_>, tap: Tap, rate_per_s: f64) -> Result<bool, 
     Ok(of[1] > of[0])
 }
 
-/// The p99 lag, of undisturbed messages where they stand for all, as the verdict has it.
+/// The p99 lag: of each direction that of its undisturbed messages, if they are by far the most, else of all.
 fn lag(outcome: &StackOutcome) -> f64 {
-    let undisturbed =
-        outcome.paths.iter().filter_map(|(_, of)| of.undisturbed.as_ref().filter(|u| u.stand()));
-    undisturbed
-        .map(|of| of.lateness.p99_of_slot())
-        .reduce(f64::max)
-        .unwrap_or_else(|| outcome.sent.lateness.p99_of_slot())
+    let all = || outcome.sent.lateness.p99_of_slot();
+    let of_way = |(_, of): &(_, Collected)| {
+        let undisturbed = of.undisturbed.as_ref().filter(|of| of.share() >= MOST_UNDISTURBED);
+        undisturbed.map_or_else(all, |of| of.lateness.p99_of_slot())
+    };
+    outcome.paths.iter().map(of_way).reduce(f64::max).unwrap_or_else(all)
 }

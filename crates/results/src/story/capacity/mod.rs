@@ -119,6 +119,7 @@ fn others(row: &CapacityRow) -> String {
     let who = if row.workers == 1 { "the same thread" } else { "the same threads" };
     let asleep = row.blocking_per_s.map(|b| format!("{} to a sleeping receiver", bounded(&b)));
     let on_schedule = match row.capacity_per_s {
+        Some(b) if differ(&b) => format!("on schedule inconclusive, {}", bounded(&b)),
         Some(b) => format!("{} on schedule", bounded(&b)),
         None => "no rate on schedule".into(),
     };
@@ -160,6 +161,11 @@ fn name(row: &CapacityRow) -> String {
 
 fn short_name(row: &CapacityRow) -> String {
     format!("{} ×{}", row.engine.name(), row.workers)
+}
+
+/// Whether searches differ too much for one rate: those of the answer are DEGRADED then.
+fn differ(b: &Bounded) -> bool {
+    b.half_width_per_s.is_some_and(|half| half > 0.2 * b.mean_per_s)
 }
 
 fn bounded(b: &Bounded) -> String {

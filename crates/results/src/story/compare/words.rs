@@ -254,18 +254,14 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
     let rounds = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
     match (comparison.design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
+        // The threshold itself is then what chance moves the change around.
+        (Design::Pairs, Some(needed)) if needed > FAR_MORE * rounds => format!(
+            "the change is too close to the threshold for its spread: take a quieter machine, or another threshold \
+             (about {} --rounds would decide it, estimated from {rounds})",
+            rounded_up(needed)
+        ),
         (Design::Pairs, Some(needed)) => {
-            // The threshold itself is then what chance moves the change around.
-            let close = if needed > FAR_MORE * rounds {
-                ": the change is too close to the threshold for its spread"
-            } else {
-                ""
-            };
-            format!(
-                "about {} --rounds would decide it, estimated from {} rounds{close}",
-                rounded_up(needed),
-                rounds
-            )
+            format!("about {} --rounds would decide it, estimated from {rounds} rounds", rounded_up(needed))
         }
         (Design::Pairs, None) => {
             format!(

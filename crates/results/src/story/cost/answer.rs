@@ -152,7 +152,8 @@ fn compared_as(
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };
             let who = shortened_program(&who, longest.min(LONGEST_BEFORE));
-            format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent())
+            let free = apart(result, comparison).map_or("", |_| " with a free CPU");
+            format!("no significant slowdown of {whom} by {who}{free}{at}: {}", slow.percent())
         }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
@@ -197,7 +198,7 @@ fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
     let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
-            "the program used {} of a CPU; to see the slowdown where both share one: --cpu 0{}",
+            "the program used {} of a CPU, and the benchmark could take another; where both share one: --cpu 0{}",
             percent(used),
             pinned(result, 0)
         )

@@ -32,6 +32,9 @@ use super::{
 /// A second stage with at least this part of what the largest takes is named, too.
 const CLOSE_SECOND: f64 = 0.75;
 
+/// The mean over messages may be off that of the answer, over trials, by this part without a word.
+const SAME_MEAN: f64 = 0.01;
+
 /// Up to this part the messages that others disturbed are too few for the answer.
 const FEW_DISTURBED: f64 = 0.05;
 
@@ -46,6 +49,17 @@ impl Story for StackResult {
             page.main(&summary::title(summary.direction, all.is_some()));
             waterfall::draw(&mut page, answered, messages, self.plan.transport);
             stages::draw(&mut page, answered, all);
+            if let Some(mean_ns) = all.and(summary.stands_for_all()).map(|of| of.overall.mean_ns)
+                && (mean_ns / answered.total.mean_ns - 1.0).abs() > SAME_MEAN
+            {
+                let mean = number::mean(mean_ns);
+                page.note(&format!(
+                    "the answer, {mean}, is the mean of the trials; here each message counts alike"
+                ));
+            }
+            if summary.direction == Direction::Tx {
+                send_call(self).iter().for_each(|note| page.note(note));
+            }
             if i == 0 {
                 cost::brief(self).iter().for_each(|brief| page.note(brief));
             }
@@ -296,6 +310,18 @@ fn which(result: &StackResult, direction: Direction) -> Option<&'static str> {
     })
 }
 
+/// What a program waits for, as it calls send(): more than the time to the link layer.
+fn send_call(result: &StackResult) -> Option<String> {
+    let calls = || loads(result).map(|load| &load.send_call);
+    let n: u64 = calls().map(|call| call.n).sum();
+    let mean_ns = calls().map(|call| call.sum_ns).sum::<i64>() as f64 / n as f64;
+    let receiving = match result.plan.place {
+        Place::Lab | Place::Loopback => " and what the kernel does to receive meanwhile",
+        _ => "",
+    };
+    (n > 0).then(|| format!("send call: {} on average, with the driver{receiving}", number::mean(mean_ns)))
+}
+
 /// What messages waited for the reader's processor.
 fn waiting(result: &StackResult) -> Option<contention::Waiting> {
     let rx = result.summaries.iter().find(|s| s.direction == Direction::Rx)?;
@@ -335,7 +361,11 @@ fn largest_stages(result: &StackResult) -> Option<String> {
         Some(format!("{}{meaning}, {share} of the time to {verb}{second}", stage.name()))
     };
     let ways: Vec<String> = result.summaries.iter().filter_map(way).collect();
-    (!ways.is_empty()).then(|| format!("largest stages: {}", ways.join("; ")))
+    // Records of before have no stages of the undisturbed ones.
+    let ways_without = without_disturbed(result);
+    let lacks = |s: &PathSummary| ways_without.contains(&s.direction) && answered(s).is_none();
+    let of_all = if result.summaries.iter().any(lacks) { " of all messages" } else { "" };
+    (!ways.is_empty()).then(|| format!("largest stages{of_all}: {}", ways.join("; ")))
 }
 
 /// The stages with their parts of the time, the largest first.

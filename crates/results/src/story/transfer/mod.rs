@@ -82,8 +82,6 @@ impl Story for TransferResult {
 fn limit(e: &Explanation) -> String {
     match e.cause {
         Cause::Nothing | Cause::TooShort => format!("; {}", e.text),
-        // The table has the shares: what limits it most of the time alone is no contradiction to it.
-        cause if e.share < 0.5 => format!(", limited by {}", named(cause)),
         cause => format!(", {}", limited(cause, e.share)),
     }
 }

@@ -22,7 +22,7 @@ enum Shape {
     Lognormal,
     /// Normal around a mean that moves by a standard deviation over the most trials.
     Drifting,
-    /// Normal, half of what one differs by is that of the one before: so is what the neighbors of a machine do.
+    /// Normal, each correlated by [`ALIKE`] with the one before, as on a machine with neighbors.
     Alike,
 }
 
