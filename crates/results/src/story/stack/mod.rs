@@ -316,10 +316,10 @@ fn send_call(result: &StackResult) -> Option<String> {
     let n: u64 = calls().map(|call| call.n).sum();
     let mean_ns = calls().map(|call| call.sum_ns).sum::<i64>() as f64 / n as f64;
     let receiving = match result.plan.place {
-        Place::Lab | Place::Loopback => " and what the kernel does to receive meanwhile",
+        Place::Lab | Place::Loopback => " and what the kernel does to receive",
         _ => "",
     };
-    (n > 0).then(|| format!("send call: {} on average, with the driver{receiving}", number::mean(mean_ns)))
+    (n > 0).then(|| format!("send call: {}, with the driver{receiving}", number::mean(mean_ns)))
 }
 
 /// What messages waited for the reader's processor.
