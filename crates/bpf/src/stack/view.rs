@@ -231,3 +231,41 @@ impl View {
         self.mapping.get().reader.departures.load(Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAY: TxStamps = TxStamps {
+        sent: Some(100),
+        output: None,
+        net_dev_queue: Some(200),
+        qdisc_enqueue: None,
+        qdisc_dequeue: None,
+        net_dev_start_xmit: Some(250),
+        net_dev_xmit: Some(300),
+    };
+
+    fn stages(stamps: TxStamps, is_stream: bool) -> Vec<(Stage, i64)> {
+        let mut stages = Vec::new();
+        stamps.stages(is_stream, |stage, ns| stages.push((stage, ns)));
+        let inside: i64 = stages.iter().filter(|(stage, _)| stage.is_inside()).map(|(_, ns)| ns).sum();
+        assert!(stages.is_empty() || inside == 150, "{stages:?}");
+        stages
+    }
+
+    #[test]
+    fn the_stages_of_the_way_out_are_those_that_the_programs_sum_up() {
+        let parted = TxStamps { output: Some(140), ..WAY };
+        let begin = |stamps, is_stream| stages(stamps, is_stream)[..2].to_vec();
+        assert_eq!(stages(WAY, false), [(Stage::Socket, 100), (Stage::Device, 50), (Stage::Driver, 50)]);
+        assert_eq!(begin(parted, false), [(Stage::Send, 40), (Stage::Output, 60)]);
+        assert_eq!(begin(parted, true), [(Stage::Socket, 40), (Stage::Sendq, 60)]);
+        // Sent before the call returned.
+        let at_once = TxStamps { output: Some(220), ..WAY };
+        assert_eq!(begin(at_once, true), [(Stage::Socket, 100), (Stage::Device, 50)]);
+        let queued = TxStamps { qdisc_enqueue: Some(205), qdisc_dequeue: Some(235), ..WAY };
+        assert_eq!(stages(queued, false)[1..3], [(Stage::Qdisc, 30), (Stage::Device, 20)]);
+        assert_eq!(stages(TxStamps { net_dev_queue: None, ..WAY }, false), []);
+    }
+}

@@ -3,7 +3,7 @@
 use crate::contract::render;
 use netfathom_model::record::{
     CostBenchmark, CostResult, CostWaits, CpuWaits, Effect, Estimate, Held, Holder, Measurement, Outcome,
-    OwnCall, Record, Resource, State, Taken,
+    OwnCall, ProgramUse, Record, Resource, State, Taken,
 };
 use netfathom_results::story;
 
@@ -78,6 +78,19 @@ fn the_slowdown_with_its_interval_comes_first() {
     let text = message(&one_by_chance);
     let alone = "- by itself the phase plant-1 → plant-2 of tar is significantly slower, not corrected for the 7 phases: ";
     assert!(text.contains("VALID no significant slowdown of ") && text.contains(alone), "{text}");
+    let Measurement::Cost(other) = fixture("cost").measurement else { panic!("another measurement") };
+    let beside_a_free_cpu = with("cost-chance", |c| {
+        c.plan.as_mut().unwrap().program_cpu.clear();
+        let condition = c.benchmarks[0].comparisons[0].condition;
+        c.program = vec![ProgramUse { condition, processors: Some(0.97), ..other.program[0] }];
+    });
+    let text = message(&beside_a_free_cpu);
+    assert!(
+        text.contains(
+            "VALID no significant slowdown by nothing (A/A) with a free CPU: 0.12 % (-0.23 to 0.47 %)"
+        ),
+        "{text}"
+    );
     let text = message(&fixture("cost-observers"));
     assert!(text.contains("“netfathom, tracepoints” slows opens by 0.77 % (0.51 to 1.03 %)"), "{text}");
     let outcome = |outcome| with("cost-own", |c| c.benchmarks[0].comparisons[0].outcome = outcome);

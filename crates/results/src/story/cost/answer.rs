@@ -152,8 +152,10 @@ fn compared_as(
             let short = benchmark.name.chars().count() <= SHORT_NAME;
             let whom = if short { whom } else { shortened(&benchmark.name, longest) };
             let who = shortened_program(&who, longest.min(LONGEST_BEFORE));
-            let free = apart(result, comparison).map_or("", |_| " with a free CPU");
-            format!("no significant slowdown of {whom} by {who}{free}{at}: {}", slow.percent())
+            if at.is_empty() && apart(result, comparison).is_some() {
+                return format!("no significant slowdown by {who} with a free CPU: {}", slow.percent());
+            }
+            format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent())
         }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
