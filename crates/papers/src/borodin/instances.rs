@@ -120,6 +120,9 @@ fn table(steps: &[Step]) -> Option<BesideTable> {
 fn outcome(steps: &[Step]) -> String {
     let Some(last) = steps.last() else { return String::new() };
     let set = match most(steps) {
+        Some(step) if step.instances == last.instances => {
+            format!("All numbers up to {} lose at most 5 %.", step.instances)
+        }
         Some(step) => format!("The largest number with at most 5 % loss: {}.", step.instances),
         None => "The capture loses more than 5 % of one instance.".into(),
     };
@@ -226,7 +229,9 @@ mod tests {
         assert_eq!(most(&steps).unwrap().instances, 2);
         let text = outcome(&steps);
         assert!(text.contains("at most 5 % loss: 2.") && text.contains("ended at 8"), "{text}");
-        assert!(outcome(&steps[..2]).contains("With 2 the capture lost"));
+        assert!(
+            outcome(&steps[..2]).starts_with("All numbers up to 2 lose at most 5 %. With 2 the capture lost")
+        );
     }
 
     #[test]
