@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::cost::guard::remove_what_is_left;
 use netfathom_model::plan::{Project, ReproducePlan};
+use netfathom_model::print;
 use netfathom_papers::{Experiment, Needs, catalogue};
 use netfathom_results::page::{Align, Page, Style, Table};
 
@@ -108,7 +109,7 @@ fn as_table() -> Page {
     let mut table = Table::new(&[("experiment", Align::Left), ("takes", Align::Right), ("", Align::Left)]);
     for e in catalogue() {
         let root = if e.needs == Needs::Root { " (root)" } else { "" };
-        table.row_open([e.name, &about(e.full)], &format!("{}{root}", e.title));
+        table.row_open([e.name, &print::lasting(e.full)], &format!("{}{root}", e.title));
     }
     let mut page = Page::default();
     page.text(&format!(
@@ -124,7 +125,7 @@ fn in_words() -> Page {
     for e in catalogue() {
         page.heading(e.name);
         page.text(e.title);
-        let takes = format!("about {}, with --quick {}", about(e.full), about(e.quick));
+        let takes = format!("about {}, with --quick {}", print::lasting(e.full), print::lasting(e.quick));
         let with = e.counterpart().map(|there| format!("another host (--to), where `{there}` runs"));
         let lines = [("shows", e.shows), ("source", e.source), ("takes", &takes), ("needs", e.needs.name())];
         for (label, text) in lines.into_iter().chain(with.iter().map(|with| ("with", with.as_str()))) {
@@ -132,13 +133,6 @@ fn in_words() -> Page {
         }
     }
     page
-}
-
-fn about(time: Duration) -> String {
-    match time.as_secs() {
-        s if s < 120 => format!("{s} s"),
-        s => format!("{} min", s.div_ceil(60)),
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! Everything that Rust prints goes through here; `format.js` of the reports has the same rules, and a test holds one
 //! against the other. What people typed is written back by [`crate::units`], to the last digit.
 
+use std::time::Duration;
+
 /// What stands where there is no number.
 pub const NOT_KNOWN: &str = "n/a";
 
@@ -176,6 +178,15 @@ impl Scale {
 /// A time in nanoseconds: `1.18 µs`.
 pub fn time(ns: f64) -> String {
     Scale::Time.text(ns)
+}
+
+/// About how long something lasts that people wait for: `90 s`, `12 min`, `3 h`.
+pub fn lasting(time: Duration) -> String {
+    match time.as_secs() {
+        s if s < 120 => format!("{s} s"),
+        s if s < 120 * 60 => format!("{} min", s.div_ceil(60)),
+        s => format!("{} h", s.div_ceil(3600)),
+    }
 }
 
 /// A rate: `452k/s`.

@@ -14,6 +14,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{LoadPlan, Place};
+use netfathom_testkit::nearly;
 
 use super::{alone, measure, plan};
 
@@ -77,7 +78,8 @@ fn a_sink_tells_what_arrived() {
     let p = measure(LoadPlan { trials: 2, ..sink.to("constant:2k/200ms") });
     for trial in &p.result.trials {
         let a = &trial.accounting;
-        assert_eq!((a.sent, a.count(&Fate::Delivered), a.gap()), (400, 400, 0));
+        assert!(nearly(a.sent, 400), "{a:?}");
+        assert_eq!((a.count(&Fate::Delivered), a.gap()), (a.sent, 0));
         assert!(
             a.counters.iter().any(|c| c.counter.starts_with("sink: "))
                 && a.counters.iter().all(|c| c.agrees())
@@ -104,7 +106,8 @@ fn each_of_several_senders_has_its_own_account() {
         let senders = loads.map(|load| scope.spawn(|| sent(load)));
         senders.map(|sender| sender.join().unwrap())
     });
-    assert_eq!(counts, [400, 800, 1200]);
+    // A sender that has no processor at the end leaves out its last messages.
+    assert!(counts.iter().zip([400, 800, 1200]).all(|(&sent, planned)| nearly(sent, planned)), "{counts:?}");
     let mut under_way = 0;
     let mut most = 0;
     let mut read = Vec::new();
@@ -122,7 +125,7 @@ fn each_of_several_senders_has_its_own_account() {
     }
     read.sort_unstable();
     assert!(most > 1, "they were served one after the other");
-    assert_eq!(read, [400, 800, 1200]);
+    assert_eq!(read, counts);
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl Page {
             !matches!(block, Block::Item { .. }) || entries <= MOST_REMARKS
         });
         if let Some(more) = entries.checked_sub(MOST_REMARKS).filter(|&more| more > 0) {
-            lead.blocks.push(Block::Note { text: format!("and {}", counted(more, "more remark")) });
+            lead.blocks.push(Block::Note { text: format!("{}: -v", counted(more, "more remark")) });
         }
         let sections = self.sections.iter().filter(|section| section.short > 0).map(cut).collect();
         Self { lead, sections }

@@ -1,6 +1,7 @@
 //! What a receiver tells that serves: a line for each client, and the sums.
 
 use netfathom_measure::kind::transfer::Left;
+use netfathom_model::print;
 use netfathom_model::record::{Served, TransferEnd};
 
 use super::{Classic, seconds};
@@ -27,9 +28,9 @@ impl Classic<'_> {
     pub(super) fn served(&self, served: &Served) {
         let Served { whole, broken, too_long, turned_away, most_at_once, bytes } = served;
         self.say(format_args!(
-            "{bytes} bytes of {} clients: {whole} whole, {broken} broken, {too_long} too long; {turned_away} turned \
-             away, at most {most_at_once} at once",
-            whole + broken + too_long
+            "{bytes} bytes from {}: {whole} complete, {broken} broken, {too_long} too long; {turned_away} turned away, \
+             at most {most_at_once} at once",
+            print::counted(whole + broken + too_long, "client")
         ));
     }
 }

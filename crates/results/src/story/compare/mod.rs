@@ -94,8 +94,9 @@ fn sides(page: &mut Page, comparison: &Comparison) {
         for head in heads.iter().take(MOST_RUNS) {
             page.text(&format!("{side}  {}  {}", head.name, words::standing(head)));
         }
+        let others = heads.iter().skip(MOST_RUNS).map(|head| words::standing(head));
         if heads.len() > MOST_RUNS {
-            page.text(&format!("   and {} more", heads.len() - MOST_RUNS));
+            page.text(&format!("   {} more: {}", heads.len() - MOST_RUNS, words::tally(others)));
         }
     }
 }
@@ -179,15 +180,15 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     page.note(&words::method(comparison));
 }
 
-/// What has a threshold is decided by that alone: its own interval stands there.
+/// Of what has a threshold both stand there: its change as of every quantity, and what came of the threshold.
 fn table(those: &[&Compared], gates: &Gates) -> Table {
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
-        let (interval, smallest, outcome) = match gates.tested(&q.name) {
-            Some(gate) => ("see thresholds".into(), String::new(), words::passage(gate.passage)),
-            None => (words::interval(q), words::smallest(q), q.outcome.name()),
+        let outcome = match gates.tested(&q.name) {
+            Some(gate) => format!("{}; {}", q.outcome.name(), words::passage(gate.passage)),
+            None => q.outcome.name().to_owned(),
         };
-        [a, b, words::change(q), interval, smallest, outcome.to_owned()]
+        [a, b, words::change(q), words::interval(q), words::smallest(q), outcome]
     };
     let mut table = Table::of("<|A|B|change|99 % interval|MDE|<");
     for quantity in those {

@@ -1,5 +1,6 @@
 //! A comparison in words and figures, the same in every picture.
 
+use jiff::Timestamp;
 use netfathom_model::print::{self, grouped, listed_first};
 use netfathom_model::record::State;
 
@@ -180,6 +181,16 @@ pub fn standing(head: &Head) -> String {
     format!("{}{whole}", head.verdict.name())
 }
 
+/// Each of them once, with how often it is there where they differ: `2 DEGRADED, 5 VALID`.
+pub fn tally(standings: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = standings.collect();
+    let groups: Vec<&[String]> = all.chunk_by(|a, b| a == b).collect();
+    match &groups[..] {
+        [one] => one[0].clone(),
+        several => several.iter().map(|of| format!("{} {}", of.len(), of[0])).collect::<Vec<_>>().join(", "),
+    }
+}
+
 pub fn passage(passage: Passage) -> &'static str {
     match passage {
         Passage::Beyond => "FAIL",
@@ -257,11 +268,11 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
         // The threshold itself is then what chance moves the change around.
         (Design::Pairs, Some(needed)) if needed > FAR_MORE * rounds => format!(
             "the change is too close to the threshold for its spread: take a quieter machine, or another threshold \
-             (about {} --rounds would decide it, estimated from {rounds})",
-            rounded_up(needed)
+             (about {} would decide it, estimated from {rounds})",
+            rounds_like(comparison, needed)
         ),
         (Design::Pairs, Some(needed)) => {
-            format!("about {} --rounds would decide it, estimated from {rounds} rounds", rounded_up(needed))
+            format!("about {} would decide it, estimated from {rounds} rounds", rounds_like(comparison, needed))
         }
         (Design::Pairs, None) => {
             format!(
@@ -270,6 +281,17 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
             )
         }
     }
+}
+
+/// How many rounds, and how long they take at the pace of those that were made.
+fn rounds_like(comparison: &Comparison, needed: usize) -> String {
+    let rounds = rounded_up(needed);
+    let starts = comparison.a.iter().chain(&comparison.b).map(|head| head.started_utc.parse::<Timestamp>());
+    let starts: Vec<Timestamp> = starts.filter_map(Result::ok).collect();
+    let paced = starts.iter().min().zip(starts.iter().max()).filter(|(first, last)| first < last);
+    let Some((first, last)) = paced else { return format!("{rounds} --rounds") };
+    let run = last.duration_since(*first).unsigned_abs() / (starts.len() - 1) as u32;
+    format!("{rounds} --rounds ({})", print::lasting(run * 2 * rounds as u32))
 }
 
 /// In two digits.
