@@ -272,7 +272,10 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
             rounds_like(comparison, needed)
         ),
         (Design::Pairs, Some(needed)) => {
-            format!("about {} would decide it, estimated from {rounds} rounds", rounds_like(comparison, needed))
+            format!(
+                "about {} would decide it, estimated from {rounds} rounds",
+                rounds_like(comparison, needed)
+            )
         }
         (Design::Pairs, None) => {
             format!(

@@ -296,7 +296,9 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
         .map_or_else(String::new, |(by, part)| format!("; {by} had it for {} of the wait", percent(part)));
     let name = shortened(&benchmark.name, LONGEST_BRIEF);
     let trial = time(comparison.spans.iter().map(|span| span.after_ns).sum());
-    Some(format!("{name} waits for a CPU: run-queue delay {delay} more per trial of {trial}{own}{held}"))
+    Some(format!(
+        "{name} waits for a CPU: run-queue delay of all threads {delay} more per trial of {trial}{own}{held}"
+    ))
 }
 
 /// Whether it waits for a CPU that it need not have shared.

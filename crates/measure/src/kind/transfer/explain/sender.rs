@@ -224,7 +224,10 @@ fn slow_reader(plan: &TransferPlan, facts: &Facts) -> Reason {
         ),
         of_time(
             full,
-            &format!("all that its window allows was in flight, though a round trip takes only {}", ms(facts.min_rtt_us)),
+            &format!(
+                "all that its window allows was in flight, though a round trip takes only {}",
+                ms(facts.min_rtt_us)
+            ),
         ),
         of_time(facts.unread, "data was acknowledged, but not read: the window did not move"),
         Some(format!("what its program takes: {}", rate(facts.bytes_per_s))),
