@@ -164,7 +164,7 @@ fn instances_are_added_until_the_capture_loses_half() {
         assert!(result.trials.iter().all(|trial| trial.from.len() == number), "{names:?}");
         let lost = |trial: &Trial| trial.accounting.unjoined_tx as f64 / trial.load.sent as f64;
         let some: Vec<f64> = result.trials.iter().filter(|trial| trial.load.sent > 0).map(lost).collect();
-        let lost = some.iter().sum::<f64>() / some.len() as f64;
+        let lost = netfathom_stats::mean(&some);
         assert!(if at < last { lost < 0.5 } else { lost >= 0.5 || number == 64 }, "{number}: {lost}");
         assert!(result.trials.iter().all(|trial| trial.captured.len() == 1), "it is captured");
     }

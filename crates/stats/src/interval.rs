@@ -75,7 +75,8 @@ pub fn batches(values: &[f64]) -> Vec<f64> {
     (0..BATCHES).map(|batch| mean(&values[bound(batch)..bound(batch + 1)])).collect()
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// The arithmetic mean; not a number where there are no values.
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 

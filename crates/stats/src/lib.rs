@@ -17,7 +17,7 @@ pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{
     DECIDED, Decision, Estimate, Median, batches, between_sequential_trials, between_trials, decide,
-    decided_interval, decided_interval_of, decided_width, difference, median, paired_ratio, ratio,
+    decided_interval, decided_interval_of, decided_width, difference, mean, median, paired_ratio, ratio,
 };
 pub use moments::Moments;
 pub use pcost::pcost;

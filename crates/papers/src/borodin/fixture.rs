@@ -8,7 +8,7 @@ use netfathom_model::record::{
     ReverseResult, ReverseTrial, Series, StackResult, Trial, TrialKind, VariantResult,
 };
 use netfathom_model::verdict::{Level, Verdict};
-use netfathom_stats::{Moments, Windowed, between_trials};
+use netfathom_stats::{Moments, Windowed, between_trials, mean};
 
 /// Windows of a trial of ten seconds.
 const WINDOWS: usize = 10;
@@ -109,7 +109,7 @@ fn summary(direction: Direction, trials: &[Trial]) -> PathSummary {
         let means: Vec<f64> = rows.iter().map(|r| r.0).collect();
         Indicator {
             trials: rows.len() as u32,
-            mean_ns: means.iter().sum::<f64>() / means.len() as f64,
+            mean_ns: mean(&means),
             min_ns: rows.iter().map(|r| r.1).min().unwrap(),
             max_ns: rows.iter().map(|r| r.2).max().unwrap(),
             between_trials_ns: between_trials(&means).map(|e| e.half_width),

@@ -78,7 +78,7 @@ impl Step {
 
     /// The mean of its trials.
     fn lost(&self) -> f64 {
-        self.lost.iter().sum::<f64>() / self.lost.len() as f64
+        netfathom_stats::mean(&self.lost)
     }
 }
 
@@ -189,7 +189,7 @@ fn claims(steps: &[Step]) -> Vec<Claim> {
         here: format!(
             "{} instances, {} messages/s: the capture loses {} % (95 % interval between the trials). {}",
             two.instances,
-            format_rate((two.per_s.iter().sum::<f64>() / two.per_s.len() as f64).round()),
+            format_rate(netfathom_stats::mean(&two.per_s).round()),
             written(lost.map(percent), 2),
             outcome(steps)
         ),

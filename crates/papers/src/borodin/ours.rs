@@ -8,7 +8,7 @@ use netfathom_model::record::{
     Cell, FigurePoint, Measured, PathSummary, PathTimes, ReproducedRun, Series, StackResult, Trial,
     TrialKind, Undisturbed, UndisturbedTimes,
 };
-use netfathom_stats::between_trials;
+use netfathom_stats::{between_trials, mean};
 
 use crate::beside::{plain, point};
 
@@ -206,7 +206,7 @@ pub fn falling_over_rising(result: &StackResult, direction: Direction) -> Vec<f6
             rising.iter().zip(&falling).filter_map(|(up, down)| Some((up.mean_us()?, down.mean_us()?)));
         let logs: Vec<f64> =
             both.filter(|&(up, down)| up > 0.0 && down > 0.0).map(|(up, down)| (down / up).ln()).collect();
-        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+        (!logs.is_empty()).then(|| mean(&logs).exp())
     };
     paths(result, direction).iter().filter_map(of).collect()
 }

@@ -5,7 +5,7 @@ use netfathom_model::plan::{ReproducePlan, Transport};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{Claim, Measured, Origin, ReproducedRun, StackResult};
 use netfathom_model::units::format_rate;
-use netfathom_stats::ratio;
+use netfathom_stats::{mean, ratio};
 
 use super::plans::over;
 use super::{differences, figures, ours};
@@ -62,7 +62,6 @@ fn claim(runs: &[ReproducedRun]) -> Option<Claim> {
         return None;
     }
     let capability = ratio(&udp, &tcp);
-    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     Some(Claim {
         origin: Origin::Source,
         says: "Transport protocols that need more resources lower the load capability".into(),

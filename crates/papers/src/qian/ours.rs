@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, CostTrial, Effect, Measured, ReproducedRun, Resource,
 };
-use netfathom_stats::{Estimate, between_trials, pcost};
+use netfathom_stats::{Estimate, between_trials, mean, pcost};
 
 /// From execve to the first file, and from file to file.
 const PAPER_SPANS: usize = 6;
@@ -72,24 +72,21 @@ impl<'a> Ours<'a> {
                 blocks.entry(trial.block).or_default().push(lost);
             }
         }
-        let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
-        blocks.into_iter().map(|(block, all)| (block, mean(all))).collect()
+        blocks.into_iter().map(|(block, all)| (block, mean(&all))).collect()
     }
 
     /// Total, user and system time of the benchmark in a condition, in seconds: the paper's own columns.
     pub fn times_s(&self, condition: usize) -> [Option<f64>; 3] {
         let trials =
             || self.tar.trials.iter().filter(move |t| t.condition == condition && t.failed.is_none());
-        let mean = |values: Vec<f64>| {
-            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64 / 1e9)
-        };
+        let mean_s = |values: Vec<f64>| (!values.is_empty()).then(|| mean(&values) / 1e9);
         let amount = |resource| {
             let of = |trial: &CostTrial| {
                 trial.amounts.iter().find(|amount| amount.resource == resource).map(|amount| amount.value)
             };
-            mean(trials().filter_map(of).collect())
+            mean_s(trials().filter_map(of).collect())
         };
-        let total = mean(trials().map(|trial| trial.total_ns).collect());
+        let total = mean_s(trials().map(|trial| trial.total_ns).collect());
         [total, amount(Resource::UserCpu), amount(Resource::SystemCpu)]
     }
 

@@ -42,7 +42,7 @@ impl Rounds {
 
     /// The mean of several, in the rounds that all of them have.
     pub fn mean(all: &[Self]) -> Self {
-        Self::folded(all, |values| Some(values.iter().sum::<f64>() / values.len() as f64))
+        Self::folded(all, |values| Some(netfathom_stats::mean(values)))
     }
 
     /// Their geometric mean, for quotients; nothing where one is not positive.

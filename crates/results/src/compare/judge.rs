@@ -94,7 +94,7 @@ fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quant
         Design::Pairs => all.iter().map(|(a, b)| (scale.mean(a), scale.mean(b))).unzip(),
     };
     let contrast = contrast(design, scale, &a, &b);
-    let value = arithmetic(&scale.put(&b)) - arithmetic(&scale.put(&a));
+    let value = stats::mean(&scale.put(&b)) - stats::mean(&scale.put(&a));
     Weighed { a, b, scale, contrast, value }
 }
 
@@ -116,8 +116,8 @@ impl Scale {
 
     fn mean(self, values: &[f64]) -> f64 {
         match self {
-            Self::Ratio => arithmetic(&self.put(values)).exp(),
-            Self::Difference => arithmetic(values),
+            Self::Ratio => stats::mean(&self.put(values)).exp(),
+            Self::Difference => stats::mean(values),
         }
     }
 
@@ -133,10 +133,6 @@ impl Scale {
             Self::Difference => value,
         }
     }
-}
-
-fn arithmetic(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 impl Weighed {

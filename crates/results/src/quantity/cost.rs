@@ -59,9 +59,9 @@ fn blocks(benchmark: &CostBenchmark, condition: usize, against: usize) -> Vec<f6
     }
     // There and back; half a block has the drift of the machine in it.
     let whole = blocks.values().flatten().map(Vec::len).max().unwrap_or(0);
-    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let both = blocks.into_values().filter(|block| whole > 0 && block.iter().all(|of| of.len() == whole));
-    both.map(|[after, before]| (mean(&after) - mean(&before)).exp()).collect()
+    both.map(|[after, before]| (netfathom_stats::mean(&after) - netfathom_stats::mean(&before)).exp())
+        .collect()
 }
 
 fn times(benchmark: &CostBenchmark, place: usize, condition: &str, main: bool) -> Vec<Quantity> {

@@ -30,7 +30,7 @@ pub(super) fn over_trials(
 ) -> Vec<Series> {
     let mean = |i: usize| {
         let known: Vec<f64> = trials.iter().filter_map(|(_, values)| *values.get(i)?).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        (!known.is_empty()).then(|| netfathom_stats::mean(&known))
     };
     beside_trials(name, color, trials, (0..windows).map(mean).collect())
 }

@@ -27,7 +27,7 @@ pub fn draw(page: &mut Page, record: &Record) {
 
 fn row(quantity: &Quantity) -> [String; 6] {
     let values = &quantity.trials;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let mean = netfathom_stats::mean(values);
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let [mean, least, most] = [mean, least, most].map(|value| number(quantity.unit, value));

@@ -55,7 +55,7 @@ impl OfBlock<'_> {
 
     fn mean_of(&self, value: impl Fn(&CostTrial) -> Option<f64>) -> Option<f64> {
         let known: Option<Vec<f64>> = self.0.iter().map(|trial| value(trial)).collect();
-        known.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        known.map(|all| netfathom_stats::mean(&all))
     }
 }
 

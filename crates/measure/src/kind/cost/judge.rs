@@ -141,7 +141,7 @@ fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
     for (at, condition) in result.conditions.iter().enumerate() {
         let of_condition = benchmark.trials.iter().filter(|trial| trial.condition == at);
         let reached: Vec<f64> = of_condition.filter_map(|trial| trial.load_reached).collect();
-        let mean = reached.iter().sum::<f64>() / reached.len() as f64;
+        let mean = stats::mean(&reached);
         let off = (mean - 1.0).abs();
         if off > MISSED {
             let level = if off > MISSED_FAR { Level::Void } else { Level::Degraded };

@@ -84,7 +84,7 @@ pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
     loaded[1..].iter().for_each(|t| lag.merge(&(&t.load.lag).into()));
     Some(LoadSummary {
         trials: loaded.len() as u32,
-        reached_per_s: rates.iter().sum::<f64>() / rates.len() as f64,
+        reached_per_s: stats::mean(&rates),
         between_trials_per_s: stats::between_trials(&rates).map(|e| e.half_width),
         of_plan: share(sent, planned),
         lost: (unknown == 0).then(|| 1.0 - share(delivered, sent)),

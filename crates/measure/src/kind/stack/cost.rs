@@ -173,7 +173,7 @@ fn time_of(trial: &Trial, direction: Direction, begin: Begin, of: fn(&Distributi
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    (!values.is_empty()).then(|| netfathom_stats::mean(values))
 }
 
 #[cfg(test)]

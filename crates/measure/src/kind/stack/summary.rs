@@ -6,7 +6,7 @@ use netfathom_model::record::{
     Undisturbed, UndisturbedTimes,
 };
 use netfathom_model::verdict::Level;
-use netfathom_stats::{Distribution, Estimate};
+use netfathom_stats::{Distribution, Estimate, mean};
 
 /// The interval of the trials' values.
 pub type Interval = fn(&[f64]) -> Option<Estimate>;
@@ -72,7 +72,7 @@ fn indicator(rows: &[(f64, i64, i64)], interval: Interval) -> Option<Indicator> 
     let means: Vec<f64> = rows.iter().map(|r| r.0).collect();
     Some(Indicator {
         trials: rows.len() as u32,
-        mean_ns: means.iter().sum::<f64>() / means.len() as f64,
+        mean_ns: mean(&means),
         min_ns: rows.iter().map(|r| r.1).min()?,
         max_ns: rows.iter().map(|r| r.2).max()?,
         between_trials_ns: interval(&means).map(|e| e.half_width),

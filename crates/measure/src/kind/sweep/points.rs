@@ -7,7 +7,7 @@ use netfathom_model::record::{
     Cause, SweepPoint, SweepRate, SweepResult, SweepTrial, TransferEnd, TransferResult,
 };
 use netfathom_model::verdict::{Finding, Level, Verdict};
-use netfathom_stats::median;
+use netfathom_stats::{mean, median};
 
 use crate::ground::observer::Progressed;
 
@@ -77,7 +77,7 @@ fn cause(trials: &[SweepTrial]) -> Option<(Cause, f64)> {
         let (a, b) = (weight(a), weight(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
-    most.map(|(cause, of)| (cause, of.iter().sum::<f64>() / of.len() as f64))
+    most.map(|(cause, of)| (cause, mean(&of)))
 }
 
 pub fn conclude(p: &mut Progressed<SweepResult>) {

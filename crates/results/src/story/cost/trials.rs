@@ -163,10 +163,9 @@ fn spreads(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Spread> {
             counting(benchmark, condition).map(|t| t.total_ns).filter(|ns| ns.is_finite()).collect();
         let failed = benchmark.trials.iter().filter(|t| t.condition == condition && t.failed.is_some());
         let times_ns = (!times.is_empty()).then(|| {
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
             [
                 times.iter().copied().fold(f64::INFINITY, f64::min),
-                mean,
+                netfathom_stats::mean(&times),
                 times.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             ]
         });

@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::Until;
 use netfathom_model::random::SplitMix64;
-use netfathom_stats::{Estimate, batches, between_sequential_trials, between_trials};
+use netfathom_stats::{Estimate, batches, between_sequential_trials, between_trials, mean};
 
 const RUNS: usize = 4000;
 /// Trials that a time limit leaves room for.
@@ -47,10 +47,6 @@ impl Shape {
             },
         }
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The standard deviation.
