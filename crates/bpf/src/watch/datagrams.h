@@ -62,15 +62,24 @@ static __always_inline __u32 waiting_in(struct sock *sk)
 	return sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
 }
 
-/* Of the last datagram in the queue, unless it was taken meanwhile. */
+/* Of the last datagram that waits, in either queue, unless it was taken meanwhile. */
 static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
 {
 	const struct sk_buff *last = sk->sk_receive_queue.prev;
+	const struct udp_sock *udp = (void *)sk;
 	__s64 stamp = last->tstamp;
+	bool waits;
 
 	to->linear = !last->data_len;
 	barrier();
-	to->link = stamp && sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last ? stamp - shared.realtime_ahead : 0;
+	waits = sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last;
+	if (!waits) {
+		last = BPF_CORE_READ(udp, reader_queue.prev);
+		stamp = BPF_CORE_READ(last, tstamp);
+		to->linear = !BPF_CORE_READ(last, data_len);
+		waits = BPF_CORE_READ(udp, reader_queue.qlen) && BPF_CORE_READ(udp, reader_queue.prev) == last;
+	}
+	to->link = stamp && waits ? stamp - shared.realtime_ahead : 0;
 }
 
 /* Numbers go on where counts were missed, if the datagram of this number alone waits. */
@@ -107,10 +116,10 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 {
-	struct datagram *to;
+	struct datagram last = {};
 	struct datagrams *d;
 	__u32 number, waiting;
-	__u64 now;
+	struct datagram *to;
 
 	if (!is_sampling())
 		return 0;
@@ -118,15 +127,17 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 		return come_to_unix(sk);
 	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
 		return 0;
+	/* First, as a reader may take it at any moment. */
+	look_at_last(sk, &last);
+	last.ready = bpf_ktime_get_ns();
 	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!d)
 		return 0;
-	now = bpf_ktime_get_ns();
 	waiting = waiting_in(sk);
 	if (!begin_datagrams(d, waiting))
 		return 0;
 	number = __sync_fetch_and_add(&d->came, 1);
-	realign(d, number, waiting, now);
+	realign(d, number, waiting, last.ready);
 	if (!takes_new())
 		return 0;
 	count(seen, 1);
@@ -139,8 +150,7 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 		return 0;
 	}
 	to = datagram(d, number);
-	to->ready = now;
-	look_at_last(sk, to);
+	*to = last;
 	publish(to->after, number + 1);
 	return 0;
 }
