@@ -56,30 +56,27 @@ static __always_inline struct datagram *datagram(struct datagrams *d, __u32 numb
 	return &d->ring[number & (PLACES - 1)];
 }
 
+/* True once, for whoever asks first. */
+static __always_inline bool has_taken(struct datagram *of, __u32 number)
+{
+	return __sync_val_compare_and_swap(&of->after, number + 1, 0) == number + 1;
+}
+
 /* The reader takes them from the second queue, which it fills from the first. */
 static __always_inline __u32 waiting_in(struct sock *sk)
 {
 	return sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
 }
 
-/* Of the last datagram that waits, in either queue, unless it was taken meanwhile. */
+/* Of the last datagram in the queue, unless it was taken meanwhile. */
 static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
 {
 	const struct sk_buff *last = sk->sk_receive_queue.prev;
-	const struct udp_sock *udp = (void *)sk;
 	__s64 stamp = last->tstamp;
-	bool waits;
 
 	to->linear = !last->data_len;
 	barrier();
-	waits = sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last;
-	if (!waits) {
-		last = BPF_CORE_READ(udp, reader_queue.prev);
-		stamp = BPF_CORE_READ(last, tstamp);
-		to->linear = !BPF_CORE_READ(last, data_len);
-		waits = BPF_CORE_READ(udp, reader_queue.qlen) && BPF_CORE_READ(udp, reader_queue.prev) == last;
-	}
-	to->link = stamp && waits ? stamp - shared.realtime_ahead : 0;
+	to->link = stamp && sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last ? stamp - shared.realtime_ahead : 0;
 }
 
 /* Numbers go on where counts were missed, if the datagram of this number alone waits. */
@@ -151,7 +148,10 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	}
 	to = datagram(d, number);
 	*to = last;
-	publish(to->after, number + 1);
+	__sync_lock_test_and_set(&to->after, number + 1);
+	/* It may have been read meanwhile: either the reader has its times, or it has none. */
+	if (after(observe(d->read), number) && has_taken(to, number))
+		count(unfollowed, 1);
 	return 0;
 }
 
@@ -191,7 +191,7 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
 	r.thread->read_at = r.now;
 	r.thread->answered_at = 0;
-	if (observe(from->after) != number + 1)
+	if (!has_taken(from, number))
 		return 0;
 	a.link = from->link;
 	a.taken = a.ready = from->ready;
