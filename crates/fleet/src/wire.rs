@@ -229,6 +229,9 @@ impl Outcome {
                     && received.stages.len() <= 64
                     && stages.all(|stage| is_distribution(&stage.times))
                     && received.seen.max(received.timed) <= MOST_COUNT
+                    && received.account.is_none_or(|account| {
+                        account.outcomes().iter().all(|&(_, n)| n.max(account.seen) <= MOST_COUNT)
+                    })
             }
             Self::Figures { figures, verdict } => {
                 verdict.reasons.iter_mut().for_each(|reason| reason.text = plain(&reason.text));

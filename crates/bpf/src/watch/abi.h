@@ -74,11 +74,12 @@ struct shared {
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__u32 process; /* the first reader's */
 	__u32 datagrams; /* 1: some were sent */
-	__u64 connected; /* when a client did to a Unix socket that is followed; cleared by user space after NOTED_NS */
+	__u64 maker; /* 0, or a process: the threads that it makes are followed from the start */
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;
 	__u64 slow_sent_ns;
+	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */

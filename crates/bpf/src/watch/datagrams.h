@@ -56,6 +56,12 @@ static __always_inline struct datagram *datagram(struct datagrams *d, __u32 numb
 	return &d->ring[number & (PLACES - 1)];
 }
 
+/* True once, for whoever asks first. */
+static __always_inline bool has_taken(struct datagram *of, __u32 number)
+{
+	return __sync_val_compare_and_swap(&of->after, number + 1, 0) == number + 1;
+}
+
 /* The reader takes them from the second queue, which it fills from the first. */
 static __always_inline __u32 waiting_in(struct sock *sk)
 {
@@ -107,10 +113,10 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 {
-	struct datagram *to;
+	struct datagram last = {};
 	struct datagrams *d;
 	__u32 number, waiting;
-	__u64 now;
+	struct datagram *to;
 
 	if (!is_sampling())
 		return 0;
@@ -118,15 +124,17 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 		return come_to_unix(sk);
 	if (sk->sk_protocol != IPPROTO_UDP || !is_followed(sk))
 		return 0;
+	/* First, as a reader may take it at any moment. */
+	look_at_last(sk, &last);
+	last.ready = bpf_ktime_get_ns();
 	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!d)
 		return 0;
-	now = bpf_ktime_get_ns();
 	waiting = waiting_in(sk);
 	if (!begin_datagrams(d, waiting))
 		return 0;
 	number = __sync_fetch_and_add(&d->came, 1);
-	realign(d, number, waiting, now);
+	realign(d, number, waiting, last.ready);
 	if (!takes_new())
 		return 0;
 	count(seen, 1);
@@ -139,9 +147,11 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 		return 0;
 	}
 	to = datagram(d, number);
-	to->ready = now;
-	look_at_last(sk, to);
-	publish(to->after, number + 1);
+	*to = last;
+	__sync_lock_test_and_set(&to->after, number + 1);
+	/* It may have been read meanwhile: either the reader has its times, or it has none. */
+	if (after(observe(d->read), number) && has_taken(to, number))
+		count(unfollowed, 1);
 	return 0;
 }
 
@@ -181,7 +191,7 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
 	r.thread->read_at = r.now;
 	r.thread->answered_at = 0;
-	if (observe(from->after) != number + 1)
+	if (!has_taken(from, number))
 		return 0;
 	a.link = from->link;
 	a.taken = a.ready = from->ready;

@@ -56,9 +56,6 @@ fn call(program: &str) -> Option<&'static str> {
     CALLS.into_iter().find(|function| program.strip_prefix(prefix(Direction::Tx)) == Some(function))
 }
 
-/// As unix.h has it.
-const NOTED_NS: u64 = 10_000_000_000;
-
 /// The hook that sees which sockets a process opens, and what comes with the end of a handshake.
 const STATES: &str = "on_inet_sock_set_state";
 /// The hook that sees which threads are made.
@@ -307,6 +304,11 @@ impl Watch {
             .map_err(SET.step("name a process to"))
     }
 
+    /// Follows the threads that this process makes from now on, so that what waits before their first read has times.
+    pub fn follow_own_threads(&self) {
+        self.mapping.get().maker.store(std::process::id().into(), Relaxed);
+    }
+
     /// Its number may be another's from now on.
     pub fn forget_process(&self, pid: u32) {
         let _ = SET.map(&self.object, "processes").map(|map| map.delete(&pid.to_ne_bytes()));
@@ -350,11 +352,6 @@ impl Watch {
     /// against each other.
     pub fn set_clock(&self) -> i64 {
         let (ahead, shared) = (realtime_ahead_ns(), self.mapping.get());
-        let connected = shared.connected.load(Relaxed);
-        if connected + NOTED_NS < monotonic_ns() {
-            // A client may connect meanwhile.
-            let _ = shared.connected.compare_exchange(connected, 0, Relaxed, Relaxed);
-        }
         ahead - shared.realtime_ahead.swap(ahead, Relaxed)
     }
 

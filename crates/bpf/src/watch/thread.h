@@ -175,6 +175,16 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	return thread;
 }
 
+static __always_inline bool makes_readers(void)
+{
+	__u32 tgid = bpf_get_current_task_btf()->tgid;
+	struct bpf_pidns_info current = {};
+
+	if (bpf_map_lookup_elem(&makers, &tgid))
+		return true;
+	return shared.maker && who_runs(&shared.namespace, &current) && current.tgid == shared.maker;
+}
+
 /*
  * A process that reads makes a thread, or a process, for a connection perhaps: it is followed from the start, as if it
  * had just left its processor.
@@ -182,10 +192,9 @@ static __always_inline struct thread *reading_thread(__u64 now)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(rx_task_newtask, struct task_struct *task)
 {
-	__u32 maker = bpf_get_current_task_btf()->tgid;
 	struct thread *thread;
 
-	if (!bpf_map_lookup_elem(&makers, &maker))
+	if (!makes_readers())
 		return 0;
 	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!thread)

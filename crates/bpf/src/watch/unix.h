@@ -50,15 +50,21 @@ static __always_inline void note_listener(struct sock *sk)
 static __always_inline struct datagrams *followed_unix(struct sock *sk)
 {
 	struct datagrams *d = sk->sk_bpf_storage ? bpf_sk_storage_get(&datagrams, sk, 0, 0) : 0;
+	__u64 address, *noted, now, connected = shared.connected;
 	struct unix_sock *accepted;
-	__u64 address, *noted;
 
-	if (d || !shared.connected)
+	if (d || !connected)
 		return d;
+	now = bpf_ktime_get_ns();
+	if (connected + NOTED_NS < now) {
+		/* A client may connect meanwhile. */
+		__sync_val_compare_and_swap(&shared.connected, connected, 0);
+		return 0;
+	}
 	accepted = bpf_skc_to_unix_sock(sk);
 	address = accepted ? (__u64)accepted->addr : 0;
 	noted = address ? bpf_map_lookup_elem(&listeners, &address) : 0;
-	if (!noted || *noted + NOTED_NS < bpf_ktime_get_ns())
+	if (!noted || *noted + NOTED_NS < now)
 		return 0;
 	return bpf_sk_storage_get(&datagrams, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cause, Distribution, WatchedStage};
+use super::{Cause, Distribution, WatchAccount, WatchedStage};
 use crate::plan::{FleetPlan, FleetTest};
 use crate::verdict::Verdict;
 
@@ -259,6 +259,8 @@ pub struct FleetReceived {
     pub seen: u64,
     /// See `seen`.
     pub timed: u64,
+    /// What became of them all. Records made before lack it.
+    pub account: Option<WatchAccount>,
 }
 
 /// What every host measured by itself.

@@ -80,6 +80,29 @@ fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
     }
 }
 
+#[test]
+fn what_waits_for_a_thread_that_is_made_later_has_times() {
+    needs_root!();
+    const SENT: u64 = 20;
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let Some(mut watch) = attach(None) else { return };
+    watch.follow_own_threads();
+    watch.mark_datagrams(&server).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(PAUSE);
+            (0..SENT).for_each(|_| assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64));
+        });
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(server.local_addr().unwrap()).unwrap();
+        (0..SENT).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
+    });
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.ended()), (SENT, SENT), "{account:?}");
+    assert!(account.timed + unseen(SENT) >= SENT, "{account:?}");
+    add_up(&watch, SENT);
+}
+
 /// The first are there before they are watched. Then more wait than the socket has places for, or a buffer.
 #[test]
 fn datagrams_that_wait_have_their_own_times_and_those_without_a_place_are_counted() {

@@ -132,13 +132,14 @@ const MOST_MOVED_NS: u64 = 1000;
 pub struct Incoming(Watch);
 
 impl Incoming {
-    /// Watches a socket of UDP from now on.
+    /// Watches a socket of UDP from now on, which a thread reads that this process makes later.
     ///
     /// # Errors
     /// Why it cannot be seen, such as a missing privilege or an old kernel.
     pub fn watch(socket: &impl AsFd) -> Result<Self, String> {
         let attached = Watch::attach(Selection::Marked, &[Direction::Rx], Detail::default());
         let mut watch = attached.map_err(|e| e.to_string())?;
+        watch.follow_own_threads();
         watch.mark_datagrams(socket).map_err(|e| e.to_string())?;
         if !watch.follows_datagrams() {
             return Err("the kernel does not show messages over UDP: Linux 6.3".into());
@@ -157,9 +158,10 @@ impl Incoming {
             return Err(format!("the wall clock moved by {moved_ns} ns meanwhile, and so did the times"));
         }
         let read = || {
-            let WatchAccount { seen, timed, .. } = self.0.account()?;
-            let total = distribution(&self.0.total()?);
-            Ok(FleetReceived { total, stages: stages(&self.0, Direction::Rx)?, seen, timed })
+            let account = self.0.account()?;
+            let (seen, timed) = (account.seen, account.timed);
+            let (total, stages) = (distribution(&self.0.total()?), stages(&self.0, Direction::Rx)?);
+            Ok(FleetReceived { total, stages, seen, timed, account: Some(account) })
         };
         read().map_err(|e: WatchError| e.to_string())
     }

@@ -1,9 +1,9 @@
 //! What one host takes of all the others together.
 
-use netfathom_model::print::counted;
+use std::collections::BTreeMap;
 use std::iter;
 
-use netfathom_model::print::{count, percent, percent_down, rate, time};
+use netfathom_model::print::{count, counted, percent, percent_down, rate, time};
 use netfathom_model::record::{FleetReceived, FleetResult, FleetStep, WatchStage};
 
 use crate::page::{Page, Table};
@@ -118,11 +118,24 @@ fn stages(page: &mut Page, result: &FleetResult) {
         page.table(table);
         let timed = seen().map(|(_, received)| received.timed as f64 / received.seen.max(1) as f64);
         let least = percent_down(timed.fold(1.0, f64::min));
-        page.note(&format!("of the messages of one sender; n: those with times, {least} or more of them"));
+        let others = untimed(result);
+        page.note(&format!(
+            "of the messages of one sender; n: those with times, {least} or more of them{others}"
+        ));
     }
     if let Some(why) = result.steps.iter().find_map(|step| step.unseen.as_ref()) {
         page.note(&format!("where messages spend their time at the receiver was not seen: {why}"));
     }
+}
+
+/// What became of those without times, by name, in all steps.
+fn untimed(result: &FleetResult) -> String {
+    let accounts = seen(result).filter_map(|(_, received)| received.account);
+    let outcomes = accounts.flat_map(|account| account.outcomes().into_iter().skip(1));
+    let mut sums = BTreeMap::new();
+    outcomes.filter(|outcome| outcome.1 > 0).for_each(|(name, n)| *sums.entry(name).or_insert(0) += n);
+    let named: Vec<String> = sums.into_iter().map(|(name, n)| format!("{} {name}", count(n))).collect();
+    if named.is_empty() { String::new() } else { format!("; others: {}", named.join(", ")) }
 }
 
 /// A row a step, a column for each stage that any message was in.
