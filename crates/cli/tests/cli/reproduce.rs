@@ -122,7 +122,10 @@ fn each_instance_is_a_process_with_a_socket_of_its_own() {
     let (parent, instances) = two_instances(&child);
     let sends_from = |pid: &u32| fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
     let sockets: BTreeSet<PathBuf> = instances.iter().map(sends_from).collect();
-    assert!(sockets.len() == 2 && sockets.iter().all(|socket| socket.starts_with("socket:")), "{sockets:?}");
+    assert!(
+        sockets.len() == 2 && sockets.iter().all(|socket| socket.to_string_lossy().starts_with("socket:")),
+        "{sockets:?}"
+    );
     let of_parent: Vec<u32> = descendants(parent).unwrap();
     assert_eq!(of_parent, instances);
     for &pid in &instances {
