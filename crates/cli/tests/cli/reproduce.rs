@@ -96,7 +96,9 @@ fn an_end_in_the_middle_keeps_what_there_is() {
 fn two_instances(child: &Child) -> (u32, Vec<u32>) {
     let is_instance = |pid: &u32| {
         let called = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        called.split('\0').skip(1).take(2).eq(["load", "instance"])
+        // Its second thread is that of signals: earlier it would end without a word.
+        let is_ready = || fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() > 1);
+        called.split('\0').skip(1).take(2).eq(["load", "instance"]) && is_ready()
     };
     let signal_all = |all: &[u32], signal| {
         all.iter().filter_map(|&pid| Process::open(pid).ok()?.signal(signal).ok()).count() == all.len()

@@ -342,6 +342,15 @@ mod tests {
     }
 
     #[test]
+    fn processes_are_followed_by_a_capture_alone() {
+        let mut sane = plan();
+        (sane.processes, sane.tap) = (true, TapChoice::Only(Tap::Pcap));
+        assert!(sane.clone().validated().is_ok());
+        assert!(refusal(|p| p.processes = true).contains("pcap tap alone"));
+        assert!(refusal(|p| *p = StackPlan { witnesses: 1, ..sane.clone() }).contains("pcap tap alone"));
+    }
+
+    #[test]
     fn counts_are_bounded() {
         assert!(refusal(|p| p.trials = 0).contains("1 to 1000"));
         assert!(
