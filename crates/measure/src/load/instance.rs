@@ -156,3 +156,49 @@ fn obey(
     let account = serde_json::to_vec(&sent).map_err(io::Error::from);
     account.and_then(|account| talk.write_all(&account)).map_err(FlightError::Instance)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use netfathom_model::message::Header;
+
+    use super::*;
+
+    #[test]
+    fn an_account_is_of_what_was_sent_as_ordered() {
+        let [from, to] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        from.connect(to.local_addr().unwrap()).unwrap();
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let obeying = thread::spawn(move || obey(from, &theirs, 64, &AtomicBool::new(false)));
+        ours.read_exact(&mut [0; READY.len()]).unwrap();
+        let start_ns = netfathom_sys::clock::monotonic_ns();
+        let order = Order {
+            profile: "constant:1k/40ms".parse().unwrap(),
+            seed: 1,
+            flow: 5,
+            lane: 1,
+            lanes: 2,
+            mean_interval_ns: None,
+            windows: Windows { start_ns, shift: 20 },
+            deadline_ns: u64::MAX,
+            spin: Spin::Never,
+            cpu: cpu::allowed().unwrap()[0],
+        };
+        writeln!(ours, "{}", serde_json::to_string(&order).unwrap()).unwrap();
+        let mut account = String::new();
+        ours.read_to_string(&mut account).unwrap();
+        obeying.join().unwrap().unwrap();
+        let sent: Sent = serde_json::from_str(&account).unwrap();
+        assert_eq!((sent.accepted, sent.unsent, sent.lag.distribution.moments.n), (20, 0, 20));
+        to.set_nonblocking(true).unwrap();
+        let mut message = [0; 64];
+        let sequences = std::iter::from_fn(|| {
+            to.recv(&mut message).ok()?;
+            Header::read(&message).map(|header| (header.flow, header.sequence))
+        });
+        assert!(sequences.eq((0..20).map(|n| (5, 2 * n + 1))));
+        // Nothing of it changes on its way, sums of 128 bits neither.
+        assert!(account.contains(&serde_json::to_string(&sent.lag).unwrap()));
+    }
+}
