@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::kind::load;
 use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
+use netfathom_measure::load::instance;
 use netfathom_model::engine::Receive;
 use netfathom_model::plan::{EngineChoice, LoadPlan, Place, ReceiveChoice};
 
@@ -24,6 +25,10 @@ pub fn run(command: &LoadCommand) -> Result<ExitCode> {
     match command {
         LoadCommand::Send(args) => send(args),
         LoadCommand::Sink(args) => sink(args),
+        LoadCommand::Instance { size } => {
+            instance::serve(*size, &*stop::on_signals()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

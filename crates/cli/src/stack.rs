@@ -60,6 +60,7 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         samples: args.samples.unwrap_or(if args.export.is_some() { EXPORTED } else { 0 }),
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
         workers: args.workers,
+        processes: false,
         cpus: args.cpu,
         port: args.port,
         reader_polls: args.poll,

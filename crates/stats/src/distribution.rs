@@ -1,9 +1,11 @@
 //! Moments and histogram of the same values, kept together.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Histogram, Moments};
 
 /// What is kept of a set of values: exact moments and a histogram.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Exact count, sums and extremes.
     pub moments: Moments,

@@ -4,6 +4,8 @@
 //! `2^-g` of its lower bound wide: 12.5 % for 3, 3.1 % for 5, 0.1 % for 10. Values below
 //! `2^g` have a bucket each. Negative values share one count of their own.
 
+use serde::{Deserialize, Serialize};
+
 /// Bucket of a non-negative value, for `2^grain` buckets an octave.
 ///
 /// `crates/bpf` computes the same in C; a test there holds the two together.
@@ -30,7 +32,7 @@ pub fn bucket_bounds(index: usize, grain: u32) -> (u64, u64) {
 }
 
 /// Counts per bucket, growing as far as the largest value needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     grain: u32,
     counts: Vec<u64>,

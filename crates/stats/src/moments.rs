@@ -1,9 +1,11 @@
 //! Exact first and second moments of a set of signed values.
 
+use serde::{Deserialize, Serialize};
+
 /// Count, sums and extremes of a set of values. Merging two sets is addition.
 ///
 /// Sums are exact: 128-bit integers hold 10^15 values of an hour each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moments {
     /// How many values were added.
     pub n: u64,

@@ -1,9 +1,11 @@
 //! A distribution that also keeps its moments window by window.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Distribution, Moments};
 
 /// Values over time: the whole, and the moments of each window.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Windowed {
     pub distribution: Distribution,
     pub windows: Vec<Moments>,

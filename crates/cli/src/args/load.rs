@@ -40,6 +40,12 @@ pub enum LoadCommand {
     /// Receives messages, reports arrivals to their sender, and echoes them on request
     #[command(after_help = format!("{SINK_EXAMPLES}\n\n{PLAIN_EXIT_STATUS}"))]
     Sink(SinkArgs),
+    /// One sender of several that are processes; whoever starts it gives it a socket and an order
+    #[command(hide = true)]
+    Instance {
+        #[arg(long)]
+        size: usize,
+    },
 }
 
 /// One of them, or the one that a rate takes.

@@ -1,6 +1,13 @@
 //! The experiments of the papers: their list, their names, and an end in the middle of one.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Child;
+
 use netfathom_model::record::{Measurement, State};
+use netfathom_sys::process::{Process, SIGCONT, SIGKILL, SIGSTOP, descendants, lives};
+use netfathom_testkit::needs_root;
 
 use crate::child::{end, netfathom, out, record, run, signal, start, until};
 use crate::refusals::refused;
@@ -83,4 +90,80 @@ fn an_end_in_the_middle_keeps_what_there_is() {
     let Measurement::Reproduce(result) = record.measurement else { panic!("another measurement") };
     assert_eq!((result.plan.name.as_str(), result.runs.len()), ("borodin-rx-triangle", 1));
     assert!(result.tables.iter().all(|table| !table.rows.is_empty()), "the source's rows are there");
+}
+
+/// Two instances of the sender at the same time, which are stopped, and the process that started them.
+fn two_instances(child: &Child) -> (u32, Vec<u32>) {
+    let is_instance = |pid: &u32| {
+        let called = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        // Its second thread is that of signals: earlier it would end without a word.
+        let is_ready = || fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() > 1);
+        called.split('\0').skip(1).take(2).eq(["load", "instance"]) && is_ready()
+    };
+    let signal_all = |all: &[u32], signal| {
+        all.iter().filter_map(|&pid| Process::open(pid).ok()?.signal(signal).ok()).count() == all.len()
+    };
+    until("two instances", || {
+        let all = descendants(child.id()).unwrap();
+        let instances: Vec<u32> = all.iter().copied().filter(is_instance).collect();
+        let [first, second] = instances[..] else { return None };
+        let stopped = signal_all(&instances, SIGSTOP) && lives(first) && lives(second);
+        if !stopped {
+            signal_all(&instances, SIGCONT);
+        }
+        stopped.then(|| (all[0], instances))
+    })
+}
+
+#[test]
+fn each_instance_is_a_process_with_a_socket_of_its_own() {
+    needs_root!();
+    let dir = out();
+    let mut command = netfathom("reproduce borodin-instances --quick --quiet");
+    let child = start(command.arg("--out").arg(dir.path()));
+    let (parent, instances) = two_instances(&child);
+    let sends_from = |pid: &u32| fs::read_link(format!("/proc/{pid}/fd/0")).unwrap();
+    let sockets: BTreeSet<PathBuf> = instances.iter().map(sends_from).collect();
+    assert!(
+        sockets.len() == 2 && sockets.iter().all(|socket| socket.to_string_lossy().starts_with("socket:")),
+        "{sockets:?}"
+    );
+    let of_parent: Vec<u32> = descendants(parent).unwrap();
+    assert_eq!(of_parent, instances);
+    for &pid in &instances {
+        Process::open(pid).unwrap().signal(SIGCONT).unwrap();
+    }
+    let finished = |at: usize| {
+        let Measurement::Reproduce(result) = record(dir.path())?.measurement else { return None };
+        let Measurement::Stack(run) = &result.runs.get(at)?.measurement else { return None };
+        (!run.trials.is_empty()).then(|| run.trials.clone())
+    };
+    for (at, senders) in [1, 2].into_iter().enumerate() {
+        for trial in until("a trial", || finished(at)) {
+            let from: BTreeSet<_> = trial.from.iter().collect();
+            assert_eq!((from.len(), trial.accounting.gap()), (senders, 0));
+            assert!(trial.load.sent > 0 && trial.load.lag.n > 0, "the accounts of the processes");
+        }
+    }
+    signal("INT", &child);
+    let ended = end(child);
+    assert!(matches!(ended.status, 0 | 3) && ended.err.is_empty(), "{}: {}", ended.status, ended.err);
+    assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
+    assert!(!lives(parent));
+}
+
+#[test]
+fn no_instance_outlives_a_kill_of_its_parent() {
+    needs_root!();
+    let dir = out();
+    let mut command = netfathom("reproduce borodin-instances --quick --quiet");
+    let mut child = start(command.arg("--out").arg(dir.path()));
+    let (parent, instances) = two_instances(&child);
+    let parent = Process::open(parent).unwrap();
+    // First the one that would end what is left.
+    child.kill().unwrap();
+    parent.signal(SIGKILL).unwrap();
+    until("the end of the instances", || (!instances.iter().any(|&pid| lives(pid))).then_some(()));
+    // They did not end by themselves, as they do once there is no one to give their account to.
+    assert_eq!(end(child).err, "");
 }

@@ -26,6 +26,10 @@ pub enum FlightError {
     NoThread { name: &'static str, source: io::Error },
     #[error("the {0} thread died: this is a bug in netfathom")]
     Thread(&'static str),
+    #[error("cannot start a process that sends: {0}; raise the limit of processes (ulimit -u)")]
+    NoInstance(io::Error),
+    #[error("a process that sends ended before it gave its account ({0}); the trial is lost")]
+    Instance(io::Error),
     #[error("the reader failed while receiving: {0}; the trial is lost")]
     Receive(io::Error),
     #[error("cannot find the device that leads to {0}: is there a route? (ip route get {0})")]

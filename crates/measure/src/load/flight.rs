@@ -16,6 +16,7 @@ use netfathom_sys::socket::end_receiving;
 
 use super::contention::Contention;
 use super::engine::Engine;
+use super::instance::Instance;
 use super::reader::EndSignal;
 use super::sender::{self, send_all};
 use super::sent::Sent;
@@ -88,9 +89,17 @@ pub struct Flight<'a> {
     pub contention: Option<&'a Contention>,
 }
 
-/// One sender: its engine, its processor, its end of the tap.
+/// What sends.
+pub enum Generator<'a> {
+    /// The sender's thread, through an engine.
+    Engine(Box<dyn Engine + 'a>),
+    /// A process of its own. The sender's end of the tap does not see its messages.
+    Process(Instance),
+}
+
+/// One sender: what sends, its processor, its end of the tap.
 pub struct Sender<'a, S> {
-    pub engine: Box<dyn Engine + 'a>,
+    pub generator: Generator<'a>,
     pub cpu: usize,
     pub tap: S,
 }
@@ -208,14 +217,17 @@ impl Flight<'_> {
             live: self.live,
         };
         let (first, step) = (u64::from(lane), u64::from(lanes));
-        let mut sent = match self.departures {
-            Departures::Planned(profile, seed) => {
+        let mut sent = match (&mut sender.generator, self.departures) {
+            (Generator::Engine(engine), Departures::Planned(profile, seed)) => {
                 let departures = profile.schedule(seed).lane(first, step);
-                send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
+                send_all(&task, departures, &mut **engine, &mut sender.tap)
             }
-            Departures::FlatOut => {
+            (Generator::Engine(engine), Departures::FlatOut) => {
                 let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES as usize);
-                send_all(&task, departures, &mut *sender.engine, &mut sender.tap)
+                send_all(&task, departures, &mut **engine, &mut sender.tap)
+            }
+            (Generator::Process(instance), _) => {
+                instance.send(&task, sender.cpu).map_err(FlightError::Instance)?
             }
         };
         sent.contention.extend(observed.and_then(|o| o.account(LoadThread::Sender)));

@@ -1,6 +1,7 @@
 //! How late messages left, held against their send slots.
 
 use netfathom_stats::Histogram;
+use serde::{Deserialize, Serialize};
 
 use super::window::GRAIN;
 
@@ -13,7 +14,7 @@ const LONGEST_NS: i64 = 250_000;
 /// What a lag is held against: the time of a full batch at some interval of the whole plan,
 /// however many senders share it. Most intervals are
 /// like those before them, and a division takes a fifth of the time of all the sums here.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SendSlot {
     interval_ns: i64,
     ns: i64,
@@ -30,7 +31,7 @@ impl SendSlot {
 }
 
 /// Lags, each in the slot of its message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Lateness {
     /// Messages of a slot: those that leave together.
     batch: f64,

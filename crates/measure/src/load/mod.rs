@@ -14,6 +14,7 @@ pub mod error;
 pub mod far_end;
 pub mod flight;
 pub mod frame;
+pub mod instance;
 pub mod judge;
 pub mod lateness;
 pub mod message_log;

@@ -44,7 +44,7 @@ pub struct SenderTask<'a> {
 
 impl SenderTask<'_> {
     #[inline]
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.stop.load(Relaxed) || self.gone.load(Relaxed)
     }
 }

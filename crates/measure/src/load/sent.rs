@@ -6,6 +6,7 @@ use netfathom_bpf::stack::WINDOWS;
 use netfathom_model::message::Header;
 use netfathom_model::record::Contention;
 use netfathom_stats::{Distribution, Moments, Windowed};
+use serde::{Deserialize, Serialize};
 
 use super::lateness::Lateness;
 use super::window::{GRAIN, PART_GRAIN, Windows};
@@ -16,7 +17,7 @@ const SECOND_GRAIN: u32 = 3;
 const MOST_SECONDS: u64 = 120;
 const SECOND_NS: u64 = 1_000_000_000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sent {
     windows: Windows,
     pub accepted: u64,

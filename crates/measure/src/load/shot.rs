@@ -17,7 +17,7 @@ use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
 use super::far_end::{self, ExpectedFlow};
-use super::flight::{Departures, FarEnd, Flight, Sender, spawn};
+use super::flight::{Departures, FarEnd, Flight, Generator, Sender, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
 use super::receive::{Receiver, Streams};
@@ -271,7 +271,7 @@ impl Shot<'_> {
     ) -> Result<Vec<Sender<'static, Option<SenderLog>>>, FlightError> {
         let sender = |(lane, (socket, &cpu)): (u32, (&UdpSocket, &usize))| {
             let tap = self.log.map(|log| log.lane(self.flow, self.lanes()));
-            Ok(Sender { engine: self.engine(lane, socket, to)?, cpu, tap })
+            Ok(Sender { generator: Generator::Engine(self.engine(lane, socket, to)?), cpu, tap })
         };
         (0..).zip(sockets.iter().zip(&self.cpus.senders)).map(sender).collect()
     }

@@ -2,6 +2,7 @@
 
 use netfathom_bpf::stack::WINDOWS;
 use netfathom_model::profile::Profile;
+use serde::{Deserialize, Serialize};
 
 /// The plan must want at least this part of its highest rate in a window of peak intensity.
 const PEAK_SHARE: f64 = 0.9;
@@ -12,7 +13,7 @@ pub const GRAIN: u32 = 10;
 pub const PART_GRAIN: u32 = 7;
 
 /// Where a trial's windows begin and how long they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Windows {
     /// Start of the trial, CLOCK_MONOTONIC.
     pub start_ns: u64,

@@ -121,6 +121,9 @@ pub struct StackPlan {
     pub seed: u64,
     /// Senders at the same time; they share the profile message by message.
     pub workers: u32,
+    /// Whether each sender is a process of its own, of which a capture alone sees the messages; else they are threads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub processes: bool,
     /// The processor of the sender and of the reader; `None` leaves the choice to netfathom.
     pub cpus: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one.
@@ -167,6 +170,7 @@ impl StackPlan {
             samples: 0,
             seed: 1,
             workers: 1,
+            processes: false,
             cpus: None,
             port: 0,
             reader_polls: false,
@@ -229,6 +233,12 @@ impl StackPlan {
         if self.until.is_some() && matches!(self.place, Place::Listen(_)) {
             return conflict(
                 "--listen names the number of trials to the sender's host: use --trials, not --precision or --time-limit",
+            );
+        }
+        let captured = self.tap == TapChoice::Only(Tap::Pcap) && self.witnesses == 0;
+        if self.processes && !(captured && matches!(self.place, Place::Lab | Place::Loopback)) {
+            return conflict(
+                "senders that are processes need the pcap tap alone, and the reader on this host",
             );
         }
         let (address, sees) = match self.place {
@@ -329,6 +339,15 @@ mod tests {
             })
             .contains("1452")
         );
+    }
+
+    #[test]
+    fn processes_are_followed_by_a_capture_alone() {
+        let mut sane = plan();
+        (sane.processes, sane.tap) = (true, TapChoice::Only(Tap::Pcap));
+        assert!(sane.clone().validated().is_ok());
+        assert!(refusal(|p| p.processes = true).contains("pcap tap alone"));
+        assert!(refusal(|p| *p = StackPlan { witnesses: 1, ..sane.clone() }).contains("pcap tap alone"));
     }
 
     #[test]

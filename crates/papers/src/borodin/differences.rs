@@ -29,9 +29,9 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
 
 pub fn of_instances(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
     let set_up = [
-        "An instance is a thread with a socket of its own; those of the paper were processes. Those that share a CPU are late, \
-         so no times are shown.",
-        "The capture is the project's own reader of the packet ring, in the process of the senders; the paper's was \
+        "An instance is a process with a socket of its own, as in the paper. All send parts of one flow of messages to one \
+         receiver. Those that share a CPU are late, so no times are shown.",
+        "The capture is the project's own reader of the packet ring; the paper's was \
          tcpdump.",
         "Each instance is to send 100,000 messages a second, which is what the paper's program formed. The paper does not say \
          how finely it searched; ours doubles the number, up to 64.",

@@ -48,6 +48,8 @@ pub fn parts(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
             tap: TapChoice::Only(Tap::Pcap),
             trials: ground.trials(QUICK_TRIALS, TRIALS),
             workers,
+            // The program of the tests is none that could be started once more: those of the command have the processes.
+            processes: !cfg!(test),
             ..stack(ground, &[Direction::Tx], profile)
         };
         // Loss is what is looked for.

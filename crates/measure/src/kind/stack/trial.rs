@@ -81,7 +81,9 @@ pub struct StackOutcome {
 impl StackTask<'_> {
     pub fn run(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
         // Baselines are without it: it is a part of what the tap costs.
-        let contention = self.tap.and_then(|_| self.programs.contention(load.departures));
+        // And it follows threads of this process.
+        let observed = self.tap.filter(|_| !self.plan.processes);
+        let contention = observed.and_then(|_| self.programs.contention(load.departures));
         let outcome = self.run_tapped(ends, Load { contention: contention.as_ref(), ..load });
         self.programs.keep_contention(contention);
         outcome

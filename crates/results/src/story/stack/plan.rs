@@ -24,7 +24,7 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         ("baseline trials", format!("{}{least}", plan.controls)),
         ("cross-check trials", format!("{}{least}", plan.witnesses)),
         ("requested tap", tap),
-        ("workers", plan.workers.to_string()),
+        ("workers", format!("{}{}", plan.workers, if plan.processes { ", each a process" } else { "" })),
         (
             "size",
             match plan.transport {

@@ -14,6 +14,7 @@ use crate::load::accounting::Ways;
 use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::{Departures, FarEnd, LEAD_IN_NS};
+use crate::load::instance::Instance;
 use crate::load::reader::{self, EndSignal, read_all};
 use crate::load::sent::Sent;
 use crate::load::streamed::Streamed;
@@ -72,6 +73,13 @@ impl Ends for Here {
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
+        // Before it is decided when the load begins: to start them takes longer than the lead-in.
+        let instances = match load.departures {
+            Departures::Planned(profile, seed) if task.plan.processes => {
+                Instance::start_all(&self.senders, task.plan.size_bytes, profile, seed)?
+            }
+            _ => Vec::new(),
+        };
         let windows = load.windows(monotonic_ns() + LEAD_IN_NS);
         let (send_taps, tap) = make(windows, &self.senders)?;
         let stream = task.stream().then(|| Streamed::begin(&self.senders, [&self.reader])).transpose()?;
@@ -82,7 +90,7 @@ impl Ends for Here {
             Departures::FlatOut => 0,
         };
         let mut reader = Reader { task, ends: &self, planned, delay_ns, tap, tally: None };
-        let senders = engines(task, &self.senders, send_taps)?;
+        let senders = engines(task, &self.senders, send_taps, instances)?;
         let landed =
             flight(task, load, self.flow, windows).run(senders, &mut reader, Some(task.cpus.reader))?;
         let Reader { tap: mut receive_tap, tally, .. } = reader;

@@ -12,7 +12,8 @@ use crate::load::accounting::Ways;
 use crate::load::contention::Contention;
 use crate::load::engine;
 use crate::load::error::FlightError;
-use crate::load::flight::{Departures, Flight, Sender};
+use crate::load::flight::{Departures, Flight, Generator, Sender};
+use crate::load::instance::Instance;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
@@ -92,12 +93,14 @@ fn flight<'a>(task: &'a StackTask<'a>, load: Load<'a>, flow: u32, windows: Windo
     }
 }
 
-/// Each with a socket, a processor and its end of the tap.
+/// Each with a socket, a processor and its end of the tap; `instances` are in the place of the first threads.
 fn engines<S: SendTap>(
     task: &StackTask<'_>,
     sockets: &[UdpSocket],
     taps: Vec<S>,
+    instances: Vec<Instance>,
 ) -> Result<Vec<Sender<'static, S>>, FlightError> {
+    let mut instances = instances.into_iter();
     let sender = |((socket, tap), &cpu): ((&UdpSocket, S), &usize)| {
         let socket = socket.try_clone().map_err(GroundError::Socket)?;
         let size = task.plan.size_bytes;
@@ -105,7 +108,8 @@ fn engines<S: SendTap>(
             Transport::Udp => Box::new(engine::Send::new(socket, size)),
             Transport::Tcp => Box::new(engine::Stream::new(socket, size, tap.announces())),
         };
-        Ok(Sender { engine, cpu, tap })
+        let generator = instances.next().map_or(Generator::Engine(engine), Generator::Process);
+        Ok(Sender { generator, cpu, tap })
     };
     sockets.iter().zip(taps).zip(&task.cpus.senders).map(sender).collect()
 }

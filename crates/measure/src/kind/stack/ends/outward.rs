@@ -65,7 +65,7 @@ impl Ends for Outward {
         // The tap needs the windows before the sink does.
         let windows = load.windows(monotonic_ns() + AGREEMENT_NS);
         let (send_taps, receive_tap) = make(windows, &self.senders)?;
-        let senders = engines(task, &self.senders, send_taps)?;
+        let senders = engines(task, &self.senders, send_taps, Vec::new())?;
         self.session.begin(windows.start_ns)?;
         let mut sink = Sink { session: Some(self.session), tally: None, start_ns: None };
         let landed = flight(task, load, welcome.flow, windows).run(senders, &mut sink, None)?;
