@@ -23,7 +23,7 @@ Examples:
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0  compared, also if inconclusive    1  failed    2  wrong usage
-  3  the runs cannot be compared, or have too little for a threshold
+  3  the runs cannot be compared, or too few rounds for a threshold
   4  a change is beyond --fail-if
   6  with --strict: a threshold is inconclusive";
 
@@ -79,8 +79,8 @@ pub struct CompareArgs {
     pub against: Vec<String>,
     /// Exit status 4 if the change is larger than this, and significantly so: QUANTITY>CHANGE or
     /// QUANTITY<-CHANGE, the change in percent of A or in the unit (stack: tx.mean>5%, tx.p99>2us; load:
-    /// lost>0.1pp; ttcp: rate<-3%; capacity: send.1.sustained<-3%); may be given again. On a machine with other work tx.undisturbed.mean decides more
-    /// often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
+    /// lost>0.1pp; ttcp: rate<-3%; capacity: send.1.sustained<-3%); may be given again. On a machine with other work tx.undisturbed.mean is
+    /// conclusive more often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Exit status 6 if a --fail-if threshold is inconclusive, instead of 0

@@ -185,12 +185,13 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
         let outcome = match gates.tested(&q.name) {
+            Some(gate) if q.outcome == Outcome::CannotTell => words::passage(gate.passage).to_owned(),
             Some(gate) => format!("{}; {}", q.outcome.name(), words::passage(gate.passage)),
             None => q.outcome.name().to_owned(),
         };
         [a, b, words::change(q), words::interval(q), words::smallest(q), outcome]
     };
-    let mut table = Table::of("<|A|B|change|99 % interval|MDE|<");
+    let mut table = Table::of("<|A|B|change|99 %, corrected|MDE|<");
     for quantity in those {
         let cells = std::iter::once(quantity.name.clone()).chain(figures(quantity));
         let stands_out = match gates.tested(&quantity.name) {

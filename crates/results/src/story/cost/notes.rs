@@ -18,7 +18,7 @@ pub(super) fn slowdown_note(result: &CostResult) -> &'static str {
     let mut all = result.benchmarks.iter().flat_map(|b| &b.comparisons);
     if all.any(|c| slowdown(c).interval.is_some()) {
         "slowdown: how much longer the benchmark takes, with its 99 % interval, which decides the outcome; MDE: minimum \
-         detectable slowdown at 80 % power, of what is not significant"
+         detectable slowdown at 80 % power, where not significant"
     } else {
         "slowdown: how much longer the benchmark takes; single runs have no interval, and chance cannot be excluded"
     }

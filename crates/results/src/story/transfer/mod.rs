@@ -82,6 +82,10 @@ impl Story for TransferResult {
 fn limit(e: &Explanation) -> String {
     match e.cause {
         Cause::Nothing | Cause::TooShort => format!("; {}", e.text),
+        // A share beside which another is larger says nothing of what the remedy brings.
+        cause if e.others.iter().any(|(_, other)| *other > e.share) => {
+            format!(", limited by {}", named(cause))
+        }
         cause => format!(", {}", limited(cause, e.share)),
     }
 }
