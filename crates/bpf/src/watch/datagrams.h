@@ -174,6 +174,7 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	struct account account;
 	struct datagrams *d;
 	struct datagram *from;
+	bool linear = false, taken = false;
 	__u32 number;
 
 	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
@@ -181,6 +182,13 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 		return 0;
 	number = __sync_fetch_and_add(&d->read, 1);
 	from = datagram(d, number);
+	/* At once: a later datagram may have its place from here on. */
+	if (observe(from->after) == number + 1) {
+		a.link = from->link;
+		a.taken = a.ready = from->ready;
+		linear = from->linear;
+		taken = has_taken(from, number);
+	}
 	if (takes_new())
 		count(bytes_read, bytes);
 	r.sk = sk;
@@ -191,12 +199,10 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 	r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
 	r.thread->read_at = r.now;
 	r.thread->answered_at = 0;
-	if (!has_taken(from, number))
+	if (!taken)
 		return 0;
-	a.link = from->link;
-	a.taken = a.ready = from->ready;
 	a.bytes = bytes;
-	if (from->linear)
+	if (linear)
 		r.thread->copying = 0;
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);

@@ -226,8 +226,11 @@ impl Flight<'_> {
                 let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES as usize);
                 send_all(&task, departures, &mut **engine, &mut sender.tap)
             }
-            (Generator::Process(instance), _) => {
-                instance.send(&task, sender.cpu).map_err(FlightError::Instance)?
+            (Generator::Process(instance), Departures::Planned(profile, seed)) => {
+                instance.send(&task, profile, seed, sender.cpu).map_err(FlightError::Instance)?
+            }
+            (Generator::Process(_), Departures::FlatOut) => {
+                unreachable!("instances are made for a plan")
             }
         };
         sent.contention.extend(observed.and_then(|o| o.account(LoadThread::Sender)));

@@ -8,12 +8,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_model::plan::Spin;
 use netfathom_model::profile::Profile;
 use netfathom_sys::child::{end_with_this_thread, interrupt};
+use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ use crate::ground::observer::Live;
 
 /// How often it is looked whether it is to end early.
 const LOOK: Duration = Duration::from_millis(200);
+/// One that does not answer for so long is stopped, or hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
 const READY: &[u8] = b"ready\n";
 
 /// A [`SenderTask`], its profile and its processor.
@@ -46,19 +49,12 @@ struct Order {
 pub struct Instance {
     child: Child,
     talk: UnixStream,
-    profile: Profile,
-    seed: u64,
 }
 
 impl Instance {
     /// One for each socket, all ready to send. The calling thread must outlive them.
-    pub fn start_all(
-        sockets: &[UdpSocket],
-        size_bytes: usize,
-        profile: &Profile,
-        seed: u64,
-    ) -> Result<Vec<Self>, FlightError> {
-        let start = |socket| Self::start(socket, size_bytes, profile, seed);
+    pub fn start_all(sockets: &[UdpSocket], size_bytes: usize) -> Result<Vec<Self>, FlightError> {
+        let start = |socket| Self::start(socket, size_bytes);
         let all = sockets.iter().map(start).collect::<io::Result<Vec<_>>>();
         let mut all = all.map_err(FlightError::NoInstance)?;
         let ready = |one: &mut Self| one.talk.read_exact(&mut [0; READY.len()]);
@@ -66,8 +62,9 @@ impl Instance {
         Ok(all)
     }
 
-    fn start(socket: &UdpSocket, size_bytes: usize, profile: &Profile, seed: u64) -> io::Result<Self> {
+    fn start(socket: &UdpSocket, size_bytes: usize) -> io::Result<Self> {
         let (talk, theirs) = UnixStream::pair()?;
+        talk.set_read_timeout(Some(PATIENCE))?;
         let mut command = Command::new(env::current_exe()?);
         command.args(["load", "instance", "--size", &size_bytes.to_string()]);
         command.stdin(OwnedFd::from(socket.try_clone()?)).stdout(OwnedFd::from(theirs));
@@ -75,14 +72,20 @@ impl Instance {
         command.process_group(0);
         end_with_this_thread(&mut command);
         let child = command.spawn()?;
-        Ok(Self { child, talk, profile: profile.clone(), seed })
+        Ok(Self { child, talk })
     }
 
-    /// Has it send, and waits for its account.
-    pub fn send(&mut self, task: &SenderTask<'_>, cpu: usize) -> io::Result<Sent> {
+    /// Has it send its lane of the profile, and waits for its account.
+    pub fn send(
+        &mut self,
+        task: &SenderTask<'_>,
+        profile: &Profile,
+        seed: u64,
+        cpu: usize,
+    ) -> io::Result<Sent> {
         let order = Order {
-            profile: self.profile.clone(),
-            seed: self.seed,
+            profile: profile.clone(),
+            seed,
             flow: task.flow,
             lane: task.lane,
             lanes: task.lanes,
@@ -94,19 +97,22 @@ impl Instance {
         };
         self.talk.write_all(format!("{}\n", serde_json::to_string(&order)?).as_bytes())?;
         self.talk.set_read_timeout(Some(LOOK))?;
-        let (mut account, mut asked) = (Vec::new(), false);
+        let (mut account, mut asked_ns) = (Vec::new(), None);
         while let Err(error) = self.talk.read_to_end(&mut account) {
             if error.kind() != ErrorKind::WouldBlock {
                 return Err(error);
             }
-            if task.is_over() && !asked {
-                asked = true;
-                interrupt(&mut self.child)?;
+            let now = monotonic_ns();
+            if asked_ns.is_none() && (task.is_over() || now > task.deadline_ns) {
+                asked_ns = Some(now);
+                // One that has just ended has given its account.
+                let _ = interrupt(&mut self.child);
+            }
+            if asked_ns.is_some_and(|asked_ns| now - asked_ns > PATIENCE.as_nanos() as u64) {
+                let _ = self.child.kill();
             }
         }
-        let sent: Sent = serde_json::from_slice(&account)?;
-        task.live.sent.fetch_add(sent.tried(), Relaxed);
-        Ok(sent)
+        Ok(serde_json::from_slice(&account)?)
     }
 }
 
@@ -172,7 +178,7 @@ mod tests {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         let obeying = thread::spawn(move || obey(from, &theirs, 64, &AtomicBool::new(false)));
         ours.read_exact(&mut [0; READY.len()]).unwrap();
-        let start_ns = netfathom_sys::clock::monotonic_ns();
+        let start_ns = monotonic_ns();
         let order = Order {
             profile: "constant:1k/40ms".parse().unwrap(),
             seed: 1,

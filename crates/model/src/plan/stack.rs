@@ -121,7 +121,7 @@ pub struct StackPlan {
     pub seed: u64,
     /// Senders at the same time; they share the profile message by message.
     pub workers: u32,
-    /// Whether each sender is a process of its own, of which a capture alone sees the messages; else they are threads.
+    /// Whether each sender is a process of its own: only a capture sees its messages. Else they are threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub processes: bool,
     /// The processor of the sender and of the reader; `None` leaves the choice to netfathom.

@@ -30,7 +30,7 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
 pub fn of_instances(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
     let set_up = [
         "An instance is a process with a socket of its own, as in the paper. All send parts of one flow of messages to one \
-         receiver. Those that share a CPU are late, so no times are shown.",
+         receiver. Those that share a CPU are late, so no times are shown; who else had a CPU is not recorded.",
         "The capture is the project's own reader of the packet ring; the paper's was \
          tcpdump.",
         "Each instance is to send 100,000 messages a second, which is what the paper's program formed. The paper does not say \

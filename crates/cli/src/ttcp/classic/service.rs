@@ -28,7 +28,7 @@ impl Classic<'_> {
     pub(super) fn served(&self, served: &Served) {
         let Served { whole, broken, too_long, turned_away, most_at_once, bytes } = served;
         self.say(format_args!(
-            "{bytes} bytes from {}: {whole} complete, {broken} broken, {too_long} too long; {turned_away} turned away, \
+            "{bytes} bytes from {}: {whole} whole, {broken} broken, {too_long} too long; {turned_away} turned away, \
              at most {most_at_once} at once",
             print::counted(whole + broken + too_long, "client")
         ));

@@ -52,7 +52,7 @@ fn senders_at_once_are_served_until_ctrl_c_and_each_has_its_line() {
         let line = line.unwrap_or_else(|| panic!("{}", ended.err));
         assert!(line.contains(": 8192000 bytes in ") && line.ends_with(", whole"), "{line}");
     }
-    let sums = "16384000 bytes from 2 clients: 2 complete, 0 broken, 0 too long; 0 turned away, at most ";
+    let sums = "16384000 bytes from 2 clients: 2 whole, 0 broken, 0 too long; 0 turned away, at most ";
     assert!(ended.err.contains(sums), "{}", ended.err);
 }
 
@@ -83,7 +83,7 @@ fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
     assert_eq!(ended.status, 0, "{}", ended.err);
     assert!(there.read(&mut [0; 1]).is_err(), "it was cut");
     assert!(ended.err.contains("cut: it was still sending when the service was ended"), "{}", ended.err);
-    assert!(ended.err.contains("2 clients: 1 complete, 1 broken"), "{}", ended.err);
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_killed_sender_is_reported_and_the_next_is_served() {
     client(port, 10);
     let ended = stopped(service);
     assert!(ended.err.contains("cut: the other end cut the connection"), "{}", ended.err);
-    assert!(ended.err.contains("2 clients: 1 complete, 1 broken"), "{}", ended.err);
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn limits_cut_clients_off_with_their_reason() {
         ended.err
     );
     assert!(ended.err.contains("1 turned away so far: 1 clients may be there"), "{}", ended.err);
-    assert!(ended.err.contains("1 complete, 1 broken, 0 too long; 1 turned away"), "{}", ended.err);
+    assert!(ended.err.contains("1 whole, 1 broken, 0 too long; 1 turned away"), "{}", ended.err);
 }
 
 /// Processor time of a child, in ticks of the kernel.
@@ -162,5 +162,5 @@ fn a_terminal_shows_how_many_clients_there_are() {
     let ended = end(service);
     drop(there);
     assert!(ended.out.contains("\r1 client, 0 B, "), "{:?}", ended.out);
-    assert!(ended.out.contains("1 client: 0 complete, 1 broken"), "{:?}", ended.out);
+    assert!(ended.out.contains("1 client: 0 whole, 1 broken"), "{:?}", ended.out);
 }

@@ -183,7 +183,8 @@ pub fn standing(head: &Head) -> String {
 
 /// Each of them once, with how often it is there where they differ: `2 DEGRADED, 5 VALID`.
 pub fn tally(standings: impl Iterator<Item = String>) -> String {
-    let all: Vec<String> = standings.collect();
+    let mut all: Vec<String> = standings.collect();
+    all.sort_unstable();
     let groups: Vec<&[String]> = all.chunk_by(|a, b| a == b).collect();
     match &groups[..] {
         [one] => one[0].clone(),
@@ -290,11 +291,18 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
 fn rounds_like(comparison: &Comparison, needed: usize) -> String {
     let rounds = rounded_up(needed);
     let starts = comparison.a.iter().chain(&comparison.b).map(|head| head.started_utc.parse::<Timestamp>());
-    let starts: Vec<Timestamp> = starts.filter_map(Result::ok).collect();
-    let paced = starts.iter().min().zip(starts.iter().max()).filter(|(first, last)| first < last);
-    let Some((first, last)) = paced else { return format!("{rounds} --rounds") };
-    let run = last.duration_since(*first).unsigned_abs() / (starts.len() - 1) as u32;
-    format!("{rounds} --rounds ({})", print::lasting(run * 2 * rounds as u32))
+    let mut starts: Vec<Timestamp> = starts.filter_map(Result::ok).collect();
+    starts.sort_unstable();
+    // The median: a pause between two runs is no pace.
+    let mut gaps: Vec<_> =
+        starts.windows(2).map(|two| two[1].duration_since(two[0]).unsigned_abs()).collect();
+    gaps.sort_unstable();
+    match gaps.get(gaps.len() / 2) {
+        Some(run) if !run.is_zero() => {
+            format!("{rounds} --rounds ({})", print::lasting(*run * 2 * rounds as u32))
+        }
+        _ => format!("{rounds} --rounds"),
+    }
 }
 
 /// In two digits.
@@ -383,6 +391,13 @@ mod tests {
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
         assert_eq!(ends(0.5, 2.36), "0.500x to 2.36x");
         assert_eq!(ends(0.5, 1e30), "-50 % to over 1,000x");
+    }
+
+    #[test]
+    fn standings_are_counted_whatever_their_order() {
+        let tally = |all: &[&str]| tally(all.iter().map(ToString::to_string));
+        assert_eq!(tally(&["VALID", "VOID", "VALID"]), "2 VALID, 1 VOID");
+        assert_eq!(tally(&["VALID", "VALID"]), "VALID");
     }
 
     #[test]

@@ -75,8 +75,8 @@ impl Ends for Here {
     ) -> Result<Landed<S, R>, TapError> {
         // Before it is decided when the load begins: to start them takes longer than the lead-in.
         let instances = match load.departures {
-            Departures::Planned(profile, seed) if task.plan.processes => {
-                Instance::start_all(&self.senders, task.plan.size_bytes, profile, seed)?
+            Departures::Planned(..) if task.plan.processes => {
+                Instance::start_all(&self.senders, task.plan.size_bytes)?
             }
             _ => Vec::new(),
         };
