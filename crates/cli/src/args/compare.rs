@@ -23,7 +23,7 @@ Examples:
 pub const EXIT_STATUS: &str = "\
 Exit status:
   0  compared, also if inconclusive    1  failed    2  wrong usage
-  3  the runs cannot be compared, or too few rounds for a threshold
+  3  the runs cannot be compared, or are too few for a threshold
   4  a change is beyond --fail-if
   6  with --strict: a threshold is inconclusive";
 
