@@ -214,7 +214,8 @@ fn delays(seen: &Seen) -> Vec<String> {
         |stage| seen.stage("stack-slow-reader", stage).and_then(|s| s["share"].as_f64()).unwrap_or(0.0);
     let [waited, queued] = ["runqueue", "sockqueue"].map(share);
     if waited + queued < 0.8 || queued < 0.3 {
-        wrong.push(format!("stack-slow-reader: sockqueue {queued}, runqueue {waited}"));
+        let verdict = &seen.json("stack-slow-reader")["verdict"];
+        wrong.push(format!("stack-slow-reader: sockqueue {queued}, runqueue {waited}: {verdict}"));
     }
     wrong
 }
