@@ -27,6 +27,7 @@ const RLIMIT_FSIZE: c_int = 1;
 const CLOCK_MONOTONIC: c_int = 1;
 const EINVAL: c_int = 22;
 const LOCK_EX_NB: c_int = 2 | 4;
+const LOCK_UN: c_int = 8;
 /// Bytes of a page that is asked for beside the ring; the kernel rounds up where pages are larger.
 const PAGE_BYTES: usize = 4096;
 
@@ -193,6 +194,12 @@ pub fn read_at(fd: c_int, to: &mut [u8], offset: u64) -> bool {
 pub fn lock(fd: c_int) -> bool {
     // SAFETY: no pointers.
     unsafe { flock_c(fd, LOCK_EX_NB) == 0 }
+}
+
+/// Ends a lock, whoever has copies of the descriptor.
+pub fn unlock(fd: c_int) {
+    // SAFETY: no pointers.
+    unsafe { flock_c(fd, LOCK_UN) };
 }
 
 /// Maps a file, shared with all who map it. The caller has made sure that it is that long.

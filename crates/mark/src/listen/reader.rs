@@ -49,7 +49,7 @@ impl Drop for Mapping {
 pub struct Reader {
     mapping: Mapping,
     /// The lock on it is what makes this the only listener; the kernel ends it with this process.
-    _locked: File,
+    locked: File,
     /// Read next. Not that in the ring, which others can write.
     tail: u64,
     /// What is waited for, and since when.
@@ -95,7 +95,7 @@ impl Reader {
         let tail = header.head.value.load(Acquire).saturating_sub(slots.into());
         let mut reader = Self {
             mapping,
-            _locked: file,
+            locked: file,
             tail,
             stuck: None,
             since_ns: 0,
@@ -234,6 +234,8 @@ impl Drop for Reader {
     fn drop(&mut self) {
         // Before the lock goes, so that it is not the next listener's that is taken away.
         self.mapping.ring().header.listener.store(0, Release);
+        // A child that was just forked has a copy of the descriptor until it executes its program.
+        os::unlock(self.locked.as_raw_fd());
     }
 }
 

@@ -138,7 +138,10 @@ fn a_writer_killed_before_it_moves_the_head_stops_no_other() {
 #[test]
 fn the_next_listener_takes_over() {
     let small = Small::new();
-    let mut reader = small.reader();
+    let opened = small.opened();
+    // As a child has that was just forked.
+    let copy = opened.try_clone().unwrap();
+    let mut reader = Reader::open(opened).ok().unwrap().of_all_times();
     (0..20).for_each(|at_ns| small.record(at_ns));
     assert_eq!(drained(&mut reader, FOR_EVER).len(), 20);
     small.half();
@@ -151,6 +154,7 @@ fn the_next_listener_takes_over() {
     small.header().tail.value.store(0, Relaxed);
     let mut next = Reader::open(small.opened()).ok().unwrap();
     assert_eq!((small.header().listener.load(Relaxed), next.lost()), (os::process(), 0));
+    drop(copy);
     let now = os::monotonic_ns();
     small.record(now);
     // The one that is half written is still in the way; what came before is of no account.
