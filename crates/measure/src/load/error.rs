@@ -26,7 +26,9 @@ pub enum FlightError {
     NoThread { name: &'static str, source: io::Error },
     #[error("the {0} thread died: this is a bug in netfathom")]
     Thread(&'static str),
-    #[error("cannot start a process that sends: {0}; raise the limit of processes (ulimit -u)")]
+    #[error(
+        "cannot start a process that sends: {0}; see the limits of processes and descriptors (ulimit -u, ulimit -n)"
+    )]
     NoInstance(io::Error),
     #[error("a process that sends ended before it gave its account ({0}); the trial is lost")]
     Instance(io::Error),

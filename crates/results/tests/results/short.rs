@@ -68,6 +68,18 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
 }
 
 #[test]
+fn a_limit_beside_which_another_cause_took_more_has_no_share() {
+    let answer = |share| {
+        let mut record = fixture("ttcp");
+        let Measurement::Transfer(result) = &mut record.measurement else { unreachable!() };
+        result.explanation.as_mut().unwrap().others[0].1 = share;
+        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+    };
+    assert!(answer(0.07).ends_with("limited by delayed ACKs 88.0 % of the time"), "{}", answer(0.07));
+    assert!(answer(0.9).ends_with("limited by delayed ACKs"), "{}", answer(0.9));
+}
+
+#[test]
 fn the_stages_are_of_the_messages_that_the_answer_is_of() {
     let mut record = fixture("stack");
     let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };

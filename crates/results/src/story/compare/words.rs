@@ -1,5 +1,7 @@
 //! A comparison in words and figures, the same in every picture.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use netfathom_model::print::{self, grouped, listed_first};
 use netfathom_model::record::State;
@@ -290,19 +292,20 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
 /// How many rounds, and how long they take at the pace of those that were made.
 fn rounds_like(comparison: &Comparison, needed: usize) -> String {
     let rounds = rounded_up(needed);
-    let starts = comparison.a.iter().chain(&comparison.b).map(|head| head.started_utc.parse::<Timestamp>());
-    let mut starts: Vec<Timestamp> = starts.filter_map(Result::ok).collect();
+    let starts = comparison.a.iter().chain(&comparison.b).map(|head| head.started_utc.parse());
+    match pace(starts.filter_map(Result::ok).collect()) {
+        Some(run) => format!("{rounds} --rounds ({})", print::lasting(run * 2 * rounds as u32)),
+        None => format!("{rounds} --rounds"),
+    }
+}
+
+/// From the start of a run to that of the next: the median, as a pause in between is no pace.
+fn pace(mut starts: Vec<Timestamp>) -> Option<Duration> {
     starts.sort_unstable();
-    // The median: a pause between two runs is no pace.
-    let mut gaps: Vec<_> =
+    let mut gaps: Vec<Duration> =
         starts.windows(2).map(|two| two[1].duration_since(two[0]).unsigned_abs()).collect();
     gaps.sort_unstable();
-    match gaps.get(gaps.len() / 2) {
-        Some(run) if !run.is_zero() => {
-            format!("{rounds} --rounds ({})", print::lasting(*run * 2 * rounds as u32))
-        }
-        _ => format!("{rounds} --rounds"),
-    }
+    gaps.get(gaps.len() / 2).copied().filter(|run| !run.is_zero())
 }
 
 /// In two digits.
@@ -391,6 +394,15 @@ mod tests {
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
         assert_eq!(ends(0.5, 2.36), "0.500x to 2.36x");
         assert_eq!(ends(0.5, 1e30), "-50 % to over 1,000x");
+    }
+
+    #[test]
+    fn a_pause_between_runs_is_no_pace() {
+        let at = |seconds: &[i64]| {
+            pace(seconds.iter().map(|&s| Timestamp::from_second(s).unwrap()).collect()).map(|of| of.as_secs())
+        };
+        assert_eq!(at(&[100, 90, 4000, 110, 4010]), Some(10));
+        assert_eq!([at(&[5]), at(&[]), at(&[5, 5])], [None; 3]);
     }
 
     #[test]

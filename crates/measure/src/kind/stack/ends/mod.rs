@@ -102,14 +102,16 @@ fn engines<S: SendTap>(
 ) -> Result<Vec<Sender<'static, S>>, FlightError> {
     let mut instances = instances.into_iter();
     let sender = |((socket, tap), &cpu): ((&UdpSocket, S), &usize)| {
+        if let Some(instance) = instances.next() {
+            return Ok(Sender { generator: Generator::Process(instance), cpu, tap });
+        }
         let socket = socket.try_clone().map_err(GroundError::Socket)?;
         let size = task.plan.size_bytes;
         let engine: Box<dyn engine::Engine> = match task.plan.transport {
             Transport::Udp => Box::new(engine::Send::new(socket, size)),
             Transport::Tcp => Box::new(engine::Stream::new(socket, size, tap.announces())),
         };
-        let generator = instances.next().map_or(Generator::Engine(engine), Generator::Process);
-        Ok(Sender { generator, cpu, tap })
+        Ok(Sender { generator: Generator::Engine(engine), cpu, tap })
     };
     sockets.iter().zip(taps).zip(&task.cpus.senders).map(sender).collect()
 }
