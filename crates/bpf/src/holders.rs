@@ -6,16 +6,20 @@ use netfathom_model::record::{CpuWaits, Held, Holder};
 use crate::mapping::{from_bytes, text};
 use crate::watch::abi::copied;
 
-pub fn named(name: &[u8], pid: u32, is_kernel: bool) -> Holder {
+/// `netfathom` is the number of this process, where that is known.
+pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> Holder {
     let name = text(name);
     if pid == 0 {
         return Holder::Itself;
+    }
+    if Some(pid) == netfathom {
+        return Holder::Netfathom;
     }
     if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
 }
 
 /// The longest first; what the switches do not explain of `waited_ns` comes last. `None` of a map of another layout.
-pub fn read(map: &Map<'_>, waited_ns: u64) -> libbpf_rs::Result<Option<CpuWaits>> {
+pub fn read(map: &Map<'_>, waited_ns: u64, netfathom: Option<u32>) -> libbpf_rs::Result<Option<CpuWaits>> {
     let mut holders = Vec::new();
     for key in map.keys() {
         let Some(value) = map.lookup(&key, MapFlags::ANY)? else { continue };
@@ -23,7 +27,7 @@ pub fn read(map: &Map<'_>, waited_ns: u64) -> libbpf_rs::Result<Option<CpuWaits>
         else {
             return Ok(None);
         };
-        let by = named(&holder.name, u32::from_ne_bytes(pid), holder.kernel > 0);
+        let by = named(&holder.name, u32::from_ne_bytes(pid), holder.kernel > 0, netfathom);
         holders.push(Held { by, ns: holder.ns });
     }
     holders.sort_by_key(|held| std::cmp::Reverse(held.ns));

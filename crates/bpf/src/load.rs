@@ -173,6 +173,7 @@ pub(crate) fn release() -> String {
 #[cfg(test)]
 mod tests {
     use libbpf_rs::ProgramType;
+    use netfathom_testkit::needs_root;
 
     use super::*;
 
@@ -202,10 +203,7 @@ mod tests {
     /// The program is of another kind, which knows no such packets.
     #[test]
     fn what_the_kernel_refuses_comes_with_the_reason() {
-        const TEST: &str = "what_the_kernel_refuses_comes_with_the_reason";
-        if !netfathom_testkit::privileged(TEST) {
-            return;
-        }
+        needs_root!();
         let object = include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o"));
         let mut wrong = open(object, |name| name == "redirect").unwrap();
         wrong.progs_mut().for_each(|mut program| program.set_prog_type(ProgramType::SocketFilter));

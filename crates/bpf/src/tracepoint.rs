@@ -87,6 +87,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use netfathom_testkit::skip;
+
     use super::*;
 
     fn listed(names: &[&str]) -> String {
@@ -128,8 +130,7 @@ mod tests {
     fn the_programs_take_as_many_arguments_as_are_looked_up() {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let Ok(sources) = fs::read_dir(sources) else {
-            let test = "the_programs_take_as_many_arguments_as_are_looked_up";
-            return netfathom_testkit::skipped(test, "needs the sources, which are not in a guest");
+            skip!("needs the sources, which are not in a guest");
         };
         let folders = sources.flatten().filter_map(|set| fs::read_dir(set.path()).ok());
         let texts = folders.flatten().flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
@@ -150,9 +151,7 @@ mod tests {
 
     #[test]
     fn this_kernel_is_asked() {
-        let Some(all) = all() else {
-            return netfathom_testkit::skipped("this_kernel_is_asked", "needs the kernel's BTF");
-        };
+        let Some(all) = all() else { skip!("needs the kernel's BTF") };
         assert!(all.len() > 100, "{}", all.len());
         // include/trace/events: their arguments have been the same for ten years.
         assert_eq!(arguments("net_dev_queue"), Some(1));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::styling::Styles;
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use netfathom_model::message::HEADER_BYTES;
 use netfathom_model::profile::{Profile, ProfileError};
 use netfathom_model::units::{parse_duration_ns, parse_number};
 use netfathom_results::store::{self, ResolveError};
@@ -58,7 +59,7 @@ pub use shell::{CompletionsArgs, ManArgs, Shell};
 pub use stack::StackArgs;
 pub use sweep::SweepArgs;
 pub use ttcp::{RateFormat, TtcpArgs, TtcpCommand, as_called};
-pub use unknown::parsed;
+pub use unknown::{is_ours, parsed};
 pub use view::ViewArgs;
 pub use watch::{First, WatchArgs};
 
@@ -252,6 +253,11 @@ fn parse_whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     number.ok_or_else(|| format!("write a whole number from 0 to {most}"))
 }
 
+/// A plan knows the path, and refuses what does not fit.
+fn parse_message_size(text: &str) -> Result<usize, String> {
+    parse_whole(text).map_err(|_| format!("write a whole number of bytes, at least {HEADER_BYTES}"))
+}
+
 /// Checked here, so that the error names its flag; a file is read later.
 fn parse_profile(text: &str) -> Result<String, ProfileError> {
     match Profile::csv_path(text) {
@@ -280,12 +286,49 @@ fn parse_rates(text: &str) -> Result<(f64, f64), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
     fn parts_are_percent_or_fractions() {
         assert_eq!((parse_percent("1%"), parse_percent("0.005")), (Ok(0.01), Ok(0.005)));
         assert!(parse_percent("x%").is_err() && parse_percent("nan").is_err());
+    }
+
+    /// Of what `clap` knows: what a plan is made of besides stands there in words.
+    #[test]
+    fn the_help_of_quick_names_what_it_sets() {
+        let mut named = 0;
+        for line in
+            ["stack", "capacity", "cost", "ttcp sweep", "message oneway", "message pingpong", "message post"]
+        {
+            let mut command = Args::command();
+            let mut matches = ["", " --quick"].map(|quick| {
+                let typed = format!("netfathom {line}{quick}");
+                command.try_get_matches_from_mut(typed.split(' ')).unwrap()
+            });
+            for word in line.split(' ') {
+                command = command.find_subcommand(word).unwrap().clone();
+                matches = matches.map(|of| of.subcommand_matches(word).unwrap().clone());
+            }
+            let quick = command.get_arguments().find(|arg| arg.get_id() == "quick").unwrap();
+            let help = quick.get_help().unwrap().to_string();
+            let words: Vec<&str> = help.split(' ').map(|word| word.trim_end_matches(',')).collect();
+            for (arg, long) in command.get_arguments().filter_map(|arg| Some((arg.get_id(), arg.get_long()?)))
+            {
+                let values = matches.each_ref().map(|of| {
+                    let raw = of.get_raw(arg.as_str()).into_iter().flatten();
+                    raw.map(|value| value.to_str().unwrap()).collect::<Vec<_>>().join(",")
+                });
+                if long != "quick" && values[0] != values[1] {
+                    let set = [&*format!("--{long}"), &*values[1]];
+                    assert!(words.windows(2).any(|pair| pair == set), "{line}: {long}: {help}");
+                    named += 1;
+                }
+            }
+        }
+        assert!(named > 15, "{named}");
     }
 
     #[test]

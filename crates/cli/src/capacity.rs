@@ -25,10 +25,7 @@ pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
 }
 
 fn plan(args: &CapacityArgs) -> Result<CapacityPlan> {
-    let place = match args.to {
-        Some(to) => Place::To(to),
-        None => plans::place(args.lab, args.loopback),
-    };
+    let place = args.to.map_or_else(|| plans::place(args.lab, args.loopback), Place::To);
     // lo is no wire that frames could be put on.
     let here = |e: &Engine| place != Place::Loopback || e.passes_stack();
     let engines = match &args.engine[..] {

@@ -17,6 +17,7 @@ use netfathom_results::render::html;
 use netfathom_results::{draw, page, store, story};
 
 use crate::args::{CompareArgs, CompareFormat};
+use crate::target::is_dash;
 use crate::{exit, output, target};
 use change::Change;
 
@@ -29,6 +30,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
                 return Ok(status);
             }
             let taken = rounds::take(sides, changes, &wanted.thresholds, args)?;
+            // There is nothing to decide.
+            if let Some(wrong) = taken.wrong_threshold() {
+                output::complain(wrong);
+                rounds::show_again(args, &taken);
+                return Ok(exit::USAGE.into());
+            }
             if taken.pairs.is_empty() {
                 return Err(taken
                     .failed
@@ -42,20 +49,12 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             }
             taken
         }
-        What::Pairs(names) => {
-            rounds::RoundsTaken { pairs: read_pairs(names)?, notes: Vec::new(), failed: None }
-        }
-        What::Apart(..) => rounds::RoundsTaken { pairs: Vec::new(), notes: Vec::new(), failed: None },
+        What::Pairs(names) => rounds::RoundsTaken { pairs: read_pairs(names)?, ..Default::default() },
+        What::Apart(..) => rounds::RoundsTaken::default(),
     };
-    if let Some(failed) = taken.failed.as_ref().filter(|failed| failed.is::<ThresholdError>()) {
-        // Found after the first round: there is nothing to decide.
-        output::complain(failed);
-        rounds::tell(args, &rounds::again(args, &taken));
-        return Ok(exit::USAGE.into());
-    }
     let status = show(args, &wanted, &taken);
     if let What::Rounds(..) = wanted.what {
-        rounds::tell(args, &rounds::again(args, &taken));
+        rounds::show_again(args, &taken);
     }
     match taken.failed {
         None => status,
@@ -145,10 +144,11 @@ fn what(args: &CompareArgs) -> Result<What> {
         let changes = kernels.map(|kernel| Change { kernel: Some(kernel), ..Change::default() });
         return Ok(What::Rounds([words.clone(), words], Box::new(changes)));
     }
-    if let Some(a) = &args.run {
-        if args.against.is_empty() && args.before_a.is_none() && args.before_b.is_none() {
+    if !args.run.is_empty() {
+        let is_one = args.run.len() == 1 && args.against.is_empty();
+        if is_one && args.before_a.is_none() && args.before_b.is_none() {
             bail!(
-                "--run: both sides would be the same; add the arguments of B after --, or a command that changes the \
+                "--run: both sides would be the same; name B with a second --run, or a command that changes the \
                  system with --before-b"
             );
         }
@@ -158,14 +158,17 @@ fn what(args: &CompareArgs) -> Result<What> {
                 args.rounds
             );
         }
-        return Ok(What::Rounds(rounds::sides(a, &args.against)?, Box::new(change::changes(args)?)));
+        return Ok(What::Rounds(rounds::sides(&args.run, &args.against)?, Box::new(change::changes(args)?)));
     }
     match args.runs.as_slice() {
         [] => bail!(
             "there is nothing to compare: name two runs (netfathom compare runs/BEFORE runs/AFTER), or take them interleaved \
-             (netfathom compare --run 'ARGS OF A' -- 'ARGS OF B')"
+             (netfathom compare --run 'ARGS OF A' --run 'ARGS OF B')"
         ),
-        [one] => bail!("{}: name the run to compare with it as well", one.display()),
+        [one] => {
+            let a = if one.as_os_str() == "last" { Path::new("last~1") } else { one };
+            bail!("{}: name two runs, such as netfathom compare {} last", one.display(), a.display())
+        }
         all if args.pairs && all.len() % 2 == 1 => {
             bail!("--pairs: {} runs are no pairs; name them as A B A B and so on", all.len())
         }
@@ -209,9 +212,6 @@ fn write(args: &CompareArgs, what: &What, all: &[(Comparison, Gates)]) -> Result
         }
         CompareFormat::Txt => {
             output::page(&story::compare::of(all), args.verbose)?;
-            if !args.strict && all.iter().any(|(_, gates)| gates.are_inconclusive()) {
-                output::print("\nInconclusive does not fail: with --strict the exit status is 6")?;
-            }
             return if args.verbose { Ok(()) } else { output::print("\nmore: -v, or --format html -o FILE") };
         }
         CompareFormat::Md => draw::markdown(&story::compare::of(all)),
@@ -241,10 +241,6 @@ fn spare_runs(what: &What, to: &Path) -> Result<()> {
         What::Rounds(..) => Vec::new(),
     };
     runs.into_iter().try_for_each(|run| target::spare_run(run, to))
-}
-
-fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// What is beyond a threshold comes before what could not be compared, and that before what more rounds would decide.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use netfathom_measure::kind::cost;
 use netfathom_model::plan::{
-    Benchmark, BenchmarkKind, CostLevel, CostPlan, MarkSource, ReproducePlan, Subject, TapChoice, WhenEnded,
+    Benchmark, BenchmarkKind, CostLevel, CostPlan, LEVEL_WORD, MarkSource, ONE_LOAD, ReproducePlan, Subject,
+    TapChoice, WhenEnded,
 };
 
 use crate::args::{CostArgs, LoadArg};
@@ -17,6 +18,8 @@ use crate::{exit, guard, marks, output, plans, reproduce};
 
 /// The paper's tree: its bytes and entries (Qian & Wang 2006).
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
+/// The benchmark of phases.
+const LIGHT: &str = "light";
 /// What most programs start up in.
 const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
@@ -43,9 +46,9 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
 
 /// What puts everything as it is now after a run that could not do so itself.
 fn restoring(plan: &CostPlan) -> impl FnOnce() + use<'_> {
-    let found = cost::program::StateBefore::of(&plan.subject);
+    let found = cost::StateBefore::of(&plan.subject);
     move || {
-        if let Err(error) = found.and_then(cost::program::StateBefore::restore) {
+        if let Err(error) = found.and_then(cost::StateBefore::restore) {
             output::complain(&error.into());
         }
         cost::guard::remove_what_is_left(Some(plan));
@@ -120,6 +123,12 @@ fn levels(args: &CostArgs) -> Result<Vec<CostLevel>> {
             bail!("--levels: --load udp has its own levels; write udp:{}", args.levels.join(","))
         }
         Some(LoadArg::Udp(levels)) => Ok(levels.clone()),
+        Some(LoadArg::Command(command))
+            if args.levels.is_empty()
+                && !args.command.iter().chain([command]).any(|text| text.contains(LEVEL_WORD)) =>
+        {
+            Ok(vec![named(&ONE_LOAD.into())])
+        }
         _ => Ok(args.levels.iter().map(named).collect()),
     }
 }
@@ -159,15 +168,17 @@ fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
         let kind = BenchmarkKind::Marking { pid: marks::process(process)?, window_ns: args.window };
         return Ok(vec![Benchmark { name: process.clone(), kind }]);
     }
-    if args.benchmark.is_empty() {
-        return Ok(vec![light(args)]);
+    let mut named: Vec<&str> = args.benchmark.iter().map(String::as_str).collect();
+    // Who names its phases means it too.
+    if named.is_empty() || !args.phases.is_empty() && !named.contains(&LIGHT) {
+        named.push(LIGHT);
     }
-    args.benchmark.iter().map(|text| benchmark(args, text)).collect()
+    named.into_iter().map(|text| benchmark(args, text)).collect()
 }
 
 fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
     match text {
-        "light" => return Ok(light(args)),
+        LIGHT => return Ok(light(args)),
         "tar" | "tar-gzip" => {
             return Ok(Benchmark { name: text.into(), kind: tar(args, text == "tar-gzip") });
         }
@@ -189,7 +200,7 @@ fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
 
 fn light(args: &CostArgs) -> Benchmark {
     Benchmark {
-        name: "light".into(),
+        name: LIGHT.into(),
         kind: BenchmarkKind::Light { phases: args.phases.clone(), phase_ns: args.phase },
     }
 }

@@ -6,19 +6,18 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Result, anyhow};
 use netfathom_results::export::{self, Extent, Format, What};
 use netfathom_results::store;
 
 use crate::args::ExportArgs;
-use crate::{exit, output, target};
+use crate::{output, target};
 
 pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     let format = args.to;
-    let to_file = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let to_file = args.output.as_deref().filter(|path| !target::is_dash(path));
     if let Some(why) = misused(args, to_file) {
-        output::complain(&why);
-        return Ok(exit::USAGE.into());
+        return output::misused(why);
     }
     let path = args.run.path()?;
     let record = store::read(&path)?;
@@ -39,27 +38,21 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<Error> {
-    let format = args.to;
+fn misused(args: &ExportArgs, to_file: Option<&Path>) -> Option<String> {
+    let (format, name) = (args.to, args.to.name());
     if args.what.is_some() && !format.is_table() {
-        return Some(anyhow!(
-            "--what chooses a table of parquet and csv; {} has only one content: leave --what out",
-            format.name()
+        return Some(format!(
+            "--what chooses a table of parquet and csv; {name} has only one content: leave --what out"
         ));
     }
     if args.all && format != Format::Openmetrics {
-        return Some(anyhow!(
-            "--all belongs to --to openmetrics; {} has everything: leave --all out",
-            format.name()
-        ));
+        return Some(format!("--all belongs to --to openmetrics; {name} has everything: leave --all out"));
     }
-    if !format.is_text() && goes_to_terminal(to_file) {
-        return Some(anyhow!(
-            "{} is binary and would garble a terminal: name a file with --output, or write into a pipe",
-            format.name()
-        ));
-    }
-    None
+    (!format.is_text() && goes_to_terminal(to_file)).then(|| {
+        format!(
+            "{name} is binary and would garble a terminal: name a file with --output, or write into a pipe"
+        )
+    })
 }
 
 fn goes_to_terminal(to_file: Option<&Path>) -> bool {

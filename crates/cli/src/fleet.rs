@@ -74,9 +74,7 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = args.name.clone().unwrap_or_else(|| as_name(host().trim()));
     if !is_name(&name) || !is_name(&args.access.fleet) {
-        let wrong = anyhow::anyhow!("--name and --fleet have 1 to 64 letters, digits, `-` and `_`");
-        output::complain(&wrong);
-        return Ok(exit::USAGE.into());
+        return output::misused("--name and --fleet have 1 to 64 letters, digits, `-` and `_`");
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let plan = AgentPlan {
@@ -136,11 +134,8 @@ fn plan(test: FleetTest, who: &WhoArgs, time_ns: u64) -> Result<FleetPlan> {
         streams: 1,
         rates_per_s: vec![1000.0],
         size_bytes: 64,
-        peers: None,
-        parallel: None,
-        to: None,
-        explain: false,
         seed: plans::fresh_seed(),
+        ..FleetPlan::default()
     })
 }
 
@@ -158,7 +153,7 @@ fn mesh(args: &MeshArgs) -> Result<ExitCode> {
         };
         Ok(plan.validated()?)
     });
-    measure(plan, None, &args.who.access, &args.output, &lists(&args.lists))
+    measure(plan, None, &args.who.access, &args.output, Some(&args.lists))
 }
 
 fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
@@ -167,7 +162,7 @@ fn load(args: &FleetLoadArgs) -> Result<ExitCode> {
         let streams = args.instances;
         Ok(FleetPlan { rates_per_s, to, streams, size_bytes: args.size, ..plan }.validated()?)
     });
-    measure(plan, None, &args.who.access, &args.output, &list::Lists::default())
+    measure(plan, None, &args.who.access, &args.output, None)
 }
 
 fn alone(test: FleetTest, args: &AloneArgs) -> Result<ExitCode> {
@@ -175,11 +170,7 @@ fn alone(test: FleetTest, args: &AloneArgs) -> Result<ExitCode> {
         let (rates_per_s, parallel) = (vec![args.rate], args.parallel);
         Ok(FleetPlan { rates_per_s, parallel, size_bytes: args.size, ..plan }.validated()?)
     });
-    measure(plan, None, &args.who.access, &args.output, &list::Lists::default())
-}
-
-fn lists(args: &ListsArgs) -> list::Lists<'_> {
-    list::Lists { bad: args.bad_hosts.as_deref(), good: args.good_hosts.as_deref(), slurm: args.slurm }
+    measure(plan, None, &args.who.access, &args.output, None)
 }
 
 /// A new run, of what an earlier one has and of what that lacks.
@@ -194,7 +185,7 @@ fn resume(args: &ResumeArgs) -> Result<ExitCode> {
     }
     let plan = match known.plan.clone().validated() {
         Ok(plan) if plan.fleet != args.access.fleet => {
-            Err(PlanError::Conflict(format!("{shown} is of another fleet: add --fleet {}", plan.fleet)))
+            Err(PlanError(format!("{shown} is of another fleet: add --fleet {}", plan.fleet)))
         }
         plan => plan,
     };
@@ -202,7 +193,7 @@ fn resume(args: &ResumeArgs) -> Result<ExitCode> {
         bail!("{shown} has more than {MOST_HOSTS} hosts: it is damaged");
     }
     let known = FleetResult { resumed_from: Some(record.id.clone()), ..known.clone() };
-    measure(plan.map_err(Into::into), Some(&known), &args.access, &args.output, &lists(&args.lists))
+    measure(plan.map_err(Into::into), Some(&known), &args.access, &args.output, Some(&args.lists))
 }
 
 fn measure(
@@ -210,7 +201,7 @@ fn measure(
     known: Option<&FleetResult>,
     access_args: &AccessArgs,
     output: &OutputArgs,
-    lists: &list::Lists<'_>,
+    lists: Option<&ListsArgs>,
 ) -> Result<ExitCode> {
     let plan = match plan {
         Err(error) if error.is::<PlanError>() => {
@@ -229,8 +220,8 @@ fn measure(
         result = Some(progressed.result.clone());
         Ok(progressed)
     })?;
-    if let Some(result) = &result {
-        lists.write(result)?;
+    if let (Some(lists), Some(result)) = (lists, &result) {
+        list::write(lists, result)?;
     }
     Ok(status)
 }

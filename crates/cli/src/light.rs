@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 use netfathom_measure::kind::cost::light::{Light, PHASES, Phase, START, Sizes, calibrate};
 use netfathom_model::print;
-use netfathom_results::page::{Align, Page, Style, Table};
+use netfathom_results::page::{Page, Style, Table};
 use serde_json::json;
 
 use crate::args::LightArgs;
@@ -87,11 +87,7 @@ fn page(sizes: &Sizes, times_ns: &[Vec<u64>]) -> Page {
     page.gap();
     let several = times_ns.len() > 1;
     let heads = if several { &["median", "shortest", "longest"][..] } else { &["time"][..] };
-    let mut columns = vec![("phase", Align::Left)];
-    columns.extend(heads.iter().map(|&head| (head, Align::Right)));
-    columns.push(("work", Align::Right));
-    columns.push(("", Align::Left));
-    let mut table = Table::new(&columns);
+    let mut table = Table::of("<phase").figures(heads).figures(["work"]).words([""]);
     for (at, (phase, size)) in sizes.phases().iter().enumerate() {
         let times = middle_and_ends(times_ns.iter().map(|run| run[at]).collect());
         let mut cells = vec![phase.name.to_owned()];

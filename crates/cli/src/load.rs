@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use netfathom_measure::kind::load;
 use netfathom_measure::kind::load::sink::{self, SinkEvent, SinkPlan};
 use netfathom_measure::load::instance;
@@ -40,10 +40,7 @@ fn send(args: &SendArgs) -> Result<ExitCode> {
 }
 
 fn plan(args: &SendArgs) -> Result<LoadPlan> {
-    let place = match args.to {
-        Some(to) => Place::To(to),
-        None => plans::place(args.lab, args.loopback),
-    };
+    let place = args.to.map_or_else(|| plans::place(args.lab, args.loopback), Place::To);
     plans::permit(place, &args.allow, args.one_way)?;
     let plan = LoadPlan {
         place,
@@ -74,11 +71,10 @@ fn expected(plan: &LoadPlan) -> Duration {
 
 fn sink(args: &SinkArgs) -> Result<ExitCode> {
     if args.log.is_some() && args.receive == ReceiveChoice::Only(Receive::Xdp) {
-        output::complain(&anyhow!(
+        return output::misused(
             "--log writes down what comes to this program, and with --receive xdp the driver keeps the messages: \
-             choose another --receive"
-        ));
-        return Ok(exit::USAGE.into());
+             choose another --receive",
+        );
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let receive = match args.receive {
@@ -103,4 +99,28 @@ fn sink(args: &SinkArgs) -> Result<ExitCode> {
     sink::serve(&plan, &mut tell, &stop)?;
     // A load that did not come through fails a sink that was to serve a number of them.
     Ok(if lost && args.loads.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: LoadCommand,
+    }
+
+    #[test]
+    fn an_echo_has_a_lower_rate_unless_one_is_named() {
+        let rate = |line: &str| match Line::parse_from(line.split(' ')).command {
+            LoadCommand::Send(args) => plan(&args).unwrap().profile.peak_per_s(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rate("load send --loopback"), 50e3);
+        assert_eq!(rate("load send --loopback --echo"), 5e3);
+        assert_eq!(rate("load send --loopback --echo --profile constant:20k/1s"), 20e3);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod harmless;
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -11,6 +12,8 @@ use netfathom_results::page::Page;
 use netfathom_sys::limits;
 
 pub use harmless::{harmless, spared};
+
+use crate::exit;
 
 /// Writes a text and ends the line if it does not.
 pub fn print(text: &str) -> Result<()> {
@@ -40,6 +43,12 @@ pub fn complain(error: &Error) {
     aside(&format!("netfathom: {}", limits::explained(chain(error))));
 }
 
+/// Wrong usage that the parser of arguments does not know of.
+pub fn misused(why: impl Display) -> Result<ExitCode> {
+    complain(&Error::msg(why.to_string()));
+    Ok(exit::USAGE.into())
+}
+
 /// Text on standard error.
 pub fn aside(text: &str) {
     let (text, is_read) = (harmless(text), io::stderr().is_terminal());
@@ -50,7 +59,7 @@ pub fn aside(text: &str) {
 
 /// Lines that a terminal would break within words; those that are indented, such as a command to copy, stay whole.
 fn wrapped(text: &str, width: usize) -> String {
-    let options = textwrap::Options::new(width).break_words(false);
+    let options = draw::wrapping(width).break_words(false);
     let line = |line: &str| match line.starts_with(' ') {
         true => line.to_owned(),
         false => textwrap::wrap(line, &options).join("\n"),

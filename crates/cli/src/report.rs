@@ -4,28 +4,27 @@ mod file;
 
 use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use netfathom_model::record::Record;
 use netfathom_results::render::{self, html};
 use netfathom_results::{draw, page, store, story};
 
 use crate::args::{Format, ReportArgs};
-use crate::{browser, exit, output, target};
+use crate::target::is_dash;
+use crate::{browser, output, target};
 use file::Beside;
 
 pub fn run(args: &ReportArgs) -> Result<ExitCode> {
     if args.open && prints(args) {
-        output::complain(&anyhow!(
-            "--open shows a file, and this report goes to standard output; name a file with --output"
-        ));
-        return Ok(exit::USAGE.into());
+        return output::misused(
+            "--open shows a file, and this report goes to standard output; name a file with --output",
+        );
     }
     if args.format == Format::Html && prints(args) && io::stdout().is_terminal() {
-        output::complain(&anyhow!("--format html: standard output is a terminal; name a file with --output"));
-        return Ok(exit::USAGE.into());
+        return output::misused("--format html: standard output is a terminal; name a file with --output");
     }
     let run = args.run.path()?;
     // Opened before the record is read: whatever has its name by then, the report goes where the record was.
@@ -48,17 +47,18 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         }
         Format::Txt => draw::terminal(&story::of(&record), page::LEAST_WIDTH, false),
     };
-    match place(args) {
-        Target::Output => output::print(&text)?,
-        Target::Named(path) => {
+    match &args.output {
+        _ if prints(args) => output::print(&text)?,
+        Some(path) => {
             // A report may be drawn again over the one that is there.
             if path.file_name() != Some(store::REPORT_FILE.as_ref()) {
-                target::spare_run(&run, &path)?;
+                target::spare_run(&run, path)?;
             }
-            target::text_to_file(&path, &text)?;
-            written(args, &path)?;
+            target::text_to_file(path, &text)?;
+            written(args, path)?;
         }
-        Target::Beside => {
+        // Beside the record, where a link may have been left by others.
+        None => {
             let beside = match beside {
                 Some(beside) => beside,
                 None => of_pipe(&record)?,
@@ -109,25 +109,6 @@ fn open(path: &Path) -> Result<()> {
     }
 }
 
-fn is_dash(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
 fn prints(args: &ReportArgs) -> bool {
     args.output.as_deref().map_or(args.format != Format::Html, is_dash)
-}
-
-enum Target {
-    Output,
-    Named(PathBuf),
-    /// Beside the record, where a link may have been left by others.
-    Beside,
-}
-
-fn place(args: &ReportArgs) -> Target {
-    match &args.output {
-        _ if prints(args) => Target::Output,
-        Some(path) => Target::Named(path.clone()),
-        None => Target::Beside,
-    }
 }

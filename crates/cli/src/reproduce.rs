@@ -11,7 +11,7 @@ use netfathom_measure::kind::cost::guard::remove_what_is_left;
 use netfathom_model::plan::{Project, ReproducePlan};
 use netfathom_model::print;
 use netfathom_papers::{Experiment, Needs, catalogue};
-use netfathom_results::page::{Align, Page, Style, Table};
+use netfathom_results::page::{Page, Style, Table};
 
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
@@ -106,7 +106,7 @@ fn as_json(e: &Experiment) -> serde_json::Value {
 }
 
 fn as_table() -> Page {
-    let mut table = Table::new(&[("experiment", Align::Left), ("takes", Align::Right), ("", Align::Left)]);
+    let mut table = Table::of("<experiment|takes|<");
     for e in catalogue() {
         let root = if e.needs == Needs::Root { " (root)" } else { "" };
         table.row_open([e.name, &print::lasting(e.full)], &format!("{}{root}", e.title));

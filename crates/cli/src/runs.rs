@@ -8,7 +8,7 @@ use netfathom_results::store::{self, Catalogue, RunEntry};
 use netfathom_results::{draw, story};
 
 use crate::args::{ListArgs, RunsArgs, RunsCommand, TagArgs};
-use crate::{exit, output};
+use crate::output;
 
 mod removal;
 mod show;
@@ -18,10 +18,9 @@ const MOST_LINES: usize = 12;
 pub fn run(args: &RunsArgs) -> Result<ExitCode> {
     let Some(command) = &args.command else { return list(&args.out, &args.list) };
     if args.list != ListArgs::default() {
-        output::complain(&anyhow!(
-            "options of the list stand before another command: write them behind it, or leave them out"
-        ));
-        return Ok(exit::USAGE.into());
+        return output::misused(
+            "options of the list stand before another command: write them behind it, or leave them out",
+        );
     }
     match command {
         RunsCommand::List(list_args) => list(&args.out, list_args),

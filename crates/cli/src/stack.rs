@@ -18,8 +18,15 @@ const EXPORTED: u32 = 10_000;
 /// What a trial takes besides its profile: sockets, programs, the burst.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(1200);
 
+/// What was chosen for a user who named no place.
+const WITHOUT_ROOT: &str =
+    "measuring over loopback, as you are not root; --lab requires root or capabilities (netfathom host)";
+
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
     let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    if plan.place == Place::Loopback && !args.loopback && !args.output.quiet {
+        output::aside(WITHOUT_ROOT);
+    }
     let run = Run {
         named_cpus: args.cpu.is_some(),
         capture: args.export.is_some(),

@@ -14,9 +14,14 @@ use crate::output;
 /// What came of writing: what was left out, or why not.
 pub type Written = Result<Vec<String>, ExportError>;
 
+/// Whether it names standard input or output.
+pub fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
 /// The directory of a run that was named by it or by its record; `None` of standard input.
 pub fn directory_of(run: &Path) -> Option<PathBuf> {
-    if run == Path::new("-") {
+    if is_dash(run) {
         return None;
     }
     if run.is_dir() {

@@ -74,7 +74,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         Some(First::Direction(directions)) => (*directions, args.name.clone()),
         Some(First::Name(name)) if args.name.is_none() => (RX, Some(name.clone())),
         Some(First::Name(name)) => {
-            return Err(PlanError::Conflict(format!("{name}: no direction; choose rx, tx or both")));
+            return Err(PlanError(format!("{name}: no direction; choose rx, tx or both")));
         }
         None => (RX, None),
     };
@@ -88,7 +88,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
     ];
     let mut targets = targets.into_iter().flatten();
     let (Some(target), None) = (targets.next(), targets.next()) else {
-        return Err(PlanError::Conflict(
+        return Err(PlanError(
             "name one target: NAME, --pid, --port, --cgroup, --container or --flow; `ss -tlpn` lists processes that listen".into(),
         ));
     };

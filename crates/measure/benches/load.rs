@@ -365,12 +365,12 @@ fn kept_loop(engine: &mut dyn engine::Engine) -> f64 {
 fn bare_loop(engine: &mut dyn engine::Engine, socket: &UdpSocket) -> f64 {
     let started_ns = monotonic_ns();
     let header = |sequence| Header { flow: 7, sequence, intended_ns: 0, sent_ns: 0 };
-    let mut batch: Vec<Header> = (0..engine.kind().batch() as u64).map(header).collect();
+    let mut batch: Vec<Header> = (0..engine.most() as u64).map(header).collect();
     let payload = [0; SIZE];
     let mut sent = 0;
     while monotonic_ns() < started_ns + BURST_NS {
         for _ in 0..64 {
-            if engine.kind() == Engine::Send {
+            if engine.most() == 1 {
                 sent += usize::from(socket.send(&payload).is_ok());
             } else {
                 sent += engine.send(&mut batch).accepted;

@@ -16,10 +16,9 @@ use netfathom_measure::load::shot::Shot;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Family, Place, Spin, Transport};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Held, Holder, LoadThread};
-use netfathom_model::units::format_rate;
+use netfathom_model::record::{CapacityResult, CapacityRow, Held, Holder, LoadThread};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{Burner, alone, needs_root};
+use netfathom_testkit::{Burner, alone, needs_root_alone};
 
 /// Keeps the steps' names and the number of rows at each record.
 #[derive(Default)]
@@ -60,7 +59,10 @@ fn measure(plan: CapacityPlan, watcher: &mut Watcher) -> Progressed<CapacityResu
 /// What must hold of any row, whatever the machine did meanwhile.
 fn assert_sound(row: &CapacityRow) {
     let name = row.engine.name();
-    assert_ne!(row.verdict.level, Level::Void, "{name}: {:?}", row.verdict);
+    // Whoever had the CPUs can make two searches differ by their mean, and is named: else more searches are advised.
+    let mut void = row.verdict.reasons.iter().filter(|reason| reason.level == Level::Void).map(|r| &*r.text);
+    let is_others = |why: &str| why.starts_with("sustained rates differ by") && !why.contains("take more");
+    assert!(void.all(is_others), "{name}: {:?}", row.verdict);
     let reasons = || row.verdict.reasons.iter().map(|r| r.text.as_str());
     assert!(!reasons().any(|r| r.contains("counters disagree")), "{name}: {:?}", row.verdict);
     for search in &row.searches {
@@ -86,11 +88,9 @@ fn assert_sound(row: &CapacityRow) {
 
 #[test]
 fn two_engines_are_searched_and_held_against_the_stack_time() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut watcher = Watcher::default();
     let p = measure(plan(&[Engine::Send, Engine::Sendmmsg], &[1]), &mut watcher);
-    print(&p);
     assert_eq!(watcher.rows, [0, 1, 2, 2]);
     assert!(
         watcher.steps.iter().any(|s| s.starts_with("sendmmsg, 1 worker, search 2/2: ") && s.ends_with("/s"))
@@ -119,8 +119,7 @@ fn two_engines_are_searched_and_held_against_the_stack_time() {
 
 #[test]
 fn whoever_takes_the_processors_while_rates_are_tried_is_named() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let (sender, receiver) = (cpus[0], cpus[cpus.len() - 1]);
     // Of another's priority it may be preempted whenever the load wants to run.
@@ -164,8 +163,7 @@ fn sleeps(receive: Receive) -> f64 {
 
 #[test]
 fn one_receiver_sleeps_for_each_message_and_the_other_polls() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let (blocking, polling) = (sleeps(Receive::Recv), sleeps(Receive::Recvmmsg));
     assert!(blocking > polling, "{blocking} and {polling} a message");
 }
@@ -198,11 +196,9 @@ fn what_was_sustained_was_delivered_by_the_kernels_own_count() {
 
 #[test]
 fn an_engine_that_does_not_work_here_is_left_out_and_the_rest_goes_on() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plan = CapacityPlan { trials: 1, ..plan(&[Engine::AfXdp, Engine::Sendmmsg], &[2]) };
     let p = measure(plan, &mut Watcher::default());
-    print(&p);
     assert_eq!(p.result.left_out[0].what, "af_xdp, 2 workers");
     assert!(p.result.left_out[0].remedy.contains("queue of its own"), "{:?}", p.result.left_out);
     assert_eq!(p.result.rows.len(), 1);
@@ -236,40 +232,4 @@ fn a_stop_keeps_the_finished_rows() {
         assert_sound(&p.result.rows[0]);
         assert!(p.verdict.reasons.iter().any(|r| r.text.contains("1 of 2")), "{:?}", p.verdict);
     }
-}
-
-/// The table of this machine: `cargo test --release --test capacity -- --ignored --nocapture`.
-#[test]
-#[ignore = "takes minutes: every engine, three searches of half a second a rate"]
-fn table_of_this_machine() {
-    needs_root!();
-    let _alone = alone();
-    let plan = CapacityPlan { hold_ns: 500_000_000, trials: 3, ..plan(&Engine::LADDER, &[1]) };
-    let p = measure(plan, &mut Watcher::default());
-    print(&p);
-    p.result.rows.iter().for_each(assert_sound);
-}
-
-fn print(p: &Progressed<CapacityResult>) {
-    let text = |b: Option<Bounded>| {
-        b.map_or_else(
-            || "none".into(),
-            |b| {
-                let half =
-                    b.half_width_per_s.map_or_else(String::new, |h| format!(" ± {}", format_rate(h.round())));
-                format!("{}{half}", format_rate(b.mean_per_s.round()))
-            },
-        )
-    };
-    for r in &p.result.rows {
-        let (flat, kept, in_time) = (text(r.flat_out_per_s), text(r.sustained_per_s), text(r.capacity_per_s));
-        let probes: Vec<usize> = r.searches.iter().map(|s| s.probes.len()).collect();
-        let of = r.of_inferred.map(|e| format!("{:.2} ± {:.2}", e.value, e.half_width));
-        eprintln!(
-            "{} x{}: unpaced {flat}, sustained {kept}, on schedule {in_time}, of inferred {of:?}, probes {probes:?}",
-            r.engine.name(),
-            r.workers
-        );
-    }
-    eprintln!("{:?}\n{:#?}\n{:#?}\n{:#?}", p.result.inferred, p.result.left_out, p.verdict, p.findings);
 }

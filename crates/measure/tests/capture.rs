@@ -12,7 +12,7 @@ use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::tap::capture::{By, CaptureDirection, Captured, Target, Task, begin};
 use netfathom_model::message::Header;
 use netfathom_model::plan::{Family, Place};
-use netfathom_testkit::{privileged, skipped};
+use netfathom_testkit::{needs_programs, needs_root};
 
 /// Ethernet, IPv4 and UDP.
 const HEADERS: usize = 14 + 20 + 8;
@@ -20,14 +20,6 @@ const MESSAGES: u64 = 10_000;
 
 fn tcpdump() -> By {
     By::Tcpdump("tcpdump".into())
-}
-
-fn has_tcpdump(test: &str) -> bool {
-    let has = Command::new("tcpdump").arg("--version").output().is_ok();
-    if !has {
-        skipped(test, "needs tcpdump");
-    }
-    has
 }
 
 /// A sender connected to a reader, and the reader's port.
@@ -74,10 +66,8 @@ fn check(captured: &Captured, file: &Path) {
 
 #[test]
 fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
-    let name = "a_burst_right_before_the_end_is_captured_by_each_and_at_either_end";
-    if !privileged(name) || !has_tcpdump(name) {
-        return;
-    }
+    needs_root!();
+    needs_programs!(["tcpdump"], "tcpdump");
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let (sender, reader, port) = pair(&rig);
     let places = [(Role::Sender, CaptureDirection::Out), (Role::Reader, CaptureDirection::In)];
@@ -107,10 +97,8 @@ fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
 
 #[test]
 fn answers_are_no_messages_of_the_way_out() {
-    let name = "answers_are_no_messages_of_the_way_out";
-    if !privileged(name) || !has_tcpdump(name) {
-        return;
-    }
+    needs_root!();
+    needs_programs!(["tcpdump"], "tcpdump");
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let (sender, reader, _) = pair(&rig);
     reader.connect(sender.local_addr().unwrap()).unwrap();
@@ -134,10 +122,8 @@ fn answers_are_no_messages_of_the_way_out() {
 
 #[test]
 fn a_full_disk_is_an_error() {
-    let name = "a_full_disk_is_an_error";
-    if !privileged(name) || !has_tcpdump(name) {
-        return;
-    }
+    needs_root!();
+    needs_programs!(["tcpdump"], "tcpdump");
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let (sender, _reader, port) = pair(&rig);
     let (device, full) = ("veth0", Path::new("/dev/full"));
@@ -154,10 +140,8 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn what_cannot_begin_says_why() {
-    let name = "what_cannot_begin_says_why";
-    if !privileged(name) || !has_tcpdump(name) {
-        return;
-    }
+    needs_root!();
+    needs_programs!(["tcpdump"], "tcpdump");
     let rig = Rig::build(Place::Lab, Family::Ipv4).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let error = |device, by| {
@@ -183,9 +167,8 @@ const VICTIM: &str = "NETFATHOM_TEST_CAPTURES_TO";
 #[test]
 fn no_tcpdump_outlives_a_killed_program() {
     let name = "no_tcpdump_outlives_a_killed_program";
-    if !privileged(name) || !has_tcpdump(name) {
-        return;
-    }
+    needs_root!();
+    needs_programs!(["tcpdump"], "tcpdump");
     if let Some(file) = env::var_os(VICTIM) {
         // Not in the lab: its device would go away with the killed program, and end tcpdump, too.
         let rig = Rig::build(Place::Loopback, Family::Ipv4).unwrap();

@@ -12,7 +12,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::effective_user;
-use netfathom_testkit::{alone, skipped};
+use netfathom_testkit::{alone, needs, skip};
 
 /// Set in the child that probes without privilege.
 const UNPRIVILEGED: &str = "NETFATHOM_TEST_UNPRIVILEGED";
@@ -71,15 +71,12 @@ fn the_probe_agrees_with_others() {
 /// Runs the test below as user 65534, without groups and capabilities.
 #[test]
 fn a_probe_without_privilege_names_what_is_missing() {
-    const TEST: &str = "a_probe_without_privilege_names_what_is_missing";
     let _turn = alone();
-    if effective_user() != 0 {
-        return skipped(TEST, "to become another user needs root; the other tests ran without privilege");
-    }
+    needs!(effective_user() == 0, "to become another user needs root; the other tests ran without privilege");
     // Another user may not enter root's folders: the program goes where everyone may.
     let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
     let program = folder.path().join("program");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    netfathom_testkit::copy_program(std::env::current_exe().unwrap(), &program);
     let ran = Command::new("setpriv")
         .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", "--"])
         .arg(&program)
@@ -87,9 +84,7 @@ fn a_probe_without_privilege_names_what_is_missing() {
         .env(UNPRIVILEGED, "1")
         .current_dir("/")
         .output();
-    let Ok(output) = ran else {
-        return skipped(TEST, "there is no setpriv here (Debian package util-linux)");
-    };
+    let Ok(output) = ran else { skip!("there is no setpriv here (Debian package util-linux)") };
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("unprivileged report"), "{text}");

@@ -18,7 +18,7 @@ use netfathom_model::plan::{
 };
 use netfathom_model::record::{JoinResult, StackResult, Trial, TrialKind};
 use netfathom_sys::directory::Directory;
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs_root, skip};
 
 /// Keeps files in a directory, and nothing else.
 struct Keeper(Directory);
@@ -78,11 +78,10 @@ fn assert_whole(trial: &Trial) {
 /// Another user may put a link in its place while a trial runs: files and log stay in the directory that was there.
 #[test]
 fn captures_follow_the_directory_and_no_link() {
-    let name = "captures_follow_the_directory_and_no_link";
     needs_root!();
     for tcpdump in [false, true] {
         if let (true, Err(left_out)) = (tcpdump, probe::pcap(true, false)) {
-            return skipped(name, &left_out.reason);
+            skip!("{}", left_out.reason);
         }
         let ground = tempfile::tempdir().unwrap();
         let [run, moved, victim] = ["run", "moved", "victim"].map(|name| ground.path().join(name));
@@ -131,7 +130,7 @@ fn live_and_offline_agree_exactly_on_what_tcpdump_captured() {
     needs_root!();
     let pcap = PcapPlan { tcpdump: true, keep: false };
     if let Err(left_out) = probe::pcap(true, false) {
-        return skipped("tcpdump and its files", &left_out.reason);
+        skip!("{}", left_out.reason);
     }
     live_and_offline_agree(pcap, Family::Ipv4, Place::Lab);
     live_and_offline_agree(pcap, Family::Ipv6, Place::Lab);

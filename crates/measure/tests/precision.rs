@@ -8,7 +8,7 @@ use netfathom_model::plan::{InsertedDelay, StackPlan, Until};
 use netfathom_model::record::{Ended, StackResult, TrialKind, Value};
 use netfathom_model::verdict::Verdict;
 use netfathom_stats::between_sequential_trials;
-use netfathom_testkit::{alone, needs_root};
+use netfathom_testkit::needs_root_alone;
 
 const S: u64 = 1_000_000_000;
 /// Trials of all kinds before a run may end as it is precise.
@@ -43,8 +43,7 @@ fn half_after(result: &StackResult, trials: usize) -> Option<f64> {
 
 #[test]
 fn a_run_ends_with_the_first_interval_that_is_narrow() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let (result, _) = measure(0.2, 60 * S);
     let (precision, trials) = (result.precision.clone().unwrap(), result.trials.len());
     assert!(trials >= ROUND, "{trials}");
@@ -63,8 +62,7 @@ fn a_run_ends_with_the_first_interval_that_is_narrow() {
 
 #[test]
 fn a_run_that_cannot_be_precise_ends_by_its_time_limit_and_says_so() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let (result, verdict) = measure(0.001, 3 * S);
     let precision = result.precision.unwrap();
     let half = precision.widths[0].half.unwrap();

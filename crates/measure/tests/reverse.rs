@@ -11,7 +11,7 @@ use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
 use netfathom_model::record::{Phase, ReverseResult, ReverseTrial};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{alone, needs_root, unless_disturbed};
+use netfathom_testkit::{needs_root_alone, unless_disturbed};
 
 /// Sees everything there is before the first trial and after each.
 #[derive(Default)]
@@ -112,8 +112,7 @@ fn assert_ways_apart(p: &Progressed<ReverseResult>, tapped: bool) {
 
 #[test]
 fn outgoing_and_incoming_are_counted_separately() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     for tapped in [false, true] {
         unless_disturbed(|| {
             let p = measure(ReversePlan { tapped, ..plan(1000.0, 20_000.0) });
@@ -128,8 +127,7 @@ fn outgoing_and_incoming_are_counted_separately() {
 
 #[test]
 fn what_comes_in_takes_from_what_goes_out() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let drops = |peak: f64| {
         let variants = vec![Variant::Ignored, Variant::SameThread];
         let p = measure(ReversePlan { variants, trials: 5, duration_ns: 400_000_000, ..plan(1.0, peak) });
@@ -155,8 +153,7 @@ fn median_drop(trials: &[ReverseTrial]) -> f64 {
 
 #[test]
 fn a_stopped_run_keeps_what_it_has() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     /// Ends the run in its second trial.
     struct Ender<'a> {
         stop: &'a AtomicBool,

@@ -16,7 +16,7 @@ use netfathom_model::record::{
     Agreement, Contention, Held, Holder, LoadThread, PathSummary, StackResult, StageSummary,
     StageSummaryTimes, TrialKind,
 };
-use netfathom_testkit::{Burner, alone, needs_root, privileged, unless_disturbed};
+use netfathom_testkit::{Burner, alone, needs_root_alone, unless_disturbed};
 
 /// Sees everything there is before the first trial and after each.
 #[derive(Default)]
@@ -75,8 +75,7 @@ fn median_ns(p: &Progressed<StackResult>, stage: Stage) -> Option<i64> {
 
 #[test]
 fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let families = [Family::Ipv4, Family::Ipv6].into_iter();
     for (family, transport) in families.flat_map(|family| Transport::ALL.map(|transport| (family, transport)))
     {
@@ -118,8 +117,7 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
 
 #[test]
 fn bpf_and_timestamping_are_compared_by_the_whole_interval_on_the_way_out() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:5k/800ms");
     (plan.trials, plan.controls, plan.witnesses) = (4, 2, 4);
     let p = measure(&plan);
@@ -170,10 +168,7 @@ fn found(
 }
 
 fn find_inserted(direction: Direction, where_: Stage) {
-    if !privileged("an inserted delay") {
-        return;
-    }
-    let _alone = alone();
+    needs_root_alone!();
     const DELAY_NS: u32 = 60_000;
     for transport in Transport::ALL {
         let plain = StackPlan { transport, ..plan("constant:1k/400ms") };
@@ -200,8 +195,7 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
 /// Where the kernel allows it; elsewhere it is refused with what the kernel says to a program that does nothing.
 #[test]
 fn functions_part_the_stages_or_the_kernel_is_named() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:1k/300ms");
     (plan.tap, plan.witnesses) = (TapChoice::Only(Tap::Fentry), 1);
     let ran = run(&plan, &mut Watcher::default(), &AtomicBool::new(false));
@@ -240,8 +234,7 @@ fn assert_no_stage_is_negative(p: &Progressed<StackResult>) {
 
 #[test]
 fn fewer_hooks_time_the_same_messages_and_name_the_stages_that_they_lack() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     for (stages, rx_has) in [(StageSet::Total, [false, false]), (StageSet::Path, [true, false])] {
         let p = measure(&StackPlan { stages, ..plan("constant:2k/300ms") });
         assert_accounted(&p);
@@ -262,8 +255,7 @@ fn fewer_hooks_time_the_same_messages_and_name_the_stages_that_they_lack() {
 
 #[test]
 fn a_reader_that_polls_is_never_woken() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:5k/300ms");
     plan.reader_polls = true;
     let p = measure(&plan);
@@ -278,8 +270,7 @@ fn a_reader_that_polls_is_never_woken() {
 
 #[test]
 fn a_plan_that_may_fit_takes_the_rates_that_leave_on_schedule() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let sender = cpus[0];
     let ramp = StackPlan { cpus: Some((sender, cpus[cpus.len() - 1])), ..plan("ramp:1k..200k/100ms") };
@@ -299,8 +290,7 @@ fn a_plan_that_may_fit_takes_the_rates_that_leave_on_schedule() {
 
 #[test]
 fn whoever_takes_the_processors_of_the_load_is_named() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:1k/500ms");
     let both = netfathom_sys::cpu::allowed().unwrap();
     let (sender, reader) = (both[0], both[both.len() - 1]);
@@ -338,8 +328,7 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
 
 #[test]
 fn a_slow_reader_is_found_in_the_socket() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     // 200 us a message is 5,000 a second; the load is twice that, for a moment.
     let plain = plan("constant:10k/200ms");
     let mut slow = plain.clone();
@@ -365,8 +354,7 @@ fn a_slow_reader_is_found_in_the_socket() {
 
 #[test]
 fn a_slow_reader_does_not_slow_what_is_sent_beside_the_trials() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plain = plan("constant:100/100ms");
     let mut slow = plain.clone();
     slow.reader_delay_ns = 100_000_000;
@@ -380,8 +368,7 @@ fn a_slow_reader_does_not_slow_what_is_sent_beside_the_trials() {
 /// behind waits in TCP, and nothing is lost.
 #[test]
 fn a_closed_window_is_found_in_the_send_queue() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = StackPlan { transport: Transport::Tcp, ..plan("constant:1k/300ms") };
     (plan.size_bytes, plan.reader_delay_ns) = (16_000, 5_000_000);
     let p = measure(&plan);
@@ -397,8 +384,7 @@ fn a_closed_window_is_found_in_the_send_queue() {
 /// Messages larger than a segment leave in GSO packets and arrive in parts; those of a connection beside ours are not ours.
 #[test]
 fn messages_are_known_by_their_bytes_in_the_stream() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut ours = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (mut theirs, _) = listener.accept().unwrap();
@@ -431,8 +417,7 @@ fn messages_are_known_by_their_bytes_in_the_stream() {
 
 #[test]
 fn a_full_receive_buffer_is_a_fate_of_its_own() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     for tap in [Tap::Bpf, Tap::Timestamping] {
         let mut plan = plan("constant:100k/500ms");
         plan.tap = TapChoice::Only(tap);
@@ -472,8 +457,7 @@ fn loopback_needs_no_lab_and_timestamping_no_privilege() {
 
 #[test]
 fn the_bpf_tap_sees_the_loopback_device_too() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:5k/200ms");
     plan.place = Place::Loopback;
     let p = measure(&plan);
@@ -503,8 +487,7 @@ fn a_stop_keeps_the_finished_trials() {
 
 #[test]
 fn two_runs_of_one_seed_at_once_do_not_take_each_others_stamps() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let mut plan = plan("constant:2k/400ms");
     (plan.seed, plan.samples) = (7, 400);
     let both = thread::scope(|scope| {

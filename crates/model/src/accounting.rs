@@ -101,7 +101,7 @@ pub struct Accounting {
     /// Received, and no message at all.
     pub garbage: u64,
     /// Segments of TCP that were sent again.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub retransmitted: u64,
     /// Measured messages without a send time.
     pub unjoined_tx: u64,
@@ -116,7 +116,7 @@ pub struct Accounting {
     pub counters: Vec<CounterCheck>,
 }
 
-fn is_none(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

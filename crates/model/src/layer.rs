@@ -100,6 +100,31 @@ impl Layer {
         options.iter().any(|&(option, end)| option == wanted && end.is_none_or(|end| end == at))
     }
 
+    /// Its name without options, and what it does with a message.
+    #[must_use]
+    pub fn meaning(&self) -> (&'static str, &'static str) {
+        let text = match self {
+            Self::Bare { form: Form::Write, .. } => "header and body in one buffer, by one call",
+            Self::Bare { form: Form::Headerless, .. } => "the body alone, by one call",
+            Self::Bare { form: Form::Writev, .. } => "two buffers, by one call",
+            Self::Bare { form: Form::Two, .. } => "header and body by a call each",
+            Self::Bare { form: Form::Sendmsg, .. } => "header and body by a sendmsg call each",
+            Self::Bare { form: Form::Sendfile, .. } => "many messages by one call, without a copy",
+            Self::Bare { form: Form::Xdp, .. } => "in the driver where an end is in the kernel",
+            Self::Library { strategy: Strategy::Adaptive } => {
+                "the library, at once while nothing is in flight"
+            }
+            Self::Library { strategy: Strategy::Inline } => "the library, at once",
+            Self::Library { strategy: Strategy::Thread } => "the library, from a thread of its own",
+            Self::Library { strategy: Strategy::Batch } => "the library, several at a time",
+            Self::Library { strategy: Strategy::Zccl } => "the library, as that of the ZCCL paper",
+        };
+        match self {
+            Self::Bare { form, .. } => (form.name(), text),
+            Self::Library { strategy } => (strategy.name(), text),
+        }
+    }
+
     /// Whether it is bare sockets.
     pub fn is_bare(&self) -> bool {
         matches!(self, Self::Bare { .. })

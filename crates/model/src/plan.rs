@@ -25,7 +25,7 @@ mod wire;
 pub use capacity::CapacityPlan;
 pub use cost::{
     Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, LEVEL_WORD, MarkMeans, MarkSource,
-    PAPER_FRAME_BYTES, Subject, WhenEnded,
+    ONE_LOAD, PAPER_FRAME_BYTES, Subject, WhenEnded,
 };
 pub use fleet::{FleetPlan, FleetTest, MOST_HOSTS, as_name, is_name};
 pub use join::{ClockChoice, JoinPlan, Numbering};
@@ -122,69 +122,29 @@ impl Transport {
     }
 }
 
-/// Why something cannot be a plan.
+/// Why something cannot be a plan, and what could.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlanError {
-    /// Smaller than what a message must carry.
-    #[error(
-        "--size {size}: a message carries {HEADER_BYTES} bytes of its own; choose at least {HEADER_BYTES}"
-    )]
-    SizeBelowHeader {
-        /// As asked for.
-        size: usize,
-    },
-    /// Would be split into fragments.
-    #[error("--size {size}: beyond the MTU of {place}, where at most {most} bytes of payload fit into one packet", place = device(*.place))]
-    SizeBeyondMtu {
-        /// As asked for.
-        size: usize,
-        /// The most that fits.
-        most: usize,
-        /// Where.
-        place: Place,
-    },
-    /// A number out of its range.
-    #[error("--{flag} {value}: choose from {least} to {most}")]
-    Range {
-        /// The flag.
-        flag: &'static str,
-        /// As asked for.
-        value: u64,
-        /// Smallest that can be.
-        least: u64,
-        /// Largest that can be.
-        most: u64,
-    },
-    /// A length of time out of its range.
-    #[error("--{flag} {}: choose from {} to {}", format_duration(*.value_ns), format_duration(*.least_ns), format_duration(*.most_ns))]
-    Span {
-        /// The flag.
-        flag: &'static str,
-        /// As asked for.
-        value_ns: u64,
-        /// Shortest that can be.
-        least_ns: u64,
-        /// Longest that can be.
-        most_ns: u64,
-    },
-    /// What was asked for does not go together.
-    #[error("{0}")]
-    Conflict(String),
-    /// Only the lab's devices are ours to put programs on.
-    #[error(
-        "--insert-delay puts a program on a network device, which only the lab's own devices allow: add --lab"
-    )]
-    DelayOutsideLab,
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+fn conflict<T>(text: impl Into<String>) -> Result<T, PlanError> {
+    Err(PlanError(text.into()))
 }
 
-fn range(flag: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
-    if (least..=most).contains(&value) { Ok(()) } else { Err(PlanError::Range { flag, value, least, most }) }
+fn range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    conflict(format!("--{flag} {value}: choose from {least} to {most}"))
 }
 
 /// The same of a length of time, which is written back as it is typed: `500ms`, not `(s) 0`.
-fn span(flag: &'static str, value_ns: u64, (least_ns, most_ns): (u64, u64)) -> Result<(), PlanError> {
-    let fits = (least_ns..=most_ns).contains(&value_ns);
-    if fits { Ok(()) } else { Err(PlanError::Span { flag, value_ns, least_ns, most_ns }) }
+fn span(flag: &str, value_ns: u64, (least_ns, most_ns): (u64, u64)) -> Result<(), PlanError> {
+    if (least_ns..=most_ns).contains(&value_ns) {
+        return Ok(());
+    }
+    let [value, least, most] = [value_ns, least_ns, most_ns].map(format_duration);
+    conflict(format!("--{flag} {value}: choose from {least} to {most}"))
 }
 
 const US: u64 = 1_000;
@@ -194,7 +154,6 @@ const S: u64 = 1_000_000_000;
 /// More than a segment holds, so that one that is cut is measured too.
 const LARGEST_OVER_TCP: usize = 16_384;
 
-/// Checks that a payload holds a message and fits into one packet.
 /// What a packet crosses there, in a sentence.
 fn device(place: Place) -> &'static str {
     match place {
@@ -204,16 +163,22 @@ fn device(place: Place) -> &'static str {
     }
 }
 
+/// Checks that a payload holds a message and fits into one packet.
 fn size(size: usize, place: Place, family: Family, transport: Transport) -> Result<(), PlanError> {
     if transport == Transport::Tcp && size > HEADER_BYTES {
         return range("size", size as u64, HEADER_BYTES as u64, LARGEST_OVER_TCP as u64);
     }
-    let most = place.mtu() - family.header_bytes();
     if size < HEADER_BYTES {
-        return Err(PlanError::SizeBelowHeader { size });
+        return conflict(format!(
+            "--size {size}: a message carries {HEADER_BYTES} bytes of its own; choose at least {HEADER_BYTES}"
+        ));
     }
+    let most = place.mtu() - family.header_bytes();
     if size > most {
-        return Err(PlanError::SizeBeyondMtu { size, most, place });
+        return conflict(format!(
+            "--size {size}: beyond the MTU of {}, where at most {most} bytes of payload fit into one packet",
+            device(place)
+        ));
     }
     Ok(())
 }

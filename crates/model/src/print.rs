@@ -143,9 +143,27 @@ impl Scale {
 
     /// The value with an interval that is not symmetric: `12.2 % (-1.1 to 28.2 %)`, in the digits of [`Self::interval`]. An
     /// end that is not zero does not read as zero.
-    pub fn within(self, value: f64, (low, high): (f64, f64)) -> String {
+    pub fn within(self, value: f64, ends: (f64, f64)) -> String {
+        match self.three(value, ends) {
+            Some(([value, low, high], Unit { multiple, name, .. })) => {
+                format!("{value}{multiple}{name} ({low}{multiple} to {high}{multiple}{name})")
+            }
+            None => self.text(value),
+        }
+    }
+
+    /// The upper end of such an interval by itself.
+    pub fn upper(self, value: f64, ends: (f64, f64)) -> String {
+        match self.three(value, ends) {
+            Some(([.., high], Unit { multiple, name, .. })) => format!("{high}{multiple}{name}"),
+            None => self.text(ends.1),
+        }
+    }
+
+    /// A value and the ends of its interval, all in one unit.
+    fn three(self, value: f64, (low, high): (f64, f64)) -> Option<([String; 3], Unit)> {
         if ![value, low, high].iter().all(|number| number.is_finite()) {
-            return self.text(value);
+            return None;
         }
         let (unit, least) = self.precision(value.abs().max(low.abs()).max(high.abs()), (high - low) / 2.0);
         let written = |number: f64| {
@@ -153,9 +171,7 @@ impl Scale {
             let is_lost = number != 0.0 && (number.abs() * 10f64.powi(least as i32)).round() == 0.0;
             grouped(number, if is_lost { decimals(number).max(least) } else { least })
         };
-        let (value, [low, high]) = (written(value), [low, high].map(written));
-        let (multiple, name) = (unit.multiple, unit.name);
-        format!("{value}{multiple}{name} ({low}{multiple} to {high}{multiple}{name})")
+        Some(([value, low, high].map(written), unit))
     }
 
     /// The unit of a value and half its interval, and the decimals that both are written with.

@@ -178,11 +178,12 @@ impl Profile {
     fn validated(self) -> Result<Self, ProfileError> {
         let duration_ns = self.duration_ns();
         if !(MIN_DURATION_NS..=MAX_DURATION_NS).contains(&duration_ns) {
-            return Err(ProfileError::Duration(format_duration(duration_ns)));
+            let trial = format_duration(duration_ns);
+            return refused(format!("a trial of {trial} cannot be: choose from 10ms to 86400s, a day"));
         }
         self.rates_fit()?;
         if self.messages() < 2 {
-            return Err(ProfileError::Empty);
+            return refused("the profile holds less than two messages: raise its rate or its duration");
         }
         Ok(self)
     }
@@ -191,19 +192,27 @@ impl Profile {
         // A table may pause.
         let least = if matches!(self, Self::Table { .. }) { 0.0 } else { MIN_RATE_PER_S };
         if let Some(&rate) = self.rates().iter().find(|rate| !(least..=MAX_RATE_PER_S).contains(*rate)) {
-            return Err(ProfileError::Rate(format_rate(rate)));
+            let rate = format_rate(rate);
+            return refused(format!(
+                "a rate of {rate} messages a second cannot be: choose from {MIN_RATE_PER_S} to 50M"
+            ));
         }
         if let Self::Ramp { from_per_s: from, to_per_s: to, .. }
         | Self::Triangle { from_per_s: from, to_per_s: to, .. } = self
             && from >= to
         {
-            return Err(ProfileError::Backward(format_rate(*from), format_rate(*to)));
+            let [from, to] = [from, to].map(|&rate| format_rate(rate));
+            return refused(format!(
+                "from {from} to {to} the rate does not rise: the first must be below the second"
+            ));
         }
         if let Self::Triangle { from_per_s: from, to_per_s: to, cap_per_s: Some(cap), .. } = self
             && !(cap > from && cap < to)
         {
             let [cap, from, to] = [cap, from, to].map(|&rate| format_rate(rate));
-            return Err(ProfileError::Cap { cap, from, to });
+            return refused(format!(
+                "cap={cap} does not cut the triangle {from}..{to}: choose a rate between the two"
+            ));
         }
         Ok(())
     }
@@ -220,6 +229,10 @@ impl Profile {
             Self::Table { points } => points.iter().map(|point| point.1).collect(),
         }
     }
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, ProfileError> {
+    Err(ProfileError(why.into()))
 }
 
 #[cfg(test)]

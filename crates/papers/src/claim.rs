@@ -1,7 +1,7 @@
 //! Whether a claim holds: decided by an interval between trials, never by two bare numbers.
 
 use netfathom_model::record::{Comparison, Holds};
-use netfathom_stats::Estimate;
+use netfathom_stats::{Estimate, between_trials};
 
 /// Whether something is above a bound: `Yes` and `No` only if the whole interval is on one side.
 /// Without an interval it is undecided.
@@ -57,6 +57,50 @@ pub fn written(estimate: Option<Estimate>, digits: usize) -> String {
     match estimate {
         Some(e) => format!("{:.digits$} ± {:.digits$}", e.value, e.half_width),
         None => "unknown".into(),
+    }
+}
+
+/// A mean quotient with its 95 % interval, both by logarithms: the interval is not even on both sides, and
+/// it is the interval itself that decides. `None` below two trials, or where a quotient is not positive.
+#[derive(Clone, Copy, Debug)]
+pub struct Ratio(Option<Estimate>);
+
+impl Ratio {
+    /// Of one quotient a trial.
+    pub fn of(quotients: &[f64]) -> Self {
+        let log = |value: &f64| (*value > 0.0).then(|| value.ln());
+        let logs: Option<Vec<f64>> = quotients.iter().map(log).collect();
+        Self(logs.and_then(|logs| between_trials(&logs)))
+    }
+
+    pub fn above(self, bound: f64) -> Holds {
+        above(self.0, bound.ln())
+    }
+
+    pub fn below(self, bound: f64) -> Holds {
+        below(self.0, bound.ln())
+    }
+
+    pub fn within(self, least: f64, most: f64) -> Holds {
+        within(self.0, least.ln(), most.ln())
+    }
+
+    /// With the wider half of its interval, for a column of numbers.
+    pub fn estimate(self) -> Option<Estimate> {
+        self.0.map(Estimate::exp)
+    }
+
+    /// Such as `97.3 (91.0 to 104.1) %`.
+    pub fn percent(self, digits: usize) -> String {
+        if self.0.is_none() { "not measured".into() } else { format!("{} %", self.written(100.0, digits)) }
+    }
+
+    /// Such as `3.2 (2.9 to 3.5)`, times a factor.
+    pub fn written(self, factor: f64, digits: usize) -> String {
+        let Some(e) = self.0 else { return "unknown".into() };
+        let of = |log: f64| factor * log.exp();
+        let (value, low, high) = (of(e.value), of(e.value - e.half_width), of(e.value + e.half_width));
+        format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
     }
 }
 

@@ -117,7 +117,7 @@ impl Experiment {
     }
 
     fn goes_to(&self, hosts: Option<&[SocketAddr]>) -> Result<(), PlanError> {
-        let refused = |why: &str| Err(PlanError::Conflict(format!("--to: {} {why}", self.name)));
+        let refused = |why: &str| Err(PlanError(format!("--to: {} {why}", self.name)));
         match hosts.map(<[_]>::len) {
             None | Some(0) => Ok(()),
             Some(_) if self.counterpart().is_none() => {
@@ -141,7 +141,7 @@ impl Experiment {
         if self.taps.contains(&tap) {
             return Ok(());
         }
-        Err(PlanError::Conflict(format!(
+        Err(PlanError(format!(
             "--tap {}: {} is not measured with it; choose from auto, {}",
             tap.name(),
             self.name,

@@ -1,7 +1,5 @@
 //! What `netfathom_results::export` writes, read by programs that are not netfathom's.
 
-use netfathom_testkit::skipped as skip;
-
 #[path = "fixtures.rs"]
 mod fixtures;
 #[path = "export/formats.rs"]

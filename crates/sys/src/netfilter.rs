@@ -136,22 +136,19 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
 mod tests {
     use std::process::Command;
 
-    use netfathom_testkit::{needs_root, skipped};
+    use netfathom_testkit::{needs, needs_root};
 
     use super::*;
     use crate::netns::Namespace;
 
     #[test]
     fn rules_are_counted_where_they_are() {
-        const NAME: &str = "rules_are_counted_where_they_are";
         needs_root!();
         let rules =
             "add table inet t; add chain inet t c; add rule inet t c counter; add rule inet t c accept";
         let filled = Namespace::create().unwrap();
         let made = filled.run(|| Command::new("nft").arg(rules).output()).unwrap();
-        if !made.is_ok_and(|made| made.status.success()) {
-            return skipped(NAME, "needs nft and a kernel with nf_tables");
-        }
+        needs!(made.is_ok_and(|made| made.status.success()), "needs nft and a kernel with nf_tables");
         assert_eq!(filled.run(nftables_rules).unwrap().unwrap(), 2);
         assert_eq!(Namespace::create().unwrap().run(nftables_rules).unwrap().unwrap(), 0);
     }

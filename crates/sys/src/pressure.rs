@@ -90,6 +90,8 @@ fn parse(text: &str) -> io::Result<Stall> {
 mod tests {
     use std::thread;
 
+    use netfathom_testkit::skip;
+
     use super::*;
     use crate::cpu::{allowed, pin, thread_time_ns};
 
@@ -109,7 +111,7 @@ mod tests {
     fn waiting_for_a_processor_is_pressure() {
         let before = match read() {
             Ok(before) => before,
-            Err(error) => return netfathom_testkit::skipped("sys::pressure", &error.to_string()),
+            Err(error) => skip!("{error}"),
         };
         let cpu = *allowed().unwrap().last().unwrap();
         let contend = || {

@@ -18,7 +18,7 @@ mod terminal;
 pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
-    name, peak_rss_bytes, sockets,
+    name, peak_rss_bytes, sockets, started,
 };
 pub use spent::{forgets_children, spent_ns};
 pub use terminal::give_terminal;
@@ -129,11 +129,6 @@ pub struct Usage {
     pub involuntary_switches: u64,
     /// Bytes that storage had to read for it.
     pub read_bytes: u64,
-    /// Bytes that it caused to be written to storage.
-    pub written_bytes: u64,
-    /// The most memory that one of them had, in bytes. What its parent had when it was forked is
-    /// within: only a value above the parent's own says something of it.
-    pub peak_rss_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +174,7 @@ fn wait4(pid: u32, options: i32) -> io::Result<Option<Ended>> {
 
 impl From<&libc::rusage> for Usage {
     fn from(usage: &libc::rusage) -> Self {
-        // Linux counts blocks of 512 bytes and memory in KiB.
+        // Linux counts blocks of 512 bytes.
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
         Self {
             user_ns: ns(usage.ru_utime),
@@ -189,8 +184,6 @@ impl From<&libc::rusage> for Usage {
             voluntary_switches: usage.ru_nvcsw as u64,
             involuntary_switches: usage.ru_nivcsw as u64,
             read_bytes: usage.ru_inblock as u64 * 512,
-            written_bytes: usage.ru_oublock as u64 * 512,
-            peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
         }
     }
 }

@@ -52,7 +52,7 @@ fn mask(cpu: Option<usize>) -> String {
 mod tests {
     use std::{ptr, thread};
 
-    use netfathom_testkit::{needs_root, skipped};
+    use netfathom_testkit::{needs_root, skip};
 
     use super::*;
     use crate::cpu;
@@ -118,7 +118,7 @@ mod tests {
         let [here, there] = match cpu::allowed().unwrap()[..] {
             [first, .., last] => [first, last],
             _ => {
-                return skipped("packets_pass_the_protocols_where_they_were_steered", "needs two processors");
+                skip!("needs two processors");
             }
         };
         let lab = Lab::create();

@@ -1,6 +1,8 @@
 //! What netfathom's tests share. A dev-dependency only.
 
 use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use netfathom_sys::capability::{Capability, effective};
@@ -9,6 +11,7 @@ pub mod browser;
 mod burner;
 pub mod docs;
 pub mod emulator;
+mod group;
 mod hosts;
 mod killed;
 pub mod layers;
@@ -17,6 +20,7 @@ mod readers;
 mod star;
 
 pub use burner::Burner;
+pub use group::Group;
 pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
 pub use killed::Killed;
 pub use processors::unless_disturbed;
@@ -31,6 +35,13 @@ pub fn skipped(test: &str, why: &str) {
     let line = format!("skipped: {test}: {why}\n");
     // If standard error has no reader, the error does not matter.
     let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Copies a program that is to be executed. Another process does it: if this one had the copy open to write, so would what its
+/// other threads fork meanwhile, and until that has executed its program the copy cannot be (ETXTBSY).
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let copied = Command::new("cp").arg(from.as_ref()).arg(to.as_ref()).status().unwrap();
+    assert!(copied.success(), "cp {}: {copied}", from.as_ref().display());
 }
 
 /// How many of these events may go unseen by kernel programs: certain tasks of some machines keep programs off their CPU.
@@ -53,6 +64,18 @@ pub fn privileged(test: &str) -> bool {
     has
 }
 
+/// Whether all of these programs are there; says so for the test if not.
+pub fn installed(test: &str, programs: &[&str], packages: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places: Vec<_> = std::env::split_paths(&path).chain(["/usr/sbin".into()]).collect();
+    let is_missing = |program: &&&str| !places.iter().any(|place| place.join(program).is_file());
+    let missing: Vec<&str> = programs.iter().filter(is_missing).copied().collect();
+    if !missing.is_empty() {
+        skipped(test, &format!("needs {}: apt-get install {packages}", missing.join(", ")));
+    }
+    missing.is_empty()
+}
+
 /// Whether times can be compared: in an emulator a call takes as long as what is planted, and no two clocks agree. Says so
 /// for the test if not.
 pub fn has_times(test: &str) -> bool {
@@ -72,11 +95,48 @@ macro_rules! test_name {
     }};
 }
 
+/// Ends a test that cannot run here, and says why.
+#[macro_export]
+macro_rules! skip {
+    ($($why:tt)+) => {
+        return $crate::skipped($crate::test_name!(), &format_args!($($why)+).to_string())
+    };
+}
+
+/// Ends a test where this does not hold, and says why.
+#[macro_export]
+macro_rules! needs {
+    ($holds:expr, $($why:tt)+) => {
+        if !$holds {
+            $crate::skip!($($why)+);
+        }
+    };
+}
+
 /// Ends a test where labs and kernel programs cannot be made, and says so.
 #[macro_export]
 macro_rules! needs_root {
     () => {
         if !$crate::privileged($crate::test_name!()) {
+            return;
+        }
+    };
+}
+
+/// The same, and keeps the others waiting that are to be [`alone`], until the test ends.
+#[macro_export]
+macro_rules! needs_root_alone {
+    () => {
+        $crate::needs_root!();
+        let _alone = $crate::alone();
+    };
+}
+
+/// Ends a test where one of these programs is missing, and says so.
+#[macro_export]
+macro_rules! needs_programs {
+    ($programs:expr, $packages:expr) => {
+        if !$crate::installed($crate::test_name!(), &$programs, $packages) {
             return;
         }
     };

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use netfathom_testkit::browser::Page;
+use netfathom_testkit::test_name;
 use serde_json::json;
 
 /// Says that it has a page, and keeps it until it is ended.
@@ -70,8 +71,9 @@ fn pages_know_nothing_of_each_other() {
     let file = files.path().join("page.html");
     fs::write(&file, "<!doctype html><title>page</title>").expect("a page");
     let address = netfathom_testkit::browser::address(&file);
-    let test = "pages_know_nothing_of_each_other";
-    let (Some(mut one), Some(mut other)) = (Page::start(test), Page::start(test)) else { return };
+    let (Some(mut one), Some(mut other)) = (Page::start(test_name!()), Page::start(test_name!())) else {
+        return;
+    };
     one.open(&address);
     other.open(&address);
     one.eval("localStorage.setItem('left', 'behind')");

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use netfathom_sys::cpu::thread_id;
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs_root, skipped, test_name};
 
 use super::*;
 
@@ -68,7 +68,6 @@ fn a_number_that_no_call_has_is_counted_and_has_no_name() {
 #[test]
 fn threads_are_distinct_in_a_pid_namespace_too() {
     const SAME: &str = "calls::tests::each_call_of_the_threads_that_are_followed_is_counted_for_their_end";
-    const TEST: &str = "counts of system calls from within a PID namespace";
     needs_root!();
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc"]);
@@ -78,6 +77,6 @@ fn threads_are_distinct_in_a_pid_namespace_too() {
             let text = String::from_utf8_lossy(&output.stdout);
             assert!(output.status.success() && text.contains("1 passed"), "{text}");
         }
-        Err(e) => skipped(TEST, &format!("unshare: {e}")),
+        Err(e) => skipped(test_name!(), &format!("unshare: {e}")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::{fs, thread};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
-use netfathom_testkit::{Burner, needs_root, needs_times};
+use netfathom_testkit::{Burner, Group, needs_root, needs_times, skip};
 
 use super::*;
 
@@ -21,6 +21,13 @@ const LONG: Duration = Duration::from_millis(600);
 /// What this thread waited so far, by the kernel's own account.
 fn waited_ns() -> u64 {
     cpu::scheduling(thread_id()).unwrap().run_delay_ns
+}
+
+/// Where this thread is from now on.
+fn on_the_last_cpu() -> (Contention, usize) {
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    cpu::pin(last).unwrap();
+    (Contention::attach().unwrap(), last)
 }
 
 fn spin(time: Duration) {
@@ -37,12 +44,10 @@ fn is_between(value: u64, least: u64, most: u64) -> bool {
 fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     needs_root!();
     needs_times!();
-    let contention = Contention::attach().unwrap();
-    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
-    cpu::pin(last).unwrap();
-    let group = Group::new("netfathom-burner");
+    let (contention, last) = on_the_last_cpu();
+    let group = CpuGroup::new("netfathom-burner");
     let burners = [Burner::on(last), Burner::on(last)];
-    let group = group.filter(|group| group.take_process(burners[1].pid()).is_some());
+    let group = group.filter(|group| group.group.set("cgroup.procs", burners[1].pid()).is_some());
     // This thread waits between any two of these, too.
     let by_kernel = || [burners[0].ran_ns(), burners[1].ran_ns(), waited_ns()];
     let before = by_kernel();
@@ -96,9 +101,7 @@ fn a_thread_that_sleeps_waits_for_no_cpu() {
 #[test]
 fn what_others_had_the_processor_for_is_known_by_its_time() {
     needs_root!();
-    let contention = Contention::attach().unwrap();
-    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
-    cpu::pin(last).unwrap();
+    let (contention, last) = on_the_last_cpu();
     let followed = contention.follow().expect("followed");
     let burner = Burner::on(last);
     // Pieces of a run, with what the kernel says that this thread waited in each.
@@ -135,9 +138,7 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
 #[test]
 fn a_thread_that_a_signal_stopped_waited_for_no_cpu() {
     needs_root!();
-    let contention = Contention::attach().unwrap();
-    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
-    cpu::pin(last).unwrap();
+    let (contention, _) = on_the_last_cpu();
     let followed = contention.follow().expect("followed");
     let own = std::process::id();
     let stops = format!("kill -STOP {own}; sleep 0.3; kill -CONT {own}");
@@ -157,76 +158,52 @@ fn a_thread_that_a_signal_stopped_waited_for_no_cpu() {
     assert!(is_between(account.stopped_ns, absent, absent), "{} of {absent}", account.stopped_ns);
 }
 
-/// A cgroup of the CPU controller; gone with the value, its threads back in the first one.
-pub(crate) struct Group {
-    directory: PathBuf,
+/// A cgroup of the CPU controller.
+pub(crate) struct CpuGroup {
+    group: Group,
     is_of_first_version: bool,
 }
 
-impl Group {
+impl CpuGroup {
     /// `None` where no cgroup can be made.
     pub(crate) fn new(name: &str) -> Option<Self> {
         let first = Path::new("/sys/fs/cgroup/cpu");
         let is_of_first_version = first.join("cpu.cfs_quota_us").exists() || first.join("tasks").exists();
         let root = if is_of_first_version { first } else { Path::new("/sys/fs/cgroup") };
-        let directory = root.join(format!("{name}-{}", std::process::id()));
-        fs::create_dir(&directory).ok()?;
-        Some(Self { directory, is_of_first_version })
-    }
-
-    fn set(&self, file: &str, value: &str) -> Option<()> {
-        fs::write(self.directory.join(file), value).ok()
+        let group = Group::below(root, &format!("{name}-{}", std::process::id()))?;
+        Some(Self { group, is_of_first_version })
     }
 
     fn name(&self) -> String {
-        self.directory.file_name().unwrap().to_string_lossy().into_owned()
-    }
-
-    fn take_process(&self, pid: u32) -> Option<()> {
-        self.set("cgroup.procs", &pid.to_string())
+        self.group.path().file_name().unwrap().to_string_lossy().into_owned()
     }
 
     /// A twenty-fifth of a CPU for this thread: less than it has beside many others.
     pub(crate) fn limit(&self) -> Option<()> {
         if self.is_of_first_version {
-            self.set("cpu.cfs_period_us", "50000")?;
-            self.set("cpu.cfs_quota_us", "2000")?;
-            self.set("tasks", &thread_id().to_string())
+            self.group.set("cpu.cfs_period_us", 50_000)?;
+            self.group.set("cpu.cfs_quota_us", 2000)?;
+            self.group.set("tasks", thread_id())
         } else {
-            self.set("cgroup.type", "threaded")?;
-            self.set("cpu.max", "2000 50000")?;
-            self.set("cgroup.threads", &thread_id().to_string())
+            self.group.set("cgroup.type", "threaded")?;
+            self.group.set("cpu.max", "2000 50000")?;
+            self.group.set("cgroup.threads", thread_id())
         }
     }
 
     pub(crate) fn throttled_ns(&self) -> u64 {
-        let text = fs::read_to_string(self.directory.join("cpu.stat")).unwrap();
+        let text = fs::read_to_string(self.group.path().join("cpu.stat")).unwrap();
         let of = |name| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
         of("throttled_time ").or_else(|| of("throttled_usec ").map(|us| us * 1000)).unwrap()
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        let leave = if self.is_of_first_version { "../tasks" } else { "../cgroup.threads" };
-        let _ = self.set(leave, &thread_id().to_string());
-        // A process that was ended leaves it a moment later.
-        let begin = Instant::now();
-        while fs::remove_dir(&self.directory).is_err() && begin.elapsed() < LONG {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
 #[test]
 fn a_quota_that_is_used_up_is_no_other_task() {
-    const TEST: &str = "a_quota_that_is_used_up_is_no_other_task";
     needs_root!();
-    let contention = Contention::attach().unwrap();
-    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
-    cpu::pin(last).unwrap();
-    let Some(quota) = Group::new("netfathom-quota").filter(|group| group.limit().is_some()) else {
-        return netfathom_testkit::skipped(TEST, "needs a cgroup with the CPU controller");
+    let (contention, _) = on_the_last_cpu();
+    let Some(quota) = CpuGroup::new("netfathom-quota").filter(|group| group.limit().is_some()) else {
+        skip!("needs a cgroup with the CPU controller")
     };
     let followed = contention.follow().expect("followed");
     spin(Duration::from_millis(100));
@@ -245,9 +222,7 @@ fn a_quota_that_is_used_up_is_no_other_task() {
 fn packets_of_others_are_a_softirq() {
     needs_root!();
     needs_times!();
-    let contention = Contention::attach().unwrap();
-    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
-    cpu::pin(last).unwrap();
+    let (contention, last) = on_the_last_cpu();
     let followed = contention.follow().expect("followed");
     let (end, listener) = (AtomicBool::new(false), TcpListener::bind("127.0.0.1:0").unwrap());
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

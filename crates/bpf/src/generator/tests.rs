@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::{counters, link};
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs, needs_root};
 
 use super::*;
 use crate::lab::{PORT, Pair, await_that, families, far_address, messages};
@@ -181,10 +180,7 @@ fn messages_that_the_device_drops_are_the_ones_without_a_time() {
     // A kernel thread that empties the ring later: it holds 256 frames.
     let script = "mount -t sysfs sysfs /sys && echo 1 > /sys/class/net/far/threaded";
     let threaded = || Command::new("unshare").args(["-m", "sh", "-c", script]).status();
-    if !pair.far.run(threaded).unwrap().is_ok_and(|s| s.success()) {
-        skipped("a generator that is too fast", "threaded NAPI cannot be set");
-        return;
-    }
+    needs!(pair.far.run(threaded).unwrap().is_ok_and(|s| s.success()), "threaded NAPI cannot be set");
     let mut generator = generator(&pair, false, 64);
     let (mut left, mut offered) = (0, 0);
     while left == offered && offered < 1_000_000 {
@@ -203,49 +199,4 @@ fn messages_that_the_device_drops_are_the_ones_without_a_time() {
     // Only now: a veth counts frames as out when its peer takes them from the ring.
     let near = pair.near.run(counters::read).unwrap().unwrap().devices["near"];
     assert_eq!((near.tx_packets, near.tx_dropped), (left, offered - left));
-}
-
-/// What the thread has had of its processor: the machine may have more to do than this.
-fn busy() -> Duration {
-    Duration::from_nanos(thread_time_ns())
-}
-
-/// Millions of messages a second of the thread's processor time, and microseconds a call,
-/// over half a second of calls that return how many were sent.
-fn rate(mut send: impl FnMut() -> usize) -> (f64, f64) {
-    let start = busy();
-    let (mut sent, mut calls) = (0, 0);
-    while busy() - start < Duration::from_millis(500) {
-        sent += send();
-        calls += 1;
-    }
-    let seconds = (busy() - start).as_secs_f64();
-    (sent as f64 / seconds / 1e6, seconds * 1e6 / f64::from(calls))
-}
-
-/// `cargo test --release -p netfathom-bpf figures -- --ignored --nocapture`
-#[test]
-#[ignore = "figures, not a test"]
-fn figures() {
-    needs_root!();
-    let pair = Pair::new();
-    let unread = receiver(&pair, false);
-    let socket = pair.near.run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
-    socket.connect(far_address(false)).unwrap();
-    let plain = || rate(|| (0..100).filter(|_| socket.send(&[7; 64]).is_ok()).count()).0;
-    println!("connected send: {:.2} M/s", plain());
-    let sink = sink(&pair);
-    let mut generator = generator(&pair, false, 64);
-    for length in [1, 16, 64, 256, 1024, MOST_BATCH] {
-        sink.begin(SinkFlow { flow: FLOW, lanes: 1, planned: 1 << 40 }).unwrap();
-        let mut batch = messages(FLOW, 0..length as u64);
-        let (millions, us) = rate(|| {
-            batch.iter_mut().for_each(|m| m.sequence += length as u64);
-            generator.send(&mut batch).unwrap()
-        });
-        println!("batches of {length}: {millions:.2} M/s, {us:.1} us a call, {:?}", sink.counts().unwrap());
-    }
-    drop(sink);
-    println!("connected send again: {:.2} M/s", plain());
-    drop(unread);
 }

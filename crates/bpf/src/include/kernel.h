@@ -178,26 +178,12 @@ enum skb_drop_reason { /* since 5.17 */
 	SKB_NOT_DROPPED_YET,
 };
 
-struct percpu_counter {
-	__s64 count;
-} relocated;
-
 struct file {
 	const void *f_inode;
 } relocated;
 
 struct mm_struct {
 	const struct file *exe_file;
-	unsigned long hiwater_rss;
-	struct percpu_counter rss_stat[4]; /* since 6.2 */
-} relocated;
-
-typedef struct {
-	int counter;
-} atomic_t;
-
-struct signal_struct {
-	atomic_t live;
 } relocated;
 
 struct rq {
@@ -248,7 +234,6 @@ struct sched_info { /* empty without CONFIG_SCHED_INFO */
 
 struct task_io_accounting {
 	__u64 read_bytes;
-	__u64 write_bytes;
 } relocated;
 
 struct task_delay_info {
@@ -263,7 +248,6 @@ struct task_struct {
 	char comm[16];
 	unsigned int flags;
 	unsigned int __state; /* since 5.14 */
-	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -292,10 +276,6 @@ static __always_inline bool is_runnable(struct task_struct *task)
 		return !task->__state;
 	return !((struct task_struct___before_5_14 *)task)->state;
 }
-
-struct linux_binprm {
-	const char *filename;
-} relocated;
 
 struct net;
 struct netdev_queue;

@@ -22,7 +22,7 @@ struct stay {
 	__u64 from;
 	__u64 until;
 	__u32 process; /* 0: of the tree that is followed */
-	__u32 kernel; /* not 0: it is a thread of the kernel */
+	__u32 thread; /* 0: of the kernel */
 	char name[NAME];
 };
 

@@ -24,20 +24,15 @@
 
 /* event.kind */
 enum kind {
-	EXECUTED = 1,
-	OPENED,
+	OPENED = 1,
 	CALLED,
-	ENDED,
 };
 
 /* In the ring. `path` has `length` bytes. */
 struct event {
 	__u64 at_ns;
-	/* In the PID namespace of user space; 0 of one that has no number there. */
-	__u32 pid;
-	__u32 tid;
 	enum kind kind;
-	/* The mark; of EXECUTED whether it is the root. */
+	/* The mark. */
 	__u32 which;
 	__u32 length;
 	/* Whether `path` is only the end of it. */
@@ -56,7 +51,6 @@ struct spent {
 	__u64 voluntary_switches;
 	__u64 involuntary_switches;
 	__u64 read_bytes;
-	__u64 written_bytes;
 	__u64 blocked_ns;
 	/* 1 for a thread for which the kernel reported it. */
 	__u64 waited_known;
@@ -83,19 +77,18 @@ struct member {
 struct tree {
 	/* Its next child is the root; 0 if there is none to come. */
 	__u64 awaited_of;
-	/* The root's number in the first PID namespace, 0 before it is there. */
+	/* Numbers in the first PID namespace, 0 before they are there: of who made the root, which is netfathom, */
+	__u64 maker;
+	/* and of the root. */
 	__u64 root;
 	/* The root is a program of its own, no longer a fork of ours. */
 	__u64 executed;
-	__u64 ended;
 	/* Threads that were seen, that ended, and that are in `spent` with their final times. */
 	__u64 begun;
 	__u64 exited;
 	__u64 settled;
 	/* Those settled by their times at the exit, for want of an event of their end. */
 	__u64 early;
-	/* Pages that its largest process had; 0 if unknown. */
-	__u64 peak_pages;
 	/* System calls that came; the first ORDER are in the map. */
 	__u64 recorded;
 	/* What its threads waited for processors while waits were followed. */
@@ -127,9 +120,7 @@ struct call_key {
 /* System calls of one number, on one processor. */
 struct call_sum {
 	__u64 count;
-	__u64 returned;
 	__u64 ns;
-	__u64 max_ns;
 };
 
 struct call {

@@ -23,11 +23,8 @@ pub struct CallTimes {
     /// On this architecture. A number from 511 on counts as 511, which no call has.
     pub number: u32,
     pub count: u64,
-    /// How often it came back: exit(2) does not.
-    pub returned: u64,
-    /// Within those that came back, in nanoseconds.
+    /// Within those that came back, in nanoseconds: exit(2) does not.
     pub total_ns: u64,
-    pub max_ns: u64,
 }
 
 /// The name of a system call by its number on this architecture.
@@ -48,13 +45,11 @@ pub(super) fn sums(map: &Map<'_>) -> Result<Vec<CallTimes>, SetError> {
     for number in 0..NUMBERS {
         let key = number as u32;
         let cpus = map.lookup_percpu(&key.to_ne_bytes(), MapFlags::ANY).map_err(SET.step("ask"))?;
-        let mut sum = CallTimes { number: number as u32, count: 0, returned: 0, total_ns: 0, max_ns: 0 };
+        let mut sum = CallTimes { number: number as u32, count: 0, total_ns: 0 };
         for cpu in cpus.unwrap_or_default() {
             let of_cpu: CallSum = copy(&cpu)?;
             sum.count += of_cpu.count;
-            sum.returned += of_cpu.returned;
             sum.total_ns += of_cpu.ns;
-            sum.max_ns = sum.max_ns.max(of_cpu.max_ns);
         }
         calls.extend(Some(sum).filter(|sum| sum.count > 0));
     }

@@ -5,29 +5,19 @@ use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::abi::{CALLED, ENDED, EXECUTED, OPENED, copied};
+use super::abi::{CALLED, OPENED, copied};
 use crate::mapping::from_bytes;
 
 /// Something that a thread of the benchmark did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEvent {
-    /// When, by CLOCK_MONOTONIC in nanoseconds. Of system calls: when they began.
+    /// When the call began, by CLOCK_MONOTONIC in nanoseconds.
     pub at_ns: u64,
-    /// Its process, in our PID namespace; `None` if it is in another.
-    pub pid: Option<u32>,
-    pub tid: Option<u32>,
     pub what: What,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It became another program.
-    Executed {
-        /// Whether it was the first process of the tree.
-        root: bool,
-        /// The program, as it was called; of a path longer than 256 bytes the end.
-        path: PathBuf,
-    },
     /// It began to open a file with one of the watched names, which may still fail.
     Opened {
         /// The name's place in [`super::Watching::opens`].
@@ -42,7 +32,6 @@ pub enum What {
         /// The pair's place in [`super::Watching::calls`].
         which: usize,
     },
-    Ended,
 }
 
 /// The event that a program wrote, up to the end of its path; `None` if it is none.
@@ -57,12 +46,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<TreeEvent> {
     };
     let which = event.which as usize;
     let what = match event.kind {
-        EXECUTED => What::Executed { root: which != 0, path: path()? },
         OPENED => What::Opened { which, path: path()?, cut: event.cut != 0 },
         CALLED => What::Called { which },
-        ENDED => What::Ended,
         _ => return None,
     };
-    let known = |number: u32| Some(number).filter(|&number| number > 0);
-    Some(TreeEvent { at_ns: event.at_ns, pid: known(event.pid), tid: known(event.tid), what })
+    Some(TreeEvent { at_ns: event.at_ns, what })
 }

@@ -32,8 +32,6 @@ struct {
 
 /* A place of its own for each program that makes events: one may come in between another's lines. */
 enum place {
-	AT_EXEC,
-	AT_EXIT,
 	AT_ENTER,
 	AT_RETURN,
 	PLACES,
@@ -53,17 +51,12 @@ struct {
 
 static __always_inline struct draft *draft_at(enum place place, __u64 at_ns, enum kind kind)
 {
-	struct bpf_pidns_info current = {};
 	__u32 key = place;
 	struct draft *draft = bpf_map_lookup_elem(&drafts, &key);
 
 	if (!draft)
 		return 0;
-	if (!who_runs(&shared.namespace, &current))
-		current = (struct bpf_pidns_info){};
 	draft->event.at_ns = at_ns;
-	draft->event.pid = current.tgid;
-	draft->event.tid = current.pid;
 	draft->event.kind = kind;
 	draft->event.which = 0;
 	draft->event.length = 0;

@@ -42,7 +42,6 @@ static __always_inline void read_spent(struct task_struct *task, struct spent *s
 	spent->involuntary_switches = BPF_CORE_READ(task, nivcsw);
 	if (bpf_core_field_exists(task->ioac.read_bytes)) {
 		spent->read_bytes = BPF_CORE_READ(task, ioac.read_bytes);
-		spent->written_bytes = BPF_CORE_READ(task, ioac.write_bytes);
 		spent->bytes_known = 1;
 	}
 	if (bpf_core_field_exists(task->delays))
@@ -68,29 +67,12 @@ static __always_inline void add(const struct spent *now)
 	add_to(voluntary_switches);
 	add_to(involuntary_switches);
 	add_to(read_bytes);
-	add_to(written_bytes);
 	add_to(blocked_ns);
 	add_to(waited_known);
 	add_to(bytes_known);
 	add_to(blocked_known);
 	/* Last: user space that finds all of them settled reads the sums. */
 	add_published(shared.tree.settled, 1);
-}
-
-/* The most pages that a process that ends now had; 0 where its memory is gone already (before 6.16). */
-static __always_inline __u64 peak_pages(struct task_struct *task)
-{
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	__u64 peak, now = 0;
-
-	/* MM_SHMEMPAGES came as the fourth, after MM_SWAPENTS, which is no memory. */
-	if (!mm || !bpf_core_field_exists(mm->rss_stat[0].count))
-		return 0;
-	peak = BPF_CORE_READ(mm, hiwater_rss);
-	now += BPF_CORE_READ(mm, rss_stat[0].count);
-	now += BPF_CORE_READ(mm, rss_stat[1].count);
-	now += BPF_CORE_READ(mm, rss_stat[3].count);
-	return peak > now ? peak : now;
 }
 
 static __always_inline __u64 started_ns(__u64 task)

@@ -1,8 +1,7 @@
 //! A tree of processes, followed from its first process on: a benchmark.
 //!
 //! The result is what it spent, and when it came by its marks: a file of a name was opened, a system call was
-//! made for the k-th time, another program was put in place, its first process ended. The benchmark is not
-//! changed for it, and does not notice.
+//! made for the k-th time. The benchmark is not changed for it, and does not notice.
 //!
 //! What it costs: forks, programs and ends of all processes of the machine pass a program that makes a look-up
 //! or two. Marks at system calls put such a look-up into every system call of the machine, and are attached
@@ -18,7 +17,6 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, OpenObject};
 use netfathom_model::record::CpuWaits;
 use netfathom_sys::cpu::thread_id;
-use netfathom_sys::memory::page_bytes;
 
 mod call_records;
 mod event;
@@ -102,7 +100,7 @@ impl Tree {
     }
 
     /// Attaches the programs at system calls, or takes them away again: then nothing of this is in the way of
-    /// a system call, and there are no marks but programs and ends. It takes some milliseconds.
+    /// a system call, and there are no marks. It takes some milliseconds.
     pub fn arm(&mut self, armed: bool) -> Result<(), TreeError> {
         match (armed, self.armed.is_empty()) {
             (true, true) => self.armed = link(&self.object, &self.at_calls)?,
@@ -134,7 +132,8 @@ impl Tree {
     /// What the kernel refused.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         let waited_ns = self.seen().waited_ns.load(Relaxed);
-        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns)
+        let netfathom = self.seen().maker.load(Relaxed) as u32;
+        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns, Some(netfathom))
             .map_err(SET.step("ask"))?
             .ok_or_else(|| SET.abi(HOLDERS))
     }
@@ -193,7 +192,7 @@ impl Tree {
 
     /// What those threads spent that are summed. Of those that run on nothing is in it: end them first.
     pub fn spent(&self) -> Spent {
-        self.seen().spent(page_bytes() as u64)
+        self.seen().spent()
     }
 
     /// All its system calls, if [`Watching::record_calls`] was set.

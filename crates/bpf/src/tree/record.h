@@ -69,10 +69,7 @@ int record_return(void *args)
 	sum = call_sum(member->call_number);
 	if (!sum)
 		return 0;
-	sum->returned++;
 	sum->ns += ns;
-	if (ns > sum->max_ns)
-		sum->max_ns = ns;
 	return 0;
 }
 

@@ -44,21 +44,18 @@ impl Tree {
     fn clear(&self) {
         let Self {
             awaited_of,
+            maker,
             root,
             executed,
-            ended,
             begun,
             exited,
             settled,
             early,
-            peak_pages,
             recorded,
             waited_ns,
             spent,
         } = self;
-        let own = [
-            awaited_of, root, executed, ended, begun, exited, settled, early, peak_pages, recorded, waited_ns,
-        ];
+        let own = [awaited_of, maker, root, executed, begun, exited, settled, early, recorded, waited_ns];
         own.into_iter().chain(spent.fields()).for_each(|cell| cell.store(0, Relaxed));
     }
 
@@ -71,7 +68,7 @@ impl Tree {
         self.settled.fetch_add(1, Relaxed);
     }
 
-    pub fn spent(&self, page_bytes: u64) -> Spent {
+    pub fn spent(&self) -> Spent {
         let get = |cell: &AtomicU64| cell.load(Relaxed);
         // Each is read before what came earlier, so that no difference is below zero. Acquire keeps that order; the sums are of
         // no fewer threads than the first.
@@ -80,7 +77,6 @@ impl Tree {
         let sums = &self.spent;
         let if_of_all =
             |known: &AtomicU64, sum: &AtomicU64| (settled > 0 && get(known) >= settled).then(|| get(sum));
-        let peak_pages = Some(get(&self.peak_pages)).filter(|&pages| pages > 0);
         Spent {
             ran_ns: get(&sums.ran_ns),
             waited_ns: if_of_all(&sums.waited_known, &sums.waited_ns),
@@ -91,9 +87,7 @@ impl Tree {
             voluntary_switches: get(&sums.voluntary_switches),
             involuntary_switches: get(&sums.involuntary_switches),
             read_bytes: if_of_all(&sums.bytes_known, &sums.read_bytes),
-            written_bytes: if_of_all(&sums.bytes_known, &sums.written_bytes),
             blocked_ns: if_of_all(&sums.blocked_known, &sums.blocked_ns),
-            peak_rss_bytes: peak_pages.map(|pages| pages * page_bytes),
             threads: settled,
             // One that ended while its tree was let go is in the later count alone.
             running: begun.saturating_sub(exited),

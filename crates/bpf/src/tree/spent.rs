@@ -1,7 +1,7 @@
 //! What a tree spent, and what is unknown.
 
 /// What the threads of a tree spent that have ended. Their whole lives count, from the fork on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// On processors, in nanoseconds, as the scheduler counts it.
     pub ran_ns: u64,
@@ -20,13 +20,8 @@ pub struct Spent {
     pub involuntary_switches: u64,
     /// Bytes that storage had to read for them; `None` without CONFIG_TASK_IO_ACCOUNTING.
     pub read_bytes: Option<u64>,
-    /// Bytes that they caused to be written to storage, likewise.
-    pub written_bytes: Option<u64>,
     /// Waiting for storage, in nanoseconds; `None` unless `kernel.task_delayacct` was set at their forks.
     pub blocked_ns: Option<u64>,
-    /// The most memory that one of the processes had at a time in its last program, to 32 pages a
-    /// processor; `None` before Linux 6.16, where it is gone when a process is seen to end.
-    pub peak_rss_bytes: Option<u64>,
     pub threads: u64,
     /// Threads that had not ended, which are in none of them.
     pub running: u64,

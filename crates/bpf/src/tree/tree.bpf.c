@@ -10,6 +10,13 @@
 #include "../include/who.h"
 #include "abi.h"
 #include "member.h"
+
+/* 0: the tree that is followed. */
+static __always_inline __u32 process_of(const struct task_struct *task)
+{
+	return member_of((__u64)task) ? 0 : BPF_CORE_READ(task, tgid);
+}
+
 #include "../include/holders.h"
 #include "marks.h"
 #include "record.h"
@@ -43,6 +50,7 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 	if (args->args[1] & CLONE_THREAD || !root_is_awaited())
 		return 0;
 	shared.tree.awaited_of = 0;
+	shared.tree.maker = bpf_get_current_pid_tgid() >> 32;
 	shared.tree.root = BPF_CORE_READ((struct task_struct *)task, tgid);
 	begin(task);
 	return 0;
@@ -52,10 +60,7 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *args)
 {
 	struct task_struct *task = (struct task_struct *)args->args[0];
-	struct linux_binprm *program = (struct linux_binprm *)args->args[2];
 	struct member *member = member_of((__u64)task);
-	struct draft *draft;
-	long bytes;
 
 	if (!member)
 		return 0;
@@ -66,16 +71,8 @@ int on_exec(struct bpf_raw_tracepoint_args *args)
 		clear_place((__u64)task);
 		return 0;
 	}
-	draft = draft_at(AT_EXEC, bpf_ktime_get_ns(), EXECUTED);
 	if (BPF_CORE_READ(task, tgid) == shared.tree.root)
 		shared.tree.executed = 1;
-	if (!draft)
-		return 0;
-	draft->event.which = BPF_CORE_READ(task, tgid) == shared.tree.root;
-	bytes = bpf_probe_read_kernel_str(draft->whole, sizeof(draft->whole), BPF_CORE_READ(program, filename));
-	if (bytes > 0)
-		take_end(draft, bytes - 1);
-	send(draft);
 	return 0;
 }
 
@@ -84,8 +81,6 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 {
 	struct task_struct *task = (struct task_struct *)args->args[0];
 	struct member *member = same_member((__u64)task);
-	struct draft *draft;
-	__u64 pages;
 
 	if (!member)
 		return 0;
@@ -97,20 +92,6 @@ int on_exit(struct bpf_raw_tracepoint_args *args)
 		__sync_fetch_and_add(&shared.unread_paths, 1);
 		__sync_fetch_and_sub(&shared.pending_paths, 1);
 	}
-	/* Threads that run on will come by here. */
-	if (BPF_CORE_READ(task, signal, live.counter))
-		return 0;
-	pages = peak_pages(task);
-	if (pages > shared.tree.peak_pages)
-		shared.tree.peak_pages = pages;
-	if (BPF_CORE_READ(task, tgid) != shared.tree.root)
-		return 0;
-	/* Two threads that end at the same time both are the last one. */
-	if (__sync_fetch_and_add(&shared.tree.ended, 1))
-		return 0;
-	draft = draft_at(AT_EXIT, bpf_ktime_get_ns(), ENDED);
-	if (draft)
-		send(draft);
 	return 0;
 }
 
@@ -138,18 +119,19 @@ int on_free(struct bpf_raw_tracepoint_args *args)
 
 /* Who had the processor that one of the tree waited for. */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev)
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct member *member = member_of((__u64)prev);
 	__u64 waited;
 
+	note_unseen(prev);
 	if (member) {
 		waited = prev->sched_info.run_delay - member->run_delay;
 		member->run_delay = prev->sched_info.run_delay;
 		__sync_fetch_and_add(&shared.tree.waited_ns, waited);
 		blame(prev->sched_info.last_arrival, waited);
 	}
-	note_stay(prev, member ? 0 : prev->tgid);
+	note_switch(prev, next, member ? 0 : prev->tgid);
 	return 0;
 }
 

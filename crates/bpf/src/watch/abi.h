@@ -65,6 +65,7 @@ struct config {
 	__u32 serves; /* the port is a server's */
 	__u32 samples; /* the programs are attached for a while at a time */
 	__u32 follows_unix; /* Unix sockets too */
+	__u32 netfathom; /* the process of user space */
 };
 
 /* Shared with user space by mmap. */
@@ -81,6 +82,7 @@ struct shared {
 	__u64 slow_sent_ns;
 	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
+	__u64 netfathom; /* the process of user space, a number of the first PID namespace; 0 until it leaves a processor */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none goes on */
@@ -151,7 +153,7 @@ struct slow_message {
 	__u64 end;
 	__u32 bytes;
 	__u32 sent; /* 0: it came in */
-	__u32 reader; /* of what came in: its process, as stays have it */
+	__u32 reader; /* of what came in: its thread, as stays have it */
 	__u32 unused;
 	__u64 stages[MOST_STAGES]; /* from SPAN_PROTOCOL on, or from SPAN_TX_SOCKET */
 	__u64 stays_n;

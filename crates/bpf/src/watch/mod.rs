@@ -368,6 +368,12 @@ impl Watch {
         run_time::of(&self.object)
     }
 
+    /// This process, as the stays of CPUs number it, once it left a CPU.
+    fn netfathom(&self) -> Option<u32> {
+        let number = self.mapping.get().netfathom.load(Relaxed) as u32;
+        (number > 0).then_some(number)
+    }
+
     /// The first process that read, or sent if only that is watched, once there was one.
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
@@ -406,6 +412,7 @@ fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Con
         keeps_slow: detail.slow.into(),
         samples: detail.samples.into(),
         follows_unix: detail.unix.into(),
+        netfathom: std::process::id(),
         serves: match selection {
             Selection::Marked => false,
             Selection::Port(_) => true,

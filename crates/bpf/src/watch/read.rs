@@ -80,7 +80,7 @@ impl Watch {
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         const HOLDERS: &str = "holders";
         let waited_ns = self.counts()?(|c| c.waited_ns);
-        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns)
+        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns, self.netfathom())
             .map_err(SET.step("ask"))?
             .ok_or_else(|| SET.abi(HOLDERS))
     }

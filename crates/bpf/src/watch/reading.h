@@ -122,7 +122,7 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 	s->stages[SPAN_SOCKQUEUE] = sockqueue(wait);
 	s->stages[SPAN_READ] = r->now - wait->end;
 	load_account(bpf_get_current_task_btf(), &account);
-	s->reader = bpf_get_current_pid_tgid() >> 32;
+	s->reader = bpf_get_current_pid_tgid();
 	keep_stays(s, clock_ahead(&r->thread->reader, &account));
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;

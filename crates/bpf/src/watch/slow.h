@@ -53,6 +53,7 @@ static __always_inline void keep_stays(struct slow_message *s, __u64 ahead)
 	struct stays *of_cpu = bpf_map_lookup_elem(&stays, &zero);
 	__u32 i;
 
+	note_unseen(bpf_get_current_task_btf());
 	if (!of_cpu)
 		return;
 	for (i = 0; i < STAYS; i++) {

@@ -31,7 +31,8 @@ impl Watch {
     /// # Errors
     /// What the kernel refused.
     pub fn slow(&self) -> Result<Vec<SlowMessage>, SetError> {
-        SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow)))
+        let netfathom = self.netfathom();
+        SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow, netfathom)))
     }
 
     /// How many found no room until they were taken.
@@ -40,7 +41,7 @@ impl Watch {
     }
 }
 
-fn message(slow: &copied::SlowMessage) -> SlowMessage {
+fn message(slow: &copied::SlowMessage, netfathom: Option<u32>) -> SlowMessage {
     let direction = if slow.sent > 0 { Direction::Tx } else { Direction::Rx };
     let first = if slow.sent > 0 { WatchStage::Socket } else { WatchStage::Protocol };
     let sum = |&stage: &WatchStage| WatchedSum {
@@ -60,11 +61,37 @@ fn message(slow: &copied::SlowMessage) -> SlowMessage {
         stages: stages.filter(|sum| sum.sum_ns != 0).collect(),
         stays: stays
             .map(|stay| CpuStay {
-                by: named(&stay.name, stay.process, stay.kernel > 0),
-                own: stay.process == slow.reader,
+                by: named(&stay.name, stay.process, stay.thread == 0, netfathom),
+                // Each thread of the kernel is a process.
+                own: slow.reader == if stay.thread > 0 { stay.thread } else { stay.process },
                 from_ns: stay.from,
                 until_ns: stay.until,
             })
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::Holder;
+
+    use super::*;
+
+    #[test]
+    fn another_thread_of_its_process_is_not_the_reader() {
+        let mut slow: copied::SlowMessage = from_bytes(&[0; size_of::<copied::SlowMessage>()]).unwrap();
+        slow.stays_n = 3;
+        // The newest first; the oldest is the kernel's.
+        for (stay, of) in slow.stays.iter_mut().zip([(8, 7), (7, 7), (0, 6)]) {
+            (stay.thread, stay.process) = of;
+        }
+        let mut stays_of = |reader| {
+            slow.reader = reader;
+            message(&slow, None).stays
+        };
+        let own = |stays: Vec<CpuStay>| stays.iter().map(|stay| stay.own).collect::<Vec<_>>();
+        assert_eq!(own(stays_of(8)), [false, false, true]);
+        assert_eq!(own(stays_of(6)), [true, false, false]);
+        assert_eq!(stays_of(8)[0].by, Holder::Kernel { name: String::new() });
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use netfathom_model::record::WatchStage;
 use netfathom_sys::cpu::thread_time_ns;
-use netfathom_testkit::{nearly, needs_root, needs_times, skipped, unseen};
+use netfathom_testkit::{nearly, needs, needs_root, needs_times, skip, skipped, unseen};
 
 use super::*;
 

@@ -257,6 +257,15 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 		count(unseen, reader->unseen - unseen);
 }
 
+/* Learns netfathom's number in the first PID namespace, in which stays are kept, as it leaves a processor. */
+static __always_inline void know_netfathom(const struct task_struct *task)
+{
+	struct bpf_pidns_info current = {};
+
+	if (!shared.netfathom && who_runs(&shared.namespace, &current) && current.tgid == config.netfathom)
+		shared.netfathom = task->tgid;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -271,10 +280,12 @@ int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct tas
 		/* The kernel counts it after this event. */
 		thread->reader.seen_arrivals = next->sched_info.pcount + 1;
 	}
+	note_unseen(prev);
 	thread = followed(prev);
 	if (thread)
 		leave(thread, prev, !preempt && !is_runnable(prev));
-	note_stay(prev, prev->tgid);
+	know_netfathom(prev);
+	note_switch(prev, next, prev->tgid);
 	return 0;
 }
 

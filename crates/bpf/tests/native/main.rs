@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 mod histogram;
+mod holders;
 mod layout;
 mod reader;
 

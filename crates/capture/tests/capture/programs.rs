@@ -14,7 +14,7 @@ use netfathom_capture::reader::CaptureReader;
 use netfathom_capture::write::PcapngWriter;
 use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::{DEVICE, Killed, TwoHosts, needs_root, privileged, skipped};
+use netfathom_testkit::{DEVICE, Killed, TwoHosts, needs, needs_root, skip, skipped, test_name};
 
 use crate::made::{Got, frame, read_whole};
 
@@ -159,7 +159,7 @@ fn tcpdump_between_two_hosts() {
     };
     let capturing = match all.iter().enumerate().map(begin).collect::<io::Result<Vec<_>>>() {
         Ok(capturing) => capturing,
-        Err(error) => return skipped("tcpdump_between_two_hosts", &format!("tcpdump: {error}")),
+        Err(error) => skip!("tcpdump: {error}"),
     };
     let sent = send(&hosts.near, hosts.far_address());
     for (capturing, wanted) in capturing.into_iter().zip(&all) {
@@ -178,13 +178,11 @@ fn tcpdump_on_loopback() {
     host.run(|| link::set_up(&link::read("lo").expect("lo")).expect("lo up")).expect("the namespace");
     let directory = tempfile::tempdir().expect("a directory");
     for to in [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])] {
-        if to.is_ipv6() && !link::ipv6_available() {
-            return skipped("tcpdump_on_loopback", "no IPv6 here");
-        }
+        needs!(to.is_ipv4() || link::ipv6_available(), "no IPv6 here");
         let path = directory.path().join("lo.pcap");
         let capturing = match Capturing::begin(&host, "tcpdump", &["-i", "lo", NANO], DATAGRAMS, path) {
             Ok(capturing) => capturing,
-            Err(error) => return skipped("tcpdump_on_loopback", &format!("tcpdump: {error}")),
+            Err(error) => skip!("tcpdump: {error}"),
         };
         let sent = send(&host, to);
         let (_, got) = capturing.end();
@@ -203,16 +201,13 @@ sys.stdin.read()
 
 #[test]
 fn tcpdump_at_a_device_without_link_layer() {
-    let name = "tcpdump_at_a_device_without_link_layer";
-    if !privileged(name) {
-        return;
-    }
+    needs_root!();
     let host = Namespace::create().expect("a namespace");
     let mut python = Command::new("python3");
     python.args(["-c", MAKE_TUN]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut tun = match host.run(|| python.spawn()).expect("the namespace") {
         Ok(tun) => tun,
-        Err(error) => return skipped(name, &format!("python3: {error}")),
+        Err(error) => skip!("python3: {error}"),
     };
     let made = tun.stdout.take().expect("a pipe").read(&mut [0]).expect("a pipe") > 0;
     if made {
@@ -232,10 +227,10 @@ fn tcpdump_at_a_device_without_link_layer() {
                 assert!(got.iter().all(|got| got.link == LinkType::Raw));
                 check(&got.iter().collect::<Vec<_>>(), to, None, false, sent, 1000);
             }
-            Err(error) => skipped(name, &format!("tcpdump: {error}")),
+            Err(error) => skipped(test_name!(), &format!("tcpdump: {error}")),
         }
     } else {
-        skipped(name, "no TUN device can be made here");
+        skipped(test_name!(), "no TUN device can be made here");
     }
     drop(tun.stdin.take());
     tun.wait().expect("a child");
@@ -243,7 +238,6 @@ fn tcpdump_at_a_device_without_link_layer() {
 
 #[test]
 fn dumpcap_at_two_devices() {
-    let name = "dumpcap_at_two_devices";
     needs_root!();
     let hosts = TwoHosts::create();
     let directory = tempfile::tempdir().expect("a directory");
@@ -251,7 +245,7 @@ fn dumpcap_at_two_devices() {
     let args = ["-i", DEVICE, "-i", "any"];
     let capturing = match Capturing::begin(&hosts.near, "dumpcap", &args, 2 * DATAGRAMS, path) {
         Ok(capturing) => capturing,
-        Err(error) => return skipped(name, &format!("dumpcap: {error}")),
+        Err(error) => skip!("dumpcap: {error}"),
     };
     let sent = send(&hosts.near, hosts.far_address());
     let (format, got) = capturing.end();
@@ -287,7 +281,7 @@ fn editcap_to_every_format() {
     ] {
         let output = match Command::new("editcap").args(args).arg(path("ours")).arg(path("theirs")).output() {
             Ok(output) => output,
-            Err(error) => return skipped("editcap_to_every_format", &format!("editcap: {error}")),
+            Err(error) => skip!("editcap: {error}"),
         };
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         let (read_format, got) = read_file(&path("theirs"));

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use netfathom_capture::packet::{LinkType, Packet, PacketDirection, Resolution};
 use netfathom_capture::write::{PcapWriter, PcapngWriter};
-use netfathom_testkit::skipped;
+use netfathom_testkit::skip;
 
 use crate::made::{Got, frame, read_whole};
 
@@ -100,7 +100,7 @@ fn tshark_shows_it() {
     }
     let output = match tshark.output() {
         Ok(output) => output,
-        Err(error) => return skipped("tshark_shows_it", &format!("tshark: {error}")),
+        Err(error) => skip!("tshark: {error}"),
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let expected = [

@@ -11,7 +11,7 @@ use super::load::ENGINES;
 use super::peer::parse_peer;
 use super::stack::TRANSPORTS;
 use super::words::one_of;
-use super::{OutputArgs, parse_time, parse_whole};
+use super::{OutputArgs, parse_message_size, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +50,7 @@ pub struct CapacityArgs {
     #[arg(long, value_parser = one_of(TRANSPORTS), default_value = "udp")]
     pub transport: Transport,
     /// Bytes of a message: UDP payload, or bytes in the stream of TCP
-    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_message_size)]
     pub size: usize,
     /// IPv6 instead of IPv4
     #[arg(long, conflicts_with = "to")]
@@ -61,7 +61,7 @@ pub struct CapacityArgs {
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// About half a minute instead of minutes: one engine, each rate held for 100ms, where not set otherwise
+    /// As --engine send --hold 100ms, where not set otherwise: about half a minute instead of minutes
     #[arg(long)]
     pub quick: bool,
     #[command(flatten)]

@@ -11,6 +11,9 @@ Examples:
       quantity by quantity: better, worse, or not significant
   netfathom compare --run 'stack tx --quick' -- 'stack tx --quick --ipv6'
       interleaved, 8 rounds: drift of both is not taken for a change
+  netfathom compare --run 'gzip -1 -c F' --run 'gzip -2 -c F' \\
+      --fail-if 'time>5%'
+      commands of your own, for CI: is B more than 5 % slower than A?
   netfathom compare --before-b 'sysctl -w net.ipv4.tcp_sack=0' --in lab \\
       --run 'message oneway'
       one measurement before and after a change of the system
@@ -40,9 +43,10 @@ pub struct CompareArgs {
     /// The runs were interleaved and are pairs: A B A B and so on
     #[arg(long, conflicts_with = "run")]
     pub pairs: bool,
-    /// Make the runs now, A and B interleaved: the arguments of A, and after -- those of B
+    /// Make the runs now, A and B interleaved: once for each side, or B after --. ARGS are those of netfathom, or a
+    /// command of your own, which is then timed
     #[arg(long, value_name = "ARGS", conflicts_with = "runs", allow_hyphen_values = true)]
-    pub run: Option<String>,
+    pub run: Vec<String>,
     /// Run this command before each run of A, such as 'sysctl -w NAME=VALUE'; with it B may have the
     /// same arguments as A and be left out
     #[arg(help_heading = AROUND, long, value_name = "CMD", requires = "run", allow_hyphen_values = true)]
@@ -80,7 +84,7 @@ pub struct CompareArgs {
     /// Exit status 4 if the change is larger than this, and significantly so: QUANTITY>CHANGE or
     /// QUANTITY<-CHANGE, the change in percent of A or in the unit (stack: tx.mean>5%, tx.p99>2us; load:
     /// lost>0.1pp; ttcp: rate<-3%; capacity: send.1.sustained<-3%); may be given again. On a machine with other work tx.undisturbed.mean is
-    /// conclusive more often than tx.mean. `netfathom export RUN --to csv` has the quantities of a run
+    /// conclusive more often than tx.mean. The end of a name will do where one main quantity has it (time). `netfathom export RUN --to csv` has the quantities of a run
     #[arg(long, value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Exit status 6 if a --fail-if threshold is inconclusive, instead of 0

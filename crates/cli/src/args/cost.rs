@@ -48,11 +48,12 @@ pub struct CostArgs {
     /// What COMMAND may slow: light, tar, tar-gzip, or NAME=COMMAND for the shell; repeatable [default: light]
     #[arg(long, value_name = "WHAT")]
     pub benchmark: Vec<String>,
-    /// Phases of light to run: cpu, memory, calls, switches, timers, loopback, metadata, data [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "PHASE,...")]
+    /// Phases of light, which is measured then: cpu, memory, calls, switches, timers, loopback, metadata,
+    /// data [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "PHASE,...", conflicts_with_all = ["own", "marks_from"])]
     pub phases: Vec<String>,
-    /// Load on COMMAND: udp:BITS,... per second in the lab, where COMMAND then runs, or a shell command
-    /// with {level} in it
+    /// Load on COMMAND: udp:BITS,... per second in the lab, where COMMAND then runs, or a shell command,
+    /// maybe with {level} in it
     #[arg(long, value_name = "LOAD", value_parser = parse_load)]
     pub load: Option<LoadArg>,
     /// Instead of COMMAND: a running process, paused for the baseline (SIGSTOP)
@@ -67,7 +68,7 @@ pub struct CostArgs {
     /// Half of the 99 % interval of the slowdown to aim at: sets the number of blocks
     #[arg(long, value_name = "PERCENT", default_value = "1%", default_value_if("quick", "true", "10%"), value_parser = parse_percent)]
     pub precision: f64,
-    /// Fewer and shorter trials, where not set otherwise
+    /// As --time 30s --precision 10% --min-blocks 4 --phase 60ms --entries 3000, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// CPUs of the benchmarks [default: all]
@@ -179,7 +180,7 @@ const MEANS: &[Word<MarkMeans>] = &[
 pub enum LoadArg {
     /// Bits a second, each as typed.
     Udp(Vec<CostLevel>),
-    /// A command with `{level}`.
+    /// A command, with `{level}` where there are several.
     Command(String),
 }
 

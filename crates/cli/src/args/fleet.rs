@@ -14,7 +14,7 @@ use up::{DOWN_EXAMPLES, MANIFEST_EXAMPLES, UP_EXAMPLES};
 pub use up::{DownArgs, Manifest, ManifestArgs, UpArgs, Via, parse_plain};
 
 use super::words::{Word, one_of};
-use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
+use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_message_size, parse_time, parse_whole};
 
 pub const AGENT_EXAMPLES: &str = "\
 Examples:
@@ -221,7 +221,7 @@ pub struct MeshArgs {
     #[arg(long, value_name = "RATE", default_value = "1k", value_parser = parse_number)]
     pub rate: f64,
     /// UDP payload in bytes (latency, loss)
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_message_size)]
     pub size: usize,
     /// Connections of a pair (throughput)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_whole::<u16>)]
@@ -291,7 +291,7 @@ pub struct FleetLoadArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_whole::<u16>)]
     pub instances: u16,
     /// UDP payload in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_message_size)]
     pub size: usize,
     #[command(flatten)]
     pub output: OutputArgs,
@@ -309,7 +309,7 @@ pub struct AloneArgs {
     #[arg(long, value_name = "RATE", default_value = "10k", value_parser = parse_number)]
     pub rate: f64,
     /// UDP payload in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_whole::<usize>)]
+    #[arg(long, value_name = "BYTES", default_value_t = 64, value_parser = parse_message_size)]
     pub size: usize,
     /// Hosts at the same time [default: all]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]

@@ -11,7 +11,9 @@ use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
 use super::peer::parse_peer;
 use super::words::{Word, one_of};
-use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_profile, parse_time, parse_whole};
+use super::{
+    EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_message_size, parse_profile, parse_time, parse_whole,
+};
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -19,7 +21,7 @@ Examples:
       in the built-in lab, one send call per message
   netfathom load send --to 10.0.0.2:9000 --engine auto --profile ramp:1k..1M/9s
       to a host where `netfathom load sink --listen 10.0.0.2:9000` runs
-  netfathom load send --echo --profile constant:50k/5s
+  netfathom load send --echo
       how long an answer takes, idle and loaded";
 
 const SINK_EXAMPLES: &str = "\
@@ -79,6 +81,9 @@ const SPINS: &[Word<Spin>] = &[
     ("never", Spin::Never, "Only sleeps: late by some 50 us, and leaves the CPU to others"),
 ];
 
+/// An answer takes a receive and a send call, and the far end shares this machine.
+const ECHO_PROFILE: &str = "constant:5k/5s";
+
 const ENDS: &str = "Addresses and log";
 
 /// `netfathom load send`.
@@ -93,11 +98,12 @@ pub struct SendArgs {
     /// Over this host's loopback device (default without root)
     #[arg(long)]
     pub loopback: bool,
-    /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME
+    /// Messages per second over one trial, such as constant:RATE/TIME or ramp:FROM..TO/TIME; with --echo by default
+    /// constant:5k/5s, as one thread answers
     ///
     /// Others: triangle:FROM..TO[,cap=RATE]/TIME, steps:RATE,RATE,.../TIME, poisson:RATE/TIME and csv:FILE (two columns:
     /// seconds, rate). poisson randomizes times; the count is RATE x TIME.
-    #[arg(long, default_value = "constant:50k/5s", value_parser = parse_profile)]
+    #[arg(long, default_value = "constant:50k/5s", default_value_if("echo", "true", ECHO_PROFILE), value_parser = parse_profile)]
     pub profile: String,
     /// How messages reach the device
     #[arg(long, value_parser = one_of(engines()), default_value = "send")]
@@ -113,7 +119,7 @@ pub struct SendArgs {
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: u32,
     /// UDP payload in bytes
-    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_message_size)]
     pub size: usize,
     /// IPv6 instead of IPv4
     #[arg(help_heading = ENDS, long, conflicts_with = "to")]

@@ -120,7 +120,8 @@ pub struct MessageArgs {
     /// Skip measuring remedies where a stall is recognized
     #[arg(help_heading = TRIALS, long)]
     pub no_remedies: bool,
-    /// Fewer sizes, fewer and shorter trials, where not set otherwise
+    /// As --trials 3 --min-time 30ms --max-time 500ms, a tenth of --messages and every fourth of --sizes, where
+    /// not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Random seed, to repeat the order of a run [default: random]

@@ -19,7 +19,7 @@ pub struct ReportArgs {
     /// The run.
     #[command(flatten)]
     pub run: RunArg,
-    /// html writes report.html beside the record, md and txt print the tables
+    /// html writes report.html beside the record and prints its path, md and txt print the tables
     #[arg(
         long,
         value_enum,
@@ -27,7 +27,8 @@ pub struct ReportArgs {
         default_value_if("verbose", ArgPredicate::IsPresent, "txt")
     )]
     pub format: Format,
-    /// Print all tables, not only the answer and the main one (--format txt)
+    /// Print all tables, not only the answer and the main one. Without --format it prints text (--format txt)
+    /// and writes no file
     #[arg(long, short, conflicts_with_all = ["output", "open"])]
     pub verbose: bool,
     /// Write to this file instead; - is standard output

@@ -10,7 +10,7 @@ use netfathom_model::units::parse_number;
 use super::peer::parse_peer;
 use super::stack::parse_cpus;
 use super::words::{Word, one_of};
-use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_rates, parse_time, parse_whole};
+use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_message_size, parse_rates, parse_time, parse_whole};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +58,7 @@ pub struct ReverseArgs {
     #[arg(long)]
     pub no_tap: bool,
     /// UDP payload in bytes
-    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_whole::<usize>)]
+    #[arg(long, default_value_t = 64, value_name = "BYTES", value_parser = parse_message_size)]
     pub size: usize,
     /// IPv6 instead of IPv4
     #[arg(long, conflicts_with = "to")]

@@ -22,6 +22,8 @@ Examples:
       the same with a small send buffer
   netfathom ttcp -ts --time 5s --explain bsd
       sends for five seconds, and shows what limits it
+  netfathom ttcp -ts --time 5s --explain -p 8080 bsd
+      the same to your own server; it only has to read
   netfathom ttcp -rB | tar xpf -
       receives a tree of files; then on the other host:
   tar cf - DIR | netfathom ttcp -t bsd
@@ -36,9 +38,12 @@ Examples:
       it cost
 
 The bytes on the wire are those of the classic ttcp, so either end may be one;
-no classic one was available for tests. The figures go to standard error, as
-with the classic: KB are 1024 bytes, Mb 2^20 bits, and msec/call is 1024 x
-seconds / calls.
+no classic one was available for tests. The classic's lines go to standard
+error: their KB are 1024 bytes, Mb/sec and Mbit/sec are 2^20 bits, and msec/call
+is 1024 x seconds / calls. --explain has Mb/s, which are 10^6 bits.
+
+Any TCP server that reads will do as the receiver of --explain: name its port
+(-p). What your own sender waits for: netfathom watch tx --pid N
 
 Interrupted transfers: a killed TCP sender cuts the connection, and the
 receiver fails; a truncated input (a killed tar) goes undetected. After the
@@ -81,7 +86,7 @@ pub struct TtcpArgs {
     /// Host to send to; with -r, the local address to listen on
     #[arg(value_name = "HOST")]
     pub host: Option<String>,
-    /// Send generated data, or discard what comes, instead of standard input and output
+    /// Source/sink (not server): send generated data, or discard what comes, instead of standard input and output
     #[arg(short, long)]
     pub source_sink: bool,
     /// Bytes per write or read; over UDP a datagram [default: 8192; what is available where no buffer is used]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use netfathom_model::record::CATALOGUE;
 
 use super::Args;
@@ -25,17 +25,46 @@ const WATCHING: [&str; 12] = [
     "--attach",
 ];
 
+/// Options of iperf3, netperf, sockperf and hyperfine, and ours that do the same: the first that the command has.
+const ELSEWHERE: [(&str, &[&str]); 10] = [
+    ("--duration", &["time-limit", "time"]),
+    ("--time", &["time-limit"]),
+    ("--threads", &["workers", "parallel"]),
+    ("--parallel", &["workers"]),
+    ("--streams", &["parallel"]),
+    ("--runs", &["trials", "rounds"]),
+    ("--rate", &["profile"]),
+    ("--bitrate", &["profile"]),
+    ("--msg-size", &["size", "sizes"]),
+    ("--length", &["size", "sizes"]),
+];
+
 /// Reads the arguments.
 ///
 /// # Errors
 /// What is wrong with them, and what to do; also the help, where it is asked for.
 pub fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
-    let command = typed.get(1).and_then(|word| word.to_str()).unwrap_or_default().to_owned();
+    let words: Vec<String> = typed.iter().skip(1).map(|word| word.to_string_lossy().into()).collect();
     let matches = Args::command().mut_subcommands(brief).try_get_matches_from(typed);
-    matches.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| advised(error, &command))
+    matches.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| advised(error, &words))
 }
 
-fn advised(mut error: clap::Error, command: &str) -> clap::Error {
+/// The command that the first words name.
+fn named(words: &[String]) -> Command {
+    let mut command = Args::command();
+    for word in words {
+        let Some(below) = command.find_subcommand(word) else { break };
+        command = below.clone();
+    }
+    command
+}
+
+/// Whether a word is a command of netfathom.
+pub fn is_ours(word: &str) -> bool {
+    Args::command().find_subcommand(word).is_some()
+}
+
+fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -51,23 +80,106 @@ fn advised(mut error: clap::Error, command: &str) -> clap::Error {
         }
     }
     let name = option.split(['=', ' ']).next().unwrap_or_default();
-    let own_messages = CATALOGUE.iter().any(|entry| entry.own_messages && entry.command == command);
-    if own_messages && WATCHING.contains(&name) {
-        let tips = instead(command, name).map(Into::into).to_vec();
+    if let Some(ours) = ours(&named(words), name) {
+        let similar = match error.remove(ContextKind::SuggestedArg) {
+            // Its beginning is rather a slip than another program's.
+            Some(ContextValue::String(similar)) if similar != ours && name.starts_with(&similar) => {
+                ContextValue::Strings(vec![ours, similar])
+            }
+            _ => ContextValue::String(ours),
+        };
+        error.insert(ContextKind::SuggestedArg, similar);
+        // It has the option that clap finds most similar.
+        error.remove(ContextKind::Usage);
+    } else if let Some(tips) = instead(words, name).or_else(|| separated(words, &option).map(|tip| vec![tip]))
+    {
+        let tips = tips.into_iter().map(Into::into).collect();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
 }
 
-fn instead(command: &str, option: &str) -> [String; 6] {
-    [
-        format!(
-            "`{command}` measures its own test messages, not those of other programs: it has no {option}"
-        ),
-        "where the messages of a running program spend their time, TCP: netfathom watch --pid PID".into(),
-        "the same of UDP: netfathom join CAPTURE LOG".into(),
-        "what limits a transfer to or from it: netfathom ttcp --explain".into(),
-        "what a running process takes from others: netfathom cost --pid PID".into(),
-        "each of them step by step: docs/your-server.md".into(),
-    ]
+/// The option of ours for one of another program.
+fn ours(command: &Command, option: &str) -> Option<String> {
+    let (_, ours) = ELSEWHERE.iter().find(|(theirs, _)| *theirs == option)?;
+    let has = |long: &&str| command.get_arguments().any(|arg| arg.get_long() == Some(*long));
+    Some(format!("--{}", ours.iter().copied().find(has)?))
+}
+
+/// The line as it was meant, where a program to be started has no -- before it.
+fn separated(words: &[String], unknown: &str) -> Option<String> {
+    let is_program =
+        |arg: &Arg| arg.is_last_set() && arg.get_value_names().is_some_and(|of| of[0] == "COMMAND");
+    let takes_program = named(words).get_positionals().any(is_program);
+    let at = words.iter().rposition(|word| word == unknown).filter(|_| !unknown.starts_with('-'))?;
+    let joined = |words: &[String]| shlex::try_join(words.iter().map(String::as_str)).ok();
+    let (before, program) = (joined(&words[..at])?, joined(&words[at..])?);
+    takes_program.then(|| format!("write -- before the command: netfathom {before} -- {program}"))
+}
+
+fn instead(words: &[String], option: &str) -> Option<Vec<String>> {
+    let command = words.first()?;
+    let own_messages = CATALOGUE.iter().any(|entry| entry.own_messages && entry.command == command);
+    (own_messages && WATCHING.contains(&option)).then(|| {
+        vec![
+            format!(
+                "`{command}` measures its own test messages, not those of other programs: it has no {option}"
+            ),
+            "where the messages of a running program spend their time, TCP: netfathom watch --pid PID".into(),
+            "the same of UDP: netfathom join CAPTURE LOG".into(),
+            "what limits a transfer to or from it: netfathom ttcp --explain".into(),
+            "what a running process takes from others: netfathom cost --pid PID".into(),
+            "each of them step by step: docs/your-server.md".into(),
+        ]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &str) -> String {
+        let typed = line.split(' ').map(Into::into).collect();
+        parsed(typed).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn options_of_other_programs_lead_to_ours() {
+        for (line, ours) in [
+            ("capacity --threads 2", "--workers"),
+            ("load send --threads 2", "--workers"),
+            ("ttcp -ts --threads 2 h", "--parallel"),
+            ("ttcp -ts --streams 2 h", "--parallel"),
+            ("stack --parallel 2", "--workers"),
+            ("stack --duration 5", "--time-limit"),
+            ("stack --time=5s", "--time-limit"),
+            ("ttcp -ts --duration 5s h", "--time"),
+            ("cost --duration 5s", "--time"),
+            ("watch --duration 5s", "--time"),
+            ("stack --runs 3", "--trials"),
+            ("message pingpong --runs 3", "--trials"),
+            ("stack --msg-size 64", "--size"),
+            ("message post --length 64", "--sizes"),
+            ("stack --rate 10k", "--profile"),
+            ("load send --bitrate 1m", "--profile"),
+        ] {
+            let shown = refused(&format!("netfathom {line}"));
+            assert!(shown.contains(&format!("a similar argument exists: '{ours}'\n")), "{line}: {shown}");
+            assert!(!shown.contains("Usage"), "{line}: {shown}");
+        }
+        // It has nothing of that kind.
+        assert!(!refused("netfathom capacity --duration 5s").contains("similar"));
+        let shown = refused("netfathom compare --runs 4");
+        assert!(shown.contains("'--rounds'") && shown.contains("'--run'"), "{shown}");
+    }
+
+    #[test]
+    fn a_program_without_its_hyphens_gets_them() {
+        let shown = refused("netfathom cost --quick tcpdump -i lo");
+        assert!(shown.contains("netfathom cost --quick -- tcpdump -i lo\n"), "{shown}");
+        let shown = refused("netfathom cost --service tcpdump tcpdump -i lo");
+        assert!(shown.contains("--service tcpdump -- tcpdump -i lo\n"), "{shown}");
+        assert!(!refused("netfathom host tcpdump").contains(" -- "));
+        assert!(!refused("netfathom fleet up --hosts f foo").contains("before the command"));
+    }
 }

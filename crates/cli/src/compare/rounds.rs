@@ -1,24 +1,29 @@
 //! Interleaved runs of A and B: A B, B A, A B and so on, each a netfathom of its own.
 
+use std::env;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow, bail};
 use netfathom_measure::ground::environment;
+use netfathom_model::print::lasting;
 use netfathom_model::record::{CATALOGUE, Record};
 use netfathom_model::verdict::{Level, Verdict};
-use netfathom_results::compare::{self, Run, Threshold, ThresholdError, Wishes};
+use netfathom_results::compare::{self, Run, Threshold, ThresholdError};
 
 use super::change::{self, Change, Journal};
 use super::current::Current;
 use super::kernel::Kernel;
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, is_ours, parsed};
 use crate::output;
 
 const OURS: [&str; 3] = ["--out", "--json", "--quiet"];
 
 /// What was taken until the end, or until it was ended.
+#[derive(Default)]
 pub struct RoundsTaken {
     pub pairs: Vec<(Run, Run)>,
     /// What must be known of the changes to read the result.
@@ -27,30 +32,89 @@ pub struct RoundsTaken {
     pub failed: Option<Error>,
 }
 
-/// The arguments of both, word by word.
-pub fn sides(a: &str, b: &[String]) -> Result<[Vec<String>; 2]> {
-    let b = match b {
-        // The change is in the commands before the runs.
-        [] => words("A", a)?,
-        [one] => words("B", one)?,
-        // Typed word by word.
-        many => many.to_vec(),
-    };
-    let sides = [words("A", a)?, b];
-    for (name, words) in ["A", "B"].into_iter().zip(&sides) {
-        check(name, words)?;
+impl RoundsTaken {
+    /// A threshold that no run can be tested by.
+    pub fn wrong_threshold(&self) -> Option<&Error> {
+        self.failed.as_ref().filter(|failed| failed.is::<ThresholdError>())
     }
-    Ok(sides)
+}
+
+/// The arguments of both, word by word.
+pub fn sides(runs: &[String], against: &[String]) -> Result<[Vec<String>; 2]> {
+    let (a, b) = match (runs, against) {
+        // The change is in the commands before the runs.
+        ([a], []) => ([a.clone()], std::slice::from_ref(a)),
+        ([a, b], []) => ([a.clone()], std::slice::from_ref(b)),
+        ([a], typed) => ([a.clone()], typed),
+        _ => bail!("--run: name two sides, A and B, each with --run; or B after --"),
+    };
+    Ok([arguments("A", &a)?, arguments("B", b)?])
 }
 
 /// The arguments of both sides, which are the same.
 pub fn same_words(typed: &[String]) -> Result<Vec<String>> {
-    let words = match typed {
-        [one] => words("A and B", one)?,
-        many => many.to_vec(),
+    checked("A and B", words("A and B", &line(typed))?)
+}
+
+/// Those of a run of ours, or of one that measures a command of the user's own.
+fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
+    let line = line(typed);
+    let mut words = words(side, &line)?;
+    if words.first().is_some_and(|word| word == "netfathom") {
+        words.remove(0);
+    } else if starts_netfathom(&words) {
+        bail!(
+            "the arguments of {side} start netfathom: leave out all before its own arguments. It is always this one: run compare \
+             itself with sudo, and another build's compare for another build"
+        );
+    } else if is_of_user(&words) {
+        let measured = COMMAND.split(' ').map(Into::into);
+        return Ok(measured.chain([format!("command={line}")]).collect());
+    }
+    let may_be_program = !words.first().is_some_and(|word| word.is_empty() || is_ours(word));
+    checked(side, words).map_err(|fault| match may_be_program {
+        true => anyhow!("{fault}; nor is it a program on PATH: the shell's own words need \"sh -c '...'\""),
+        false => fault,
+    })
+}
+
+/// How a command of the user's own is measured; its benchmark follows.
+const COMMAND: &str = "cost --quick --time 5s --settle 0s --nothing --benchmark";
+
+/// Whether it is a netfathom by its path, or under sudo.
+fn starts_netfathom(words: &[String]) -> bool {
+    let is_netfathom = |word: &String| Path::new(word).file_name().is_some_and(|name| name == "netfathom");
+    words
+        .first()
+        .is_some_and(|first| is_netfathom(first) || first == "sudo" && words.iter().any(is_netfathom))
+}
+
+/// Whether a shell finds the program, and it is no command of netfathom by which the line begins.
+fn is_of_user(words: &[String]) -> bool {
+    // Variables may be set before it.
+    let Some(program) = words.iter().find(|word| !word.contains('=')) else { return false };
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let is_there = |path: &Path| path.metadata().is_ok_and(|of| of.is_file() && of.mode() & 0o111 != 0);
+    let is_found = if program.contains('/') {
+        is_there(Path::new(program))
+    } else {
+        env::split_paths(&folders).any(|folder| is_there(&folder.join(program)))
     };
-    check("A and B", &words)?;
-    Ok(words)
+    is_found && (words.first() != Some(program) || !is_ours(program))
+}
+
+/// What was typed for a side, in quotes or word by word, or what follows its quotes.
+fn line(typed: &[String]) -> String {
+    let (first, rest) = typed.split_at(typed.len().min(1));
+    first.iter().cloned().chain(rest.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+}
+
+fn joined(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.into(), Into::into)
 }
 
 fn words(side: &str, text: &str) -> Result<Vec<String>> {
@@ -58,17 +122,21 @@ fn words(side: &str, text: &str) -> Result<Vec<String>> {
         .ok_or_else(|| anyhow!("the arguments of {side} have a quote that is not closed: {text}"))
 }
 
-fn check(side: &str, words: &[String]) -> Result<()> {
+fn checked(side: &str, words: Vec<String>) -> Result<Vec<String>> {
     let first = words.first().map_or("", String::as_str);
     // A sweep is made by a command below ttcp.
     let commands: Vec<&str> =
         CATALOGUE.iter().map(|entry| entry.command).filter(|command| !command.contains(' ')).collect();
-    if !commands.contains(&first) {
+    if first.is_empty() || is_ours(first) && !commands.contains(&first) {
         bail!(
             "the arguments of {side} begin with `{first}`, which makes no run; write them as after netfathom, such as \
              'stack tx --trials 3' (one of {})",
             commands.join(", ")
         );
+    }
+    let typed = ["netfathom"].into_iter().chain(words.iter().map(String::as_str));
+    if let Err(fault) = parsed(typed.map(Into::into).collect()) {
+        bail!("the arguments of {side}: {}", in_a_line(&fault.to_string()));
     }
     let before_program = words.iter().take_while(|word| *word != "--");
     for word in before_program {
@@ -78,7 +146,16 @@ fn check(side: &str, words: &[String]) -> Result<()> {
             );
         }
     }
-    Ok(())
+    Ok(words)
+}
+
+/// What a parser has to say, without the usage.
+fn in_a_line(fault: &str) -> String {
+    let about = ["\nUsage:", "\nFor more information"];
+    let end = about.iter().filter_map(|about| fault.find(about)).min().unwrap_or(fault.len());
+    let fault = fault[..end].trim_start_matches("error: ");
+    let lines: Vec<&str> = fault.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
 }
 
 /// Takes the rounds. What was whole before a run failed or a signal came is kept.
@@ -114,7 +191,7 @@ fn rounds(
     if changes.iter().any(|change| change.before.is_some() && change.after.is_none()) {
         tell(args, "no --after: what the last command before a run has changed stays changed");
     }
-    let mut taken = RoundsTaken { pairs: Vec::new(), notes: Vec::new(), failed: None };
+    let mut taken = RoundsTaken::default();
     let began = Instant::now();
     // What a kernel can do, one run shows.
     let rounds = if are_emulated(changes) { 1 } else { args.rounds };
@@ -133,6 +210,15 @@ fn rounds(
                     wrote[side] = errors;
                     tell(args, &format!("  {} {}", run.name, verdict(&run.record)));
                     pair[side] = Some(run);
+                    // A mistake in a threshold shows before all rounds were taken for it.
+                    if let [Some(a), b] = &pair
+                        && round == 0
+                        && let Err(wrong) = compare::testable(a, b.as_ref(), thresholds)
+                    {
+                        taken.pairs.extend(pair[0].take().zip(pair[1].take()));
+                        taken.failed = Some(wrong.into());
+                        return Ok(taken);
+                    }
                 }
                 Err(error) => {
                     // A run that was asked to end has not failed, but its change must not stay unseen.
@@ -152,10 +238,9 @@ fn rounds(
             taken.pairs.push((a, b));
         }
         if round == 0
-            && let Err(error) = first(&mut taken, changes, &wrote, thresholds)
+            && let Some((a, b)) = taken.pairs.first()
         {
-            taken.failed = Some(error.into());
-            break;
+            taken.notes.extend(change::without_effect(changes, (&a.record, &b.record), &wrote));
         }
         if current.stop.load(Relaxed) {
             break;
@@ -167,26 +252,6 @@ fn rounds(
         tell(args, &format!("{whole} rounds, {each:.0} s each"));
     }
     Ok(taken)
-}
-
-/// What the first round tells of the others: whether the changes have an effect, and whether there is what the thresholds
-/// are for.
-fn first(
-    taken: &mut RoundsTaken,
-    changes: &[Change; 2],
-    wrote: &[String; 2],
-    thresholds: &[Threshold],
-) -> Result<(), ThresholdError> {
-    let Some(pair) = taken.pairs.first() else { return Ok(()) };
-    taken.notes.extend(change::without_effect(changes, (&pair.0.record, &pair.1.record), wrote));
-    match compare::pairs(&taken.pairs, &Wishes { force: true }) {
-        Ok(compared) if !compared.quantities.is_empty() => match compare::gates(&compared, thresholds) {
-            // A later round may have it.
-            Err(ThresholdError::OneSided { .. }) | Ok(_) => Ok(()),
-            Err(wrong) => Err(wrong),
-        },
-        _ => Ok(()),
-    }
 }
 
 fn failed(round: u32, side: usize, taken: &RoundsTaken) -> String {
@@ -218,25 +283,33 @@ fn time_left(since: Duration, done: u32, runs: u32) -> String {
     if done == 0 {
         return String::new();
     }
-    format!(", about {} s left", (since * (runs - done) / done).as_secs())
+    format!(", about {} left", lasting(since * (runs - done) / done))
 }
 
 fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) -> String {
-    let words = output::harmless(&words.join(" "));
+    let of_user = words.last().and_then(|last| last.strip_prefix("command="));
+    let own =
+        of_user.filter(|_| words.iter().map(String::as_str).take(words.len() - 1).eq(COMMAND.split(' ')));
+    let words = output::harmless(&own.map_or_else(|| joined(words), Into::into));
     format!("round {} of {}, {}: {words}{left}", round + 1, rounds, ["A", "B"][side])
 }
 
-/// The command that compares the same runs again, by the same thresholds unless they were the mistake.
-pub fn again(args: &CompareArgs, taken: &RoundsTaken) -> String {
-    let quoted = |name: &str| shlex::try_quote(name).map_or_else(|_| name.into(), Into::<String>::into);
+/// Shows the command that compares the same runs again, by the same thresholds unless they were the mistake.
+pub fn show_again(args: &CompareArgs, taken: &RoundsTaken) {
+    if taken.pairs.is_empty() {
+        return;
+    }
     let pairs = taken.pairs.iter().map(|(a, b)| format!(" \\\n  {} {}", quoted(&a.name), quoted(&b.name)));
     let pairs: String = pairs.collect();
-    let fit = !taken.failed.as_ref().is_some_and(|failed| failed.is::<ThresholdError>());
+    let fit = taken.wrong_threshold().is_none();
     let thresholds = args.fail_if.iter().filter(|_| fit).map(|text| format!(" --fail-if {}", quoted(text)));
     let thresholds: String = thresholds.collect();
     let strict = if args.strict && fit { " --strict" } else { "" };
     let force = if args.force { " --force" } else { "" };
-    format!("to compare them once more:\n  netfathom compare{thresholds}{strict}{force} --pairs{pairs}")
+    tell(
+        args,
+        &format!("to compare them once more:\n  netfathom compare{thresholds}{strict}{force} --pairs{pairs}"),
+    );
 }
 
 pub fn tell(args: &CompareArgs, line: &str) {
@@ -250,19 +323,27 @@ pub fn tell(args: &CompareArgs, line: &str) {
 mod tests {
     use super::*;
 
+    fn of(runs: &[&str], against: &[&str]) -> Result<[Vec<String>; 2]> {
+        let [runs, against] =
+            [runs, against].map(|of| of.iter().map(|&word| word.into()).collect::<Vec<_>>());
+        sides(&runs, &against)
+    }
+
     fn refused(a: &str, b: &[&str]) -> String {
-        let b: Vec<String> = b.iter().map(|&word| word.into()).collect();
-        sides(a, &b).unwrap_err().to_string()
+        of(&[a], b).unwrap_err().to_string()
     }
 
     #[test]
     fn arguments_are_words_as_a_shell_reads_them() {
-        let b = ["stack tx --profile 'constant:1k/1s'".to_owned()];
-        let [a, b] = sides("cost -- sh -c 'exit 0' --json", &b).unwrap();
+        let quoted = ["stack tx --profile 'constant:1k/1s'"];
+        let [a, b] = of(&["cost -- sh -c 'exit 0' --json"], &quoted).unwrap();
         assert_eq!(a, ["cost", "--", "sh", "-c", "exit 0", "--json"]);
         assert_eq!(b.last().unwrap(), "constant:1k/1s");
-        let typed = ["stack".to_owned(), "tx".to_owned()];
-        assert_eq!(sides("stack", &typed).unwrap()[1], ["stack", "tx"]);
+        let both = ["stack", quoted[0]];
+        assert_eq!(of(&both, &[]).unwrap()[1], b);
+        assert_eq!(of(&both[..1], &["stack", "tx"]).unwrap()[1], ["stack", "tx"]);
+        assert_eq!(of(&["netfathom stack tx"], &[]).unwrap(), [["stack", "tx"], ["stack", "tx"]]);
+        assert!(of(&both, &["stack"]).is_err());
     }
 
     #[test]
@@ -272,5 +353,45 @@ mod tests {
         assert!(refused("stack 'x", &["stack"]).contains("not closed"));
         assert!(refused("stack", &["stack --json"]).contains("of B have --json"));
         assert!(refused("stack --out=x", &["stack"]).contains("--out=x"));
+        assert!(same_words(&["gzip F".into()]).is_err());
+    }
+
+    #[test]
+    fn a_fault_is_the_one_that_the_parser_of_the_command_finds() {
+        let fault = refused("cost --nothing", &["cost --quick --nothing", "--rounds", "2"]);
+        assert!(fault.starts_with("the arguments of B: unexpected argument '--rounds' found"), "{fault}");
+        assert!(!fault.contains('\n') && !fault.contains("one of"), "{fault}");
+        let typo = refused("stak tx", &["stack"]);
+        assert!(typo.contains("'stak'") && typo.contains("'stack'") && typo.contains("on PATH"), "{typo}");
+        for line in ["/etc/passwd x", "cd / && make"] {
+            assert!(refused(line, &["stack"]).contains("nor is it a program on PATH"), "{line}");
+        }
+        for line in ["./old/netfathom stack tx", "sudo /usr/bin/netfathom stack tx"] {
+            assert!(refused(line, &["stack"]).contains("start netfathom"), "{line}");
+        }
+        let option = refused("stack --rate 10k", &["stack"]);
+        assert!(option.contains("'--profile'") && !option.contains("For more"), "{option}");
+    }
+
+    #[test]
+    fn a_command_of_the_users_own_is_measured() {
+        let [a, b] = of(&["LC_ALL=C ls -1 'a b' >x"], &["ls", "-2", "a b"]).unwrap();
+        let measured = |command: &str| {
+            let words = COMMAND.split(' ').map(str::to_owned);
+            words.chain([format!("command={command}")]).collect::<Vec<_>>()
+        };
+        assert_eq!([a, b], ["LC_ALL=C ls -1 'a b' >x", "ls -2 'a b'"].map(measured));
+        assert_eq!(of(&["/bin/sh -c :"], &[]).unwrap()[0], measured("/bin/sh -c :"));
+        assert_eq!(of(&["LC_ALL=C join a b"], &[]).unwrap()[0], measured("LC_ALL=C join a b"));
+        let shown = progress(8, 0, 0, &measured("ls -1 'a b'"), "");
+        assert_eq!(shown, "round 1 of 8, A: ls -1 'a b'");
+    }
+
+    #[test]
+    fn progress_shows_words_that_can_be_pasted() {
+        let typed = "cost --nothing --benchmark x='gzip -1 F >/dev/null'";
+        let words = words("A", typed).unwrap();
+        let line = progress(8, 0, 0, &words, "");
+        assert_eq!(shlex::split(line.split_once("A: ").unwrap().1).unwrap(), words, "{line}");
     }
 }

@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use netfathom_model::plan::as_name;
 use netfathom_model::record::FleetResult;
 
+use crate::args::ListsArgs;
+
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The names of a file: one a line, what follows `#` or the first space is left out.
@@ -41,31 +43,22 @@ pub fn name_of(host: &str) -> &str {
     host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
-/// Where good and bad hosts are written.
-#[derive(Default)]
-pub struct Lists<'a> {
-    pub bad: Option<&'a Path>,
-    pub good: Option<&'a Path>,
-    pub slurm: bool,
-}
-
-impl Lists<'_> {
-    pub fn write(&self, result: &FleetResult) -> Result<()> {
-        let is_bad = |name: &str| {
-            let missing = result.hosts.iter().any(|host| host.name == name && host.missing.is_some());
-            missing || result.outliers().any(|effect| effect.host == name)
-        };
-        let names = || result.hosts.iter().map(|host| host.name.as_str());
-        for (path, bad) in [(self.bad, true), (self.good, false)] {
-            let Some(path) = path else { continue };
-            let list = names().filter(|name| is_bad(name) == bad && (bad || result.is_judged(name)));
-            let list: Vec<&str> = list.collect();
-            let text = if self.slurm { folded(&list) } else { list.join("\n") };
-            let end = if text.is_empty() { "" } else { "\n" };
-            std::fs::write(path, text + end).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
+/// Writes good and bad hosts to where they are wanted.
+pub fn write(lists: &ListsArgs, result: &FleetResult) -> Result<()> {
+    let is_bad = |name: &str| {
+        let missing = result.hosts.iter().any(|host| host.name == name && host.missing.is_some());
+        missing || result.outliers().any(|effect| effect.host == name)
+    };
+    let names = || result.hosts.iter().map(|host| host.name.as_str());
+    for (path, bad) in [(&lists.bad_hosts, true), (&lists.good_hosts, false)] {
+        let Some(path) = path else { continue };
+        let list = names().filter(|name| is_bad(name) == bad && (bad || result.is_judged(name)));
+        let list: Vec<&str> = list.collect();
+        let text = if lists.slurm { folded(&list) } else { list.join("\n") };
+        let end = if text.is_empty() { "" } else { "\n" };
+        std::fs::write(path, text + end).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    Ok(())
 }
 
 /// Names as Slurm writes them: c[01-03,07],login.

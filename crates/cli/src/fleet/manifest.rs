@@ -12,7 +12,7 @@ use netfathom_model::plan::is_name;
 
 use super::up::State;
 use crate::args::{Manifest, ManifestArgs, parse_plain};
-use crate::{exit, output};
+use crate::output;
 
 const UNIT: &str = include_str!("manifest/agent.service");
 const DAEMON_SET: &str = include_str!("manifest/agent.yaml");
@@ -26,8 +26,7 @@ const NOT_UP: &str = "no server: run netfathom fleet up --via none, or name a se
 
 pub fn print(args: &ManifestArgs) -> Result<ExitCode> {
     if let Err(why) = named(args) {
-        output::complain(&why);
-        return Ok(exit::USAGE.into());
+        return output::misused(why);
     }
     let access = access(args)?;
     let text = match args.by {

@@ -139,16 +139,13 @@ fn measure(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
 /// Once `asked` it waits for no more agents.
 fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
     if !is_name(&args.fleet) {
-        output::complain(&anyhow::anyhow!("--fleet has 1 to 64 letters, digits, `-` and `_`"));
-        return Ok(exit::USAGE.into());
+        return output::misused("--fleet has 1 to 64 letters, digits, `-` and `_`");
     }
     if args.via == Via::None && !args.measure.is_empty() {
-        output::complain(&anyhow::anyhow!("--via none starts no agents that could measure: leave -- out"));
-        return Ok(exit::USAGE.into());
+        return output::misused("--via none starts no agents that could measure: leave -- out");
     }
     if args.via == Via::None && args.command.is_some() {
-        output::complain(&anyhow::anyhow!("--via none runs no command on hosts: leave --command out"));
-        return Ok(exit::USAGE.into());
+        return output::misused("--via none runs no command on hosts: leave --command out");
     }
     let hosts = list::read_hosts(&args.hosts)?;
     if State::read(&args.fleet)?.is_some() {

@@ -3,7 +3,7 @@
 use netfathom_mark::listen::Mark;
 use netfathom_model::print;
 use netfathom_results::draw;
-use netfathom_results::page::{Align, Page, Table};
+use netfathom_results::page::{Page, Table};
 use serde_json::{Value, json};
 
 use super::seen_marks::{Row, Seen, Times};
@@ -81,8 +81,7 @@ fn of_name(name: &str, row: &Row) -> Value {
 fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String> {
     let mut page = Page::default();
     if seen.rows().next().is_some() {
-        let right = ["count", "mean span", "least", "most"].map(|head| (head, Align::Right));
-        let mut table = Table::new(&[&[("mark", Align::Left)], &right[..]].concat());
+        let mut table = Table::of("<mark|count|mean span|least|most");
         seen.rows().for_each(|(name, row)| table.row(cells(&one_line(name), row)));
         seen.others().into_iter().for_each(|row| table.row(cells("(all further names)", row)));
         page.table(table);

@@ -60,12 +60,11 @@ impl http::Site for Site {
         let wanted = wanted(path, query).ok_or_else(|| {
             Missing::new(StatusCode::NOT_FOUND, format!("there is no {path:?} here; / has all"))
         })?;
-        let failed = |why: &dyn std::fmt::Display| Missing::new(StatusCode::INTERNAL_SERVER_ERROR, why);
         let turns = match wanted {
             Wanted::Page | Wanted::Icon | Wanted::List => &self.lists,
             Wanted::Report(_) | Wanted::Comparison(_) => &self.reports,
         };
-        let turn = Arc::clone(turns).acquire_owned().await.map_err(|e| failed(&e))?;
+        let turn = Arc::clone(turns).acquire_owned().await.map_err(failed)?;
         let out = self.out.clone();
         let work = tokio::task::spawn_blocking(move || {
             let content = make(&out, wanted);
@@ -73,7 +72,7 @@ impl http::Site for Site {
             drop(turn);
             content
         });
-        work.await.map_err(|e| failed(&e))?
+        work.await.map_err(failed)?
     }
 }
 
@@ -96,15 +95,14 @@ fn decoded(name: &str) -> OsString {
 }
 
 fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
-    let failed = |why: &dyn std::fmt::Display| Missing::new(StatusCode::INTERNAL_SERVER_ERROR, why);
     let content = |kind, policy: &str, text| Content { kind, policy: policy.into(), text };
     match wanted {
         Wanted::Page => {
-            let page = listed::render(&out.display().to_string()).map_err(|e| failed(&e))?;
+            let page = listed::render(&out.display().to_string()).map_err(failed)?;
             Ok(content(HTML, listed::policy(), page))
         }
         Wanted::List => {
-            let list = listing::json(out).map_err(|e| failed(&e))?;
+            let list = listing::json(out).map_err(failed)?;
             Ok(content("application/json", "default-src 'none'", list))
         }
         // Browsers ask for one unasked.
@@ -115,6 +113,10 @@ fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
         }
         Wanted::Comparison(names) => Ok(content(HTML, REPORT_POLICY, comparison(out, &names)?)),
     }
+}
+
+fn failed(why: impl ToString) -> Missing {
+    Missing::new(StatusCode::INTERNAL_SERVER_ERROR, why)
 }
 
 fn record(out: &Path, name: &OsStr) -> Result<Record, Missing> {

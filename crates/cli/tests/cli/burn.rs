@@ -26,7 +26,7 @@ fn a_quarter_is_a_quarter_until_it_is_stopped() {
     std::thread::sleep(Duration::from_millis(300));
     signal("TERM", &child);
     let ended = end(child);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let burnt: Value = serde_json::from_str(&ended.out).unwrap();
     let number = |name: &str| burnt[name].as_u64().unwrap();
     // What the kernel saw before is in it, and more came.
@@ -45,20 +45,20 @@ fn a_quarter_is_a_quarter_until_it_is_stopped() {
 #[test]
 fn without_privilege_it_says_what_it_cannot() {
     let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms"));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let burnt: Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(burnt["first"], false);
-    assert!(ended.err.contains("SCHED_FIFO") && ended.err.contains("CAP_SYS_NICE"), "{}", ended.err);
+    assert!(ended.err.contains("SCHED_FIFO") && ended.err.contains("CAP_SYS_NICE"), "{ended}");
     assert!(burnt["not_first"].as_str().unwrap().contains("SCHED_FIFO"), "{burnt}");
     // Whoever asks for it hears nothing of it; on a busy machine, that it was not enough.
     let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms --ordinary"));
-    assert!(ended.status == 0 && !ended.err.contains("SCHED_FIFO"), "{}", ended.err);
+    assert!(ended.status == 0 && !ended.err.contains("SCHED_FIFO"), "{ended}");
 }
 
 #[test]
 fn rates_are_written_as_people_write_them() {
     let ended = run(&mut netfathom("burn --memory 100M/s --calls 10k/s --time 300ms"));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let burnt: Value = serde_json::from_str(&ended.out).unwrap();
     let number = |name: &str| burnt[name].as_f64().unwrap();
     let wall_s = number("wall_ns") / 1e9;
@@ -67,8 +67,7 @@ fn rates_are_written_as_people_write_them() {
     let impossible = run(&mut netfathom("burn --calls 900G/s --time 50ms"));
     assert!(
         impossible.status == 0 && impossible.err.contains("did not sustain its rate: calls"),
-        "{}",
-        impossible.err
+        "{impossible}"
     );
     for (args, why) in [
         ("burn", "nothing to burn"),

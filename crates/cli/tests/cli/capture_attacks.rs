@@ -16,7 +16,7 @@ fn samples_of_the_pcap_tap_are_there_or_refused() {
         let ended = run(netfathom(args).arg(wanted).arg("--out").arg(dir.path()));
         let there = ended.status != 2 && only_run(dir.path()).join("samples.parquet").exists();
         let reply = ended.err.contains("--samples") || ended.err.contains("--export");
-        assert!(there || reply, "{wanted}: exit status {}, and not a word: {}", ended.status, ended.err);
+        assert!(there || reply, "{wanted}: not a word: {ended}");
     }
 }
 
@@ -26,7 +26,7 @@ fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
     let dir = out();
     let script = "mkfifo f; timeout -s TERM -k 5 1 $0 load send --loopback --profile constant:1k/100ms --log f; exit $?";
     let ended = run(shell(script).current_dir(dir.path()));
-    assert_ne!(ended.status, 137, "SIGTERM was not heard: {}", ended.err);
+    assert_ne!(ended.status, 137, "SIGTERM was not heard: {ended}");
 }
 
 /// Too few descriptors must fail, not wait for a thread that never came.
@@ -37,8 +37,8 @@ fn too_few_descriptors_end_the_run() {
     let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --baselines 0 \
                   --cross-checks 0 --profile constant:1k/100ms; exit $?";
     let ended = run(shell(script).current_dir(dir.path()));
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("open files"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("open files"), "{ended}");
 }
 
 /// A tcpdump that never says that it listens: the run waits for it, but not for ever.
@@ -53,6 +53,6 @@ fn a_tcpdump_that_says_nothing_is_given_up() {
     let script = "PATH=$PWD:$PATH; timeout -s KILL 30 $0 stack tx --tap pcap --tcpdump --trials 1 \
                   --baselines 0 --cross-checks 0 --profile constant:1k/100ms; exit $?";
     let ended = run(shell(script).current_dir(dir.path()));
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("tcpdump"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("tcpdump"), "{ended}");
 }

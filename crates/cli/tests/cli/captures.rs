@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs, needs_root, skip};
 
 use crate::child::{LAB, is_root, netfathom, only_run, out, record, result, run, unprivileged};
 use crate::load::result as load_result;
@@ -70,7 +70,7 @@ fn a_capture_of_samples_opens_in_wireshark() {
     tshark.arg("-r").arg(&capture).args(["-T", "fields", "-E", "separator=|"]);
     tshark.args(["-e", "udp.length", "-e", "udp.checksum.status", "-e", "frame.comment"]);
     let Ok(shown) = tshark.args(["-o", "udp.check_checksum:TRUE"]).output() else {
-        return skipped("samples as a capture", "tshark is not installed");
+        skip!("tshark is not installed")
     };
     let text = String::from_utf8(shown.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -98,9 +98,7 @@ fn captures_stay_where_they_are_asked_for() {
 
 #[test]
 fn a_capture_needs_privilege_and_says_so() {
-    if !is_root() {
-        return skipped("the pcap tap without privilege", "needs root, to drop it");
-    }
+    needs!(is_root(), "needs root, to drop it");
     let dir = out();
     let reply = refused(unprivileged("stack --loopback --tap pcap --out").arg(dir.path()), 1);
     assert!(reply.contains("pcap tap") && reply.contains("CAP_NET_RAW"), "{reply}");

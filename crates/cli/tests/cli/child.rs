@@ -1,5 +1,6 @@
 //! Runs the binary: never for ever, never with what the tester's own shell has set.
 
+use std::fmt;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -30,10 +31,18 @@ pub struct Ended {
     pub err: String,
 }
 
+/// What a failed assertion shows.
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, out, err } = self;
+        write!(f, "exit status {status}: {out}{err}")
+    }
+}
+
 impl Ended {
     /// A measurement was made, whatever its verdict on this machine.
     pub fn measured(self) -> Self {
-        assert!(matches!(self.status, 0 | 3), "exit status {}: {}", self.status, self.err);
+        assert!(matches!(self.status, 0 | 3), "{self}");
         self
     }
 }
@@ -137,6 +146,12 @@ fn drain(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
 pub fn signal(name: &str, child: &Child) {
     let script = format!("kill -{name} {}", child.id());
     assert!(shell(&script).status().unwrap().success(), "{script}");
+}
+
+/// The processes that a process has started and that have not ended.
+pub fn children(pid: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Waits until something is there.

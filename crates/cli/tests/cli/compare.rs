@@ -50,15 +50,15 @@ fn a_planted_difference_is_found_and_fails_the_threshold() {
     let before = fixture("stack");
     let gate = "--fail-if tx.mean>5%";
     let found = compare(&[&before, &slow], gate);
-    assert_eq!(found.status, 4, "{}{}", found.out, found.err);
-    assert!(found.out.contains("worse") && found.out.contains("tx.mean>5%: FAIL"), "{}", found.out);
+    assert_eq!(found.status, 4, "{found}");
+    assert!(found.out.contains("worse") && found.out.contains("tx.mean>5%: FAIL"), "{found}");
     // The other way it is better, which no threshold above is about.
     let found = compare(&[&slow, &before], gate);
-    assert_eq!(found.status, 0, "{}", found.out);
-    assert!(found.out.contains("better"), "{}", found.out);
+    assert_eq!(found.status, 0, "{found}");
+    assert!(found.out.contains("better"), "{found}");
     let found = compare(&[&before, &same], gate);
-    assert_eq!(found.status, 0, "{}", found.out);
-    assert!(found.out.contains("not significant"), "{}", found.out);
+    assert_eq!(found.status, 0, "{found}");
+    assert!(found.out.contains("not significant"), "{found}");
     // Three trials do not tell a thousandth: strict does not let that pass.
     assert_eq!(compare(&[&before, &same], "--fail-if tx.mean>0.1%").status, 0);
     assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 6);
@@ -94,17 +94,17 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     let b = changed(&dir.path().join("b.json"), "stack", slower(2.0));
     let page = dir.path().join("page.html");
     let found = compare(&[&a, &b], &format!("--format html --output {}", page.display()));
-    assert_eq!(found.status, 0, "{}", found.err);
+    assert_eq!(found.status, 0, "{found}");
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
     assert!(compare(&[&a, &b], "--format html --output -").out.starts_with("<!doctype html>"));
     let markdown = compare(&[&a, &b], "--format md").out;
     assert!(markdown.starts_with("**WORSE**") && markdown.contains("netfathom compare"), "{markdown}");
     let before = fs::read(&b).unwrap();
     let over = compare(&[&a, &b], &format!("--format md --output {}", b.display()));
-    assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{}", over.err);
-    assert!(over.err.contains("choose another file"), "{}", over.err);
+    assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{over}");
+    assert!(over.err.contains("choose another file"), "{over}");
     let nowhere = compare(&[&a, &b], "--format md --output /nonexistent/x.md");
-    assert!(nowhere.status == 1 && nowhere.err.contains("choose another place"), "{}", nowhere.err);
+    assert!(nowhere.status == 1 && nowhere.err.contains("choose another place"), "{nowhere}");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn what_cannot_be_compared() {
     });
     for other in [fixture("load"), void] {
         let found = compare(&[&a, &other], "--fail-if tx.mean>5%");
-        assert_eq!(found.status, 3, "{}", found.err);
-        assert!(found.out.contains("NOT COMPARED"), "{}", found.out);
+        assert_eq!(found.status, 3, "{found}");
+        assert!(found.out.contains("NOT COMPARED"), "{found}");
     }
 }
 
@@ -156,7 +156,7 @@ fn both_are_interleaved_and_kept() {
         .arg(dir.path())
         .args(["--run", SHORT, "--"])
         .args(SHORT.split_whitespace()));
-    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    assert!(matches!(found.status, 0 | 3), "{found}");
     let value: Value = serde_json::from_str(&found.out).unwrap();
     let one = &value["comparisons"][0];
     assert_eq!(one["design"], "pairs");
@@ -172,10 +172,10 @@ fn both_are_interleaved_and_kept() {
     // A B, B A, A B.
     let sides: Vec<&str> =
         found.err.lines().filter(|l| l.starts_with("round ")).map(|l| &l[14..15]).collect();
-    assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{}", found.err);
+    assert_eq!(sides, ["A", "B", "B", "A", "A", "B"], "{found}");
     let again = found.err.split("netfathom ").last().unwrap().replace('\\', "");
     let repeated = run(netfathom(&again).arg("--json"));
-    assert_eq!(repeated.out, found.out, "{}", repeated.err);
+    assert_eq!(repeated.out, found.out, "{repeated}");
 }
 
 #[test]
@@ -185,10 +185,49 @@ fn a_failed_run_is_reported_with_its_output() {
         "--run",
         SHORT,
         "--",
-        "message pingpong --loopback --sizes none",
+        "cost --nothing --benchmark b='echo none >&2; exit 7'",
     ]));
-    assert_eq!(found.status, 1, "{}", found.out);
-    assert!(found.err.contains("round 1, B: the run failed") && found.err.contains("none"), "{}", found.err);
+    assert_eq!(found.status, 1, "{found}");
+    assert!(found.err.contains("round 1, B: the run failed") && found.err.contains("none"), "{found}");
+}
+
+#[test]
+fn a_fault_of_b_is_known_before_a_was_run() {
+    let dir = out();
+    let mut command = netfathom("compare --out");
+    command.arg(dir.path()).args(["--run", SHORT, "--", SHORT, "--rounds", "2"]);
+    let refused = refused(&mut command, 2);
+    assert!(refused.contains("the arguments of B: unexpected argument '--rounds' found"), "{refused}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+/// A run of a command takes what `cost --time 5s` takes.
+#[test]
+fn commands_of_ones_own_are_compared_by_their_time() {
+    let dir = out();
+    let mut command = netfathom("compare --rounds 2 --json --out");
+    command.arg(dir.path()).args(["--run", "sleep 0.01", "--run", "sleep 0.03"]);
+    let found = run(&mut command);
+    let value: Value = serde_json::from_str(&found.out).unwrap_or_else(|error| panic!("{error}: {found}"));
+    let one = &value["comparisons"][0];
+    let names = |side: &str| one[side].as_array().unwrap().iter().map(|head| head["name"].as_str().unwrap());
+    let quantities = one["quantities"].as_array().unwrap().iter();
+    let main: Vec<&Value> =
+        quantities.filter(|quantity| quantity["main"] == true).map(|q| &q["name"]).collect();
+    assert_eq!(main, ["command.time"], "{one}");
+    for (side, least_ns) in [("a", 1e7), ("b", 3e7)] {
+        assert_eq!(names(side).count(), 2, "{one}");
+        for name in names(side) {
+            let record = store::read(Path::new(name)).unwrap();
+            let times = netfathom_results::quantity::of(&record.measurement);
+            let [main] = times.iter().filter(|q| q.main).collect::<Vec<_>>()[..] else { panic!("{times:?}") };
+            assert_eq!(main.name, "command.time");
+            assert!(
+                !main.trials.is_empty() && main.trials.iter().all(|ns| *ns >= least_ns),
+                "{side}: {main:?}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -207,6 +246,6 @@ fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
     }
     signal("INT", &child);
     let found = end(child);
-    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
-    assert!(found.out.contains("Main quantities"), "{}", found.out);
+    assert!(matches!(found.status, 0 | 3), "{found}");
+    assert!(found.out.contains("Main quantities"), "{found}");
 }

@@ -90,7 +90,7 @@ impl Short {
 /// What was measured; its verdict is that of two blocks on a busy machine.
 fn measured(command: &mut Command) -> (Record, CostResult) {
     let ended = run(command).measured();
-    let record: Record = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {}", ended.out));
+    let record: Record = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended}"));
     let result = cost(&record);
     (record, result)
 }

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use netfathom_model::sample::Sample;
 use netfathom_results::{quantity, store};
 use netfathom_sys::directory::Directory;
+use netfathom_testkit::{needs, test_name};
 use tempfile::TempDir;
 
 use crate::child::{fixture, names, netfathom, on_terminal, out, run, shell, unprivileged};
@@ -56,12 +57,11 @@ fn a_binary_format_goes_into_a_pipe_and_into_a_file() {
 #[test]
 fn a_terminal_is_spared_binary_formats() {
     let (_dir, at) = sampled();
-    let test = "export::a_terminal_is_spared_binary_formats";
     for to in ["", "-o /dev/stdout", "-o /dev/tty"] {
         let args = format!("export {} --to parquet {to}", at.display());
-        let Some(ended) = on_terminal(test, &args) else { return };
-        assert_eq!(ended.status, 2, "{to}: {}", ended.out);
-        assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{to}: {}", ended.out);
+        let Some(ended) = on_terminal(test_name!(), &args) else { return };
+        assert_eq!(ended.status, 2, "{to}: {ended}");
+        assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{to}: {ended}");
     }
 }
 
@@ -73,8 +73,7 @@ fn what_an_export_leaves_out_is_named() {
     assert_eq!(ended.status, 0);
     assert!(
         ended.err.contains("left out: tx of the trial of index 0: 7 of 1005000 times are below zero"),
-        "{}",
-        ended.err
+        "{ended}"
     );
 }
 
@@ -110,7 +109,7 @@ fn what_stood_there_stays_until_the_new_one_is_whole() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "before");
     std::os::unix::fs::symlink(&file, dir.path().join("link")).unwrap();
     let ended = run(netfathom("export --to csv").arg(fixture("cost")).arg("-o").arg(dir.path().join("link")));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     assert!(fs::read_to_string(&file).unwrap().starts_with("measurement,"));
     assert_eq!(names(dir.path()), ["link", "x.csv"]);
 }
@@ -140,9 +139,7 @@ fn what_cannot_be_written_is_reported() {
 fn a_directory_that_may_not_be_written_to() {
     let dir = out();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    if !crate::child::is_root() {
-        return netfathom_testkit::skipped("export::a_directory_that_may_not_be_written_to", "needs root");
-    }
+    needs!(crate::child::is_root(), "needs root");
     let mut command = unprivileged("export - --to csv -o");
     command.arg(dir.path().join("x.csv")).stdin(File::open(fixture("stack")).unwrap());
     let message = refused(&mut command, 1);

@@ -62,7 +62,7 @@ fn on_small_disk(kib: u32, to: &std::path::Path) -> Option<String> {
         skipped(test, "no tmpfs can be mounted here");
         return None;
     }
-    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{}", ended.err);
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{ended}");
     let (before, rest) = ended.err.split_once("/mnt/runs/")?;
     Some(format!("{before}DIR{}", &rest[rest.find('/')?..]))
 }

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::record::{FleetResult, Measured};
-use netfathom_testkit::{Star, ip, nearly, skipped};
+use netfathom_testkit::{Star, ip, nearly, test_name};
 use tempfile::TempDir;
 
 use crate::child::{Ended, end, netfathom, only_run, out, record, run, until};
@@ -25,22 +25,11 @@ const JOINS: Duration = Duration::from_secs(20);
 const PORT: u16 = 4222;
 const URL: &str = "nats://10.78.0.254:4222";
 
-/// Whether there is a NATS server to start; says so for the test if not.
-fn has_nats(test: &str) -> bool {
-    let has = Command::new("nats-server").arg("--version").output().is_ok();
-    if !has {
-        skipped(test, "needs nats-server");
-    }
-    has
-}
-
 /// Ends a test where there can be no fleet, and keeps the others waiting.
 macro_rules! needs_fleet {
     () => {
         netfathom_testkit::needs_root!();
-        if !crate::fleet::has_nats(netfathom_testkit::test_name!()) {
-            return;
-        }
+        netfathom_testkit::needs_programs!(["nats-server"], "nats-server");
         let _alone = netfathom_testkit::alone();
     };
 }
@@ -160,10 +149,10 @@ fn a_host_with_a_slow_wire_is_named_first_and_alone() {
     let bad = fleet.dir.path().join("bad");
     let args = format!("fleet mesh throughput --time 300ms --bad-hosts {}", bad.display());
     let (ended, result) = fleet.measure(&args, "slow");
-    assert_eq!(ended.status, 0, "{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     assert_eq!((result.planned_pairs, result.measured().count(), result.hosts.len()), (20, 20, 5));
     assert_eq!(std::fs::read_to_string(bad).unwrap(), "c03\n", "{:#?}", result.effects);
-    assert!(ended.out.lines().next().unwrap().contains("c03 is slow"), "{}", ended.out);
+    assert!(ended.out.lines().next().unwrap().contains("c03 is slow"), "{ended}");
     let slow = result.pairs.iter().filter(|pair| pair.from == "c03");
     assert!(slow.clone().count() == 4 && slow.into_iter().all(|p| p.bytes_per_s.unwrap() * 8.0 < 60e6));
     let start = result.start.expect("senders that start together");
@@ -173,13 +162,13 @@ fn a_host_with_a_slow_wire_is_named_first_and_alone() {
 
     // The same hosts lose, or do not.
     let (ended, result) = fleet.measure("fleet mesh latency --time 300ms --rate 500", "even");
-    assert_eq!((ended.status, result.measured().count(), result.planned_pairs), (0, 10, 10), "{}", ended.err);
+    assert_eq!((ended.status, result.measured().count(), result.planned_pairs), (0, 10, 10), "{ended}");
     let merged = result.merged.unwrap();
     assert_eq!(merged.n, result.pairs.iter().map(|p| p.round_trip.as_ref().unwrap().n).sum::<u64>());
     assert!(merged.n > 1000);
     tc(&fleet, 3, "qdisc del dev wire0 root");
     let (ended, result) = fleet.measure("fleet load --to c00 --rate 2k,4k --time 300ms", "load");
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let step = &result.steps[0];
     assert_eq!((step.senders, step.planned, step.delivered), (4, 600, step.sent), "{result:#?}");
     // A sender that has no processor at the end leaves out its last messages, and says so.
@@ -192,11 +181,10 @@ fn exported(runs: &Path, result: &FleetResult) {
 import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
 print(json.dumps({s.labels['quantity']: s.value for f in parse(sys.stdin.read()) for s in f.samples if 'quantity' in s.labels}))";
-    const TEST: &str = "cli::fleet::a_host_with_a_slow_wire_is_named_first_and_alone";
-    let Some(python) = netfathom_testkit::python(TEST, env!("CARGO_TARGET_TMPDIR")) else { return };
+    let Some(python) = netfathom_testkit::python(test_name!(), env!("CARGO_TARGET_TMPDIR")) else { return };
     let file = runs.join("metrics");
     let text = run(&mut netfathom(&format!("export --to openmetrics --all {}", only_run(runs).display())));
-    assert_eq!(text.status, 0, "{}", text.err);
+    assert_eq!(text.status, 0, "{text}");
     std::fs::write(&file, text.out).unwrap();
     let mut parse = Command::new(python);
     let parsed = run(parse.args(["-c", SCRIPT]).stdin(std::fs::File::open(file).unwrap()));
@@ -229,7 +217,7 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
     let load = "fleet load --to c00 --time 1s --instances 2";
     let (ended, result) = fleet.measure(&format!("{load} --rate 1k,2k"), "stages");
     for step in &result.steps {
-        assert_eq!((step.senders, &step.unseen), (2, &None), "{}\n{}", ended.out, ended.err);
+        assert_eq!((step.senders, &step.unseen), (2, &None), "{ended}");
         let received = step.received.as_ref().unwrap();
         let account = received.account.unwrap();
         let why = format!("{account:?}, {} delivered", step.delivered);
@@ -246,7 +234,7 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
         let sum: i64 = received.stages.iter().map(|stage| stage.times.sum_ns).sum();
         assert_eq!(sum, received.total.sum_ns);
     }
-    assert!(ended.out.contains("Time to receive: link layer"), "{}", ended.out);
+    assert!(ended.out.contains("Time to receive: link layer"), "{ended}");
     // Its limit is of all that it sends.
     fleet.agents[1].kill().unwrap();
     fleet.agents[1].wait().unwrap();
@@ -257,7 +245,7 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
     let (refused, _) = fleet.measure(&format!("{load} --rate 1500"), "limited");
     let why = "beside the 750/s that it sends is not within its --max-rate 1.00k/s";
     let shown = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(why), "{}\n{}", refused.out, refused.err);
+    assert!(shown.contains(why), "{refused}");
 }
 
 #[test]
@@ -299,8 +287,8 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
     fleet.server.kill().unwrap();
     fleet.server.wait().unwrap();
     let ended = end(running);
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    assert!(ended.out.starts_with("PARTIAL") && ended.out.contains("is gone"), "{}", ended.out);
+    assert_eq!(ended.status, 5, "{ended}");
+    assert!(ended.out.starts_with("PARTIAL") && ended.out.contains("is gone"), "{ended}");
 }
 
 #[test]
@@ -332,7 +320,7 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
         })
     };
     let (ended, partial) = resume(&fleet, &died);
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.status, 5, "{ended}");
     assert!(same(&before, &partial), "{before:#?}\n{partial:#?}");
     assert_eq!((partial.planned_pairs, partial.pairs.len()), (12, 12));
     let with_c03 =
@@ -346,10 +334,10 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     let names = fleet.names(4);
     until("four hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
     let (ended, whole) = resume(&fleet, &resumed);
-    assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{}", ended.err);
+    assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{ended}");
     assert!(same(&partial, &whole) && whole.cut.is_none(), "{whole:#?}");
     let again = fleet.run(&format!("fleet resume {}", only_run(&fleet.dir.path().join("whole")).display()));
-    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{}", again.err);
+    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{again}");
 }
 
 #[test]
@@ -360,11 +348,11 @@ fn an_agent_keeps_its_limits_and_is_not_redirected() {
     let twin = end(fleet.agents.pop().unwrap());
     assert_ne!(twin.status, 0, "a second agent of the same name");
     let refused = fleet.run("fleet mesh throughput");
-    assert!(refused.status == 1 && refused.err.contains("it takes two"), "{}", refused.err);
+    assert!(refused.status == 1 && refused.err.contains("it takes two"), "{refused}");
     let clear = end(Star::spawn(
         &fleet.star.hub,
         netfathom(&format!("fleet hosts --nats {URL}")).stderr(Stdio::piped()),
     ));
-    assert!(clear.status != 0 && clear.err.contains("in the clear"), "{}", clear.err);
+    assert!(clear.status != 0 && clear.err.contains("in the clear"), "{clear}");
     ip(&fleet.star.hosts[0], "link show lo");
 }

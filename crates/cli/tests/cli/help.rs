@@ -1,51 +1,33 @@
 //! The help pages: what a user reads first.
 
+use std::sync::LazyLock;
+
 use crate::child::{netfathom, run};
 
-const PAGES: &[&str] = &[
-    "--help",
-    "stack --help",
-    "load --help",
-    "load send --help",
-    "load sink --help",
-    "capacity --help",
-    "reverse --help",
-    "join --help",
-    "reproduce --help",
-    "ttcp --help",
-    "ttcp sweep --help",
-    "message --help",
-    "message oneway --help",
-    "message serve --help",
-    "reverse serve --help",
-    "message pingpong --help",
-    "message post --help",
-    "cost --help",
-    "watch --help",
-    "fleet --help",
-    "fleet hosts --help",
-    "fleet mesh --help",
-    "fleet load --help",
-    "fleet stack --help",
-    "fleet resume --help",
-    "fleet up --help",
-    "fleet manifest --help",
-    "agent --help",
-    "light --help",
-    "marks --help",
-    "report --help",
-    "runs --help",
-    "runs list --help",
-    "runs show --help",
-    "runs tag --help",
-    "runs remove --help",
-    "runs prune --help",
-    "view --help",
-    "compare --help",
-    "export --help",
-    "host --help",
-    "completions --help",
-];
+const COMMANDS: &str = "\
+    stack, load, load send, load sink, capacity, reverse, join, reproduce, ttcp, ttcp sweep, message, \
+    message oneway, message serve, reverse serve, message pingpong, message post, cost, watch, fleet, \
+    fleet hosts, fleet mesh, fleet load, fleet stack, fleet resume, fleet up, fleet manifest, agent, light, \
+    marks, report, runs, runs list, runs show, runs tag, runs remove, runs prune, view, compare, export, \
+    host, completions";
+
+/// A page as different readers get it; of no command it is the first.
+struct Page {
+    command: &'static str,
+    wide: String,
+    narrow: String,
+    short: String,
+}
+
+static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
+    let commands = COMMANDS.split(", ").chain([""]);
+    let shown = commands.map(|command| {
+        let [wide, narrow, short] = [("--help", "100"), ("--help", "80"), ("-h", "80")]
+            .map(|(help, columns)| page(&format!("{command} {help}"), columns));
+        Page { command, wide, narrow, short }
+    });
+    shown.collect()
+});
 
 fn page(args: &str, columns: &str) -> String {
     let ended = run(netfathom(args).env("COLUMNS", columns));
@@ -55,44 +37,42 @@ fn page(args: &str, columns: &str) -> String {
 
 #[test]
 fn the_help_pages_are_these() {
-    for args in PAGES {
-        let words: Vec<&str> = args.split(' ').filter(|&word| word != "--help").collect();
-        let name = format!("help_{}", if words.is_empty() { "help".into() } else { words.join("_") });
-        let page = page(args, "100");
-        insta::assert_snapshot!(name, page);
+    for Page { command, wide: page, .. } in &*PAGES {
+        let name = if command.is_empty() { "help".into() } else { command.replace(' ', "_") };
+        insta::assert_snapshot!(format!("help_{name}"), page);
     }
 }
 
 #[test]
 fn the_help_fits_on_a_narrow_terminal() {
-    for args in PAGES {
-        for line in page(args, "80").lines() {
-            assert!(line.chars().count() <= 80, "{args}: {line}");
+    for Page { command, narrow, .. } in &*PAGES {
+        for line in narrow.lines() {
+            assert!(line.chars().count() <= 80, "{command}: {line}");
         }
     }
 }
 
 #[test]
 fn examples_and_notes_are_broken_where_they_were_written() {
-    for args in PAGES {
-        let [narrow, wide] = ["80", "100"].map(|columns| page(args, columns));
+    for Page { command, wide, narrow, .. } in &*PAGES {
         let end = |page: &str| page.split_once("\nExamples:\n").map(|(_, end)| end.to_owned());
-        assert_eq!(end(&narrow), end(&wide), "{args}: a line of its after_help is longer than 80");
+        assert_eq!(end(narrow), end(wide), "{command}: a line of its after_help is longer than 80");
     }
 }
 
 #[test]
 fn the_first_page_has_every_exit_status() {
-    let statuses = |args: &str| {
-        let page = page(args, "100");
-        let part = page.split_once("\nExit status:\n").map(|(_, part)| part.to_owned()).unwrap_or_default();
+    let statuses = |page: &Page| {
+        let part =
+            page.wide.split_once("\nExit status:\n").map(|(_, part)| part.to_owned()).unwrap_or_default();
         let words = part.lines().take_while(|line| line.starts_with("  ")).collect::<Vec<_>>().join("  ");
         let numbers = words.split("  ").filter_map(|word| word.trim().parse().ok()).collect::<Vec<u8>>();
         numbers.into_iter().collect::<std::collections::BTreeSet<u8>>()
     };
-    let first = statuses("--help");
-    for args in PAGES {
-        assert!(statuses(args).is_subset(&first), "{args}: {:?} are not all of {first:?}", statuses(args));
+    let first = statuses(PAGES.last().unwrap());
+    for page in &*PAGES {
+        let own = statuses(page);
+        assert!(own.is_subset(&first), "{}: {own:?} are not all of {first:?}", page.command);
     }
     assert!(first.contains(&4), "{first:?}");
 }
@@ -121,26 +101,24 @@ fn the_first_example_of_cost_captures_what_its_benchmark_sends() {
 fn no_command_is_wrong_usage_and_shows_the_commands() {
     let ended = run(&mut netfathom(""));
     assert_eq!((ended.status, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("Usage: netfathom <COMMAND>"), "{}", ended.err);
+    assert!(ended.err.contains("Usage: netfathom <COMMAND>"), "{ended}");
 }
 
 /// More than that scrolls the usage away.
 #[test]
 fn short_help_fits_on_sixty_lines() {
-    for args in PAGES {
-        let args = args.replace("--help", "-h");
-        let lines = page(&args, "80").lines().count();
-        assert!(lines <= 60, "{args}: {lines} lines");
+    for Page { command, short, .. } in &*PAGES {
+        let lines = short.lines().count();
+        assert!(lines <= 60, "{command}: {lines} lines");
     }
 }
 
 #[test]
 fn short_help_names_the_long_one_where_it_has_more() {
-    for args in PAGES {
-        let [short, long] = [&args.replace("--help", "-h"), *args].map(|args| page(args, "80"));
-        let more = long.lines().filter(|line| line.trim_start().starts_with("-")).count()
-            > short.lines().filter(|line| line.trim_start().starts_with("-")).count();
-        assert!(!more || short.contains("(see more with '--help')"), "{args}: {short}");
+    for Page { command, narrow, short, .. } in &*PAGES {
+        let options = |page: &str| page.lines().filter(|line| line.trim_start().starts_with("-")).count();
+        let more = options(narrow) > options(short);
+        assert!(!more || short.contains("(see more with '--help')"), "{command}: {short}");
     }
     let [short, long] = ["cost -h", "cost --help"].map(|args| page(args, "80"));
     assert!(

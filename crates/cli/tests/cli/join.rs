@@ -90,6 +90,26 @@ pub fn udp(header: &Header) -> Vec<u8> {
     data
 }
 
+/// A block of pcapng.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = (12 + body.len() as u32).to_le_bytes();
+    [&kind.to_le_bytes(), &length, body, &length].concat()
+}
+
+/// A pcapng file without packets, with interfaces of raw IP that have these options.
+fn pcapng_of(interfaces: &[&[u8]]) -> Vec<u8> {
+    let section = [&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let of = |options: &&[u8]| block(1, &[&[101, 0, 0, 0, 0, 0, 0, 0], *options].concat());
+    [block(0x0a0d_0d0a, &section), interfaces.iter().flat_map(of).collect()].concat()
+}
+
+/// A packet in it, captured at an interface.
+fn captured(interface: u32, ticks: u64, data: &[u8]) -> Vec<u8> {
+    let length = data.len() as u32;
+    let head = [interface, (ticks >> 32) as u32, ticks as u32, length, length];
+    block(6, &[&head.map(u32::to_le_bytes).concat()[..], data].concat())
+}
+
 pub fn result(record: &Record) -> &JoinResult {
     let Measurement::Join(result) = &record.measurement else { panic!("another measurement") };
     result
@@ -137,7 +157,7 @@ fn files_of_every_dress_are_joined() {
         for case in cases {
             let (ended, record) = files.join(case);
             is_joined(&record);
-            assert!(ended.out.contains("report: "), "{case}: {}", ended.out);
+            assert!(ended.out.contains("report: "), "{case}: {ended}");
         }
     }
     let (_, record) = files.join("a.pcap.gz a.log.zst");
@@ -160,7 +180,7 @@ fn times_that_are_missing_or_below_zero_are_no_answer() {
         let text: String = csv.lines().map(line).collect();
         files.write(name, text.replace("sent_s", "sent_ns").as_bytes());
         let (ended, record) = files.join(&format!("{name} a.pcap --number u64be@8 --port 9000"));
-        assert_eq!(record.verdict.level, Level::Void, "{name}: {}", ended.out);
+        assert_eq!(record.verdict.level, Level::Void, "{name}: {ended}");
         record.verdict.reasons.iter().map(|reason| reason.text.clone()).collect::<String>()
     };
     let none = changed("none.csv", |_| None);

@@ -81,7 +81,7 @@ fn a_fitted_way_in_is_above_its_own_shortest_or_not_called_so() {
     let spans = &result(&record).spans;
     let way_in = spans.iter().map(|s| s.times.min_ns).max().unwrap();
     let reply = ended.out.matches("above the shortest").count();
-    assert!(way_in == 0 || reply < 2, "{way_in} ns at least, and yet: {}", ended.out);
+    assert!(way_in == 0 || reply < 2, "{way_in} ns at least, and yet: {ended}");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_file_that_is_named_twice_is_refused_or_reported() {
         let ended =
             run(netfathom(&format!("join {args}")).current_dir(dir.path()).arg("--out").arg(kept.path()));
         let shown = ended.status == 2 || record(kept.path()).unwrap().verdict.level != Level::Valid;
-        assert!(shown, "{args}: {}", ended.out);
+        assert!(shown, "{args}: {ended}");
     }
 }
 
@@ -102,7 +102,7 @@ fn a_fifo_without_a_writer_is_left_at_once() {
     let dir = files(Columns { intended: false, sent: true, received: false }, 0);
     let ended =
         run(shell("mkfifo f; timeout -s TERM -k 5 1 $0 join f a.log; exit $?").current_dir(dir.path()));
-    assert_ne!(ended.status, 137, "SIGTERM was not heard: {}", ended.err);
+    assert_ne!(ended.status, 137, "SIGTERM was not heard: {ended}");
 }
 
 #[test]

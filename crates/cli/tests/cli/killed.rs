@@ -83,10 +83,10 @@ fn kill_and_look(args: &str, out: &Path, look: impl Fn(u32)) -> u32 {
     let record = netfathom_results::store::read(&run_dir).unwrap();
     assert_eq!((record.state, &record.id), (State::Partial, &before.id));
     let report = run(netfathom("report").arg(&run_dir));
-    assert_eq!(report.status, 0, "{}", report.err);
+    assert_eq!(report.status, 0, "{report}");
     assert!(run_dir.join("report.html").exists());
     let tables = run(netfathom("report --format txt").arg(&run_dir));
-    assert!(tables.out.contains("NOT WHOLE"), "{}", tables.out);
+    assert!(tables.out.contains("NOT WHOLE"), "{tables}");
     pid
 }
 

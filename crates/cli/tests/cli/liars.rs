@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::message::Header;
-use netfathom_testkit::{TwoHosts, needs_root, privileged};
+use netfathom_testkit::{TwoHosts, needs_root, privileged, test_name};
 use serde_json::{Value, json};
 
 use crate::child::{Ended, end as end_of, netfathom, out, record, run, start, until};
@@ -88,9 +88,9 @@ fn converse(stream: &TcpStream, lies: &Lies) -> std::io::Result<()> {
 }
 
 fn is_named(ended: &Ended, peer: &str, what: &str) {
-    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{what}: {}", ended.err);
-    assert!(ended.err.contains(&format!("{peer} reports what cannot be: ")), "{what}: {}", ended.err);
-    assert!(ended.err.contains(what) && !ended.err.contains("defect"), "{what}: {}", ended.err);
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{what}: {ended}");
+    assert!(ended.err.contains(&format!("{peer} reports what cannot be: ")), "{what}: {ended}");
+    assert!(ended.err.contains(what) && !ended.err.contains("defect"), "{what}: {ended}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn every_command_that_asks_a_sink_finds_a_lie_out() {
     let (to, dir) = (lying_sink(Lies::shown("delivered", MOST)), out());
     let quick = "--quiet --profile constant:1k/200ms --trials 1";
     let mut commands = vec![format!("capacity --engine send --to {to} --quiet")];
-    if privileged("cli::liars::every_command_that_asks_a_sink_finds_a_lie_out") {
+    if privileged(test_name!()) {
         commands.push(format!("stack tx --to {to} {quick}"));
     }
     for command in commands {
@@ -248,9 +248,9 @@ fn a_sink_takes_load_from_allowed_senders_only() {
         hosts.far.run(served).unwrap()
     };
     let (refused, address) = sent("");
-    assert_eq!(refused.status, 1, "{}", refused.err);
+    assert_eq!(refused.status, 1, "{refused}");
     let reply = format!("the sink at {address} refuses: your address {} is not in a private", PUBLIC[0]);
-    assert!(refused.err.contains(&reply), "{}", refused.err);
-    assert!(refused.err.contains(&format!("--allow {}/32", PUBLIC[0])), "{}", refused.err);
+    assert!(refused.err.contains(&reply), "{refused}");
+    assert!(refused.err.contains(&format!("--allow {}/32", PUBLIC[0])), "{refused}");
     sent(&format!("--allow {}/32", PUBLIC[0])).0.measured();
 }

@@ -42,15 +42,10 @@ fn what_calibrate_prints_is_what_sizes_reads() {
     let sizes = ended.out.trim();
     assert!(sizes.starts_with("timers=") && sizes.contains(",calls="), "{sizes}");
     let again = run(&mut netfathom(&format!("light --sizes {sizes} --runs 2")));
-    assert!(again.out.contains(&format!("--sizes {sizes}")), "{}", again.out);
-    assert!(again.out.contains("shortest") && !again.out.contains("memory"), "{}", again.out);
+    assert!(again.out.contains(&format!("--sizes {sizes}")), "{again}");
+    assert!(again.out.contains("shortest") && !again.out.contains("memory"), "{again}");
     let once = run(&mut netfathom("light --phases cpu --target 2ms"));
-    assert!(
-        once.status == 0 && once.out.starts_with("->  1 phase of fixed work in "),
-        "{}{}",
-        once.out,
-        once.err
-    );
+    assert!(once.status == 0 && once.out.starts_with("->  1 phase of fixed work in "), "{once}");
 }
 
 #[test]
@@ -86,7 +81,7 @@ fn ctrl_c_leaves_nothing_and_what_kill_9_left_the_next_one_removes() {
     signal("INT", &child);
     let ended = end(child);
     assert_eq!((ended.status, ended.out.as_str()), (1, ""));
-    assert!(ended.err.contains("broken off"), "{}", ended.err);
+    assert!(ended.err.contains("broken off"), "{ended}");
     assert_eq!(entries(), 0);
     let mut child = begin();
     child.kill().unwrap();

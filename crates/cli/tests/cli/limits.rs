@@ -23,21 +23,17 @@ fn too_few_descriptors_are_named_whatever_fails_first() {
     for args in MEASUREMENTS.iter().chain(&["host"]) {
         for most in [4, 6, 8, 12, 16, 24, 32, 40, 48, 64, 100, 127] {
             let ended = with_open_files(most, args);
-            assert_eq!(ended.status, 1, "{args}, {most}: {}", ended.err);
+            assert_eq!(ended.status, 1, "{args}, {most}: {ended}");
             let end = format!("raise ulimit -n (now {most})\n");
-            assert!(
-                ended.err.starts_with("netfathom: ") && ended.err.ends_with(&end),
-                "{args}: {}",
-                ended.err
-            );
-            assert_eq!(ended.err.lines().count(), 1, "{args}, {most}: {}", ended.err);
+            assert!(ended.err.starts_with("netfathom: ") && ended.err.ends_with(&end), "{args}: {ended}");
+            assert_eq!(ended.err.lines().count(), 1, "{args}, {most}: {ended}");
         }
     }
     // With enough of them nothing is left out for the want of one.
     with_open_files(128, &format!("{LOOPBACK} --trials 1")).measured();
     // What takes no measurement needs less, and names the limit where it needs more.
     let ended = with_open_files(4, "runs --out /usr");
-    assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -n (now 4)\n"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -n (now 4)\n"), "{ended}");
 }
 
 fn with_memory(kib: u64, args: &str) -> Command {
@@ -82,5 +78,5 @@ fn too_little_memory_is_an_error_and_no_abort() {
     }
     assert!(exhausted > 0, "no limit was low enough");
     let ended = run(&mut with_memory(1023 << 10, &format!("{LOOPBACK} --out {at}")));
-    assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -v (now 1047552 KiB)\n"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.ends_with("raise ulimit -v (now 1047552 KiB)\n"), "{ended}");
 }

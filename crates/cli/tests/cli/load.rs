@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{LoadResult, Measurement, Record, State};
-use netfathom_testkit::{needs_root, privileged};
+use netfathom_testkit::{needs_root, privileged, test_name};
 
 use crate::child::{Ended, end_within, netfathom, only_run, out, record, run, runs, signal, start, until};
 use crate::refusals::refused;
@@ -84,6 +84,7 @@ fn addresses_that_load_must_not_go_to() {
         ("load send --to 255.255.255.255:9 --one-way --allow 255.255.255.255", "broadcast"),
         ("load send --to 127.255.255.255:9", "broadcast"),
         ("load send --to 127.0.0.1:9 --one-way", "--allow"),
+        ("load send --to 127.0.0.1:9 --one-way --allow 10.0.0.0/8", "--one-way"),
         ("load send --to 127.0.0.1:9 --one-way --echo --allow 127.0.0.1", "--echo"),
         ("load send --to 127.0.0.1:9 --allow 0.0.0.0/0", "every address"),
     ]);
@@ -134,7 +135,7 @@ fn a_table_is_a_profile() {
 fn every_message_of_a_load_is_accounted_for() {
     let mut cases =
         vec!["--loopback --engine send", "--loopback --engine sendmmsg --workers 2", "--loopback --ipv6"];
-    if privileged("cli::load::every_message_of_a_load_is_accounted_for") {
+    if privileged(test_name!()) {
         cases.extend(["--lab --engine gso", "--lab --engine af_xdp", "--lab --engine xdp", "--lab --echo"]);
     }
     for case in cases {
@@ -159,8 +160,8 @@ fn one_way_claims_nothing_of_what_arrives() {
     let (ended, record) = measured(&args, dir.path());
     // The first line of a VOID run has no values.
     let lost = |line: &str| line.split_whitespace().any(|cell| cell == "-");
-    assert!(ended.out.lines().any(|line| line.contains("loaded") && lost(line)), "{}", ended.out);
-    assert!(ended.out.contains("losses unknown") || ended.out.starts_with("VOID"), "{}", ended.out);
+    assert!(ended.out.lines().any(|line| line.contains("loaded") && lost(line)), "{ended}");
+    assert!(ended.out.contains("losses unknown") || ended.out.starts_with("VOID"), "{ended}");
     let result = result(&record);
     assert_eq!((delivered(&result.trials[0].accounting), result.summary.unwrap().lost), (0, None));
 }
@@ -173,7 +174,7 @@ fn an_interrupted_load_keeps_its_finished_trials() {
     let before = until("the first trial", trials);
     signal("INT", &child);
     let ended = end_within(child, PROMPT).measured();
-    assert!(ended.out.contains("the run was ended early"), "{}", ended.out);
+    assert!(ended.out.contains("the run was ended early"), "{ended}");
     let record = record(dir.path()).unwrap();
     let after = result(&record).trials.len();
     assert_eq!(record.state, State::Interrupted);
@@ -228,7 +229,7 @@ fn a_reverse_is_a_record_and_a_report() {
 fn reported(ended: &Ended, out: &Path) {
     let run_dir = only_run(out);
     let report = run_dir.join("report.html");
-    assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{}", ended.out);
+    assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{ended}");
     fs::remove_file(&report).unwrap();
     assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
     assert!(report.exists());

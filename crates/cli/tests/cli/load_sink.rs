@@ -145,8 +145,8 @@ fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
         thread::sleep(Duration::from_millis(500));
         signal(kill, sink.child.as_ref().unwrap());
         let ended = end_within(sender, NOTICES);
-        assert_eq!(ended.status, 1, "{kill}: {}", ended.err);
-        assert!(ended.err.starts_with("netfathom: ") && !ended.err.contains("panicked"), "{}", ended.err);
+        assert_eq!(ended.status, 1, "{kill}: {ended}");
+        assert!(ended.err.starts_with("netfathom: ") && !ended.err.contains("panicked"), "{ended}");
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         let trials = result(&record).trials;
@@ -162,8 +162,8 @@ fn a_sender_without_a_sink_does_not_send_to_the_end_of_its_trial() {
     thread::sleep(Duration::from_millis(700));
     signal("KILL", sink.child.as_ref().unwrap());
     let ended = end_within(sender, NOTICES);
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("the sink was lost"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("the sink was lost"), "{ended}");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn one_sender_more_than_the_sink_takes_is_refused() {
     sink.next("begins");
     let second = run(&mut send(&sink, "--profile constant:1k/1s", dirs[1].path()));
     assert_eq!(second.status, 1);
-    assert!(second.err.contains("as many senders as it takes"), "{}", second.err);
+    assert!(second.err.contains("as many senders as it takes"), "{second}");
     end(first).measured();
     assert_eq!(delivered(&result(&record(dirs[0].path()).unwrap()).trials[0].accounting), 1000);
 }
@@ -268,11 +268,11 @@ fn a_sink_that_is_not_there_or_cannot_be() {
     let at = taken.local_addr().unwrap();
     let sink = run(&mut netfathom(&format!("load sink --listen {at}")));
     assert_eq!(sink.status, 1);
-    assert!(sink.err.contains("in use"), "{}", sink.err);
+    assert!(sink.err.contains("in use"), "{sink}");
     for command in ["load send", "capacity --engine send", "stack tx"] {
         let ended = run(netfathom(&format!("{command} --to {at} --out")).arg(dir.path()));
-        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{command}: {}", ended.err);
-        assert!(ended.err.contains("load sink"), "{command}: {}", ended.err);
+        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{command}: {ended}");
+        assert!(ended.err.contains("load sink"), "{command}: {ended}");
     }
 }
 

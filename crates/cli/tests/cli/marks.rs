@@ -76,7 +76,7 @@ fn rows<'t>(text: &'t str, name: &str) -> Vec<Vec<&'t str>> {
 fn a_program_that_is_started_is_shown_line_by_line_and_in_a_table() {
     let marked = Marked::compiled("lines");
     let ended = run(netfathom("marks --").arg(marked.path()));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     // Standard output is for marks alone.
     assert_eq!(ended.err, "ready\n");
     let (lines, table) = ended.out.split_once("\n\n").unwrap();
@@ -138,7 +138,7 @@ fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
         let second = run(netfathom("marks").arg(&whom));
         assert_eq!(second.status, 1);
         let taken = format!("process {} listens to it already", watching.id());
-        assert!(second.err.contains(&taken), "{}", second.err);
+        assert!(second.err.contains(&taken), "{second}");
         signal("INT", &watching);
         let rest: Vec<String> = shown.lines().map(Result::unwrap).collect();
         assert_eq!(end(watching).status, 0);
@@ -148,7 +148,7 @@ fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
     // It listens by now, or the end comes first: either way it ends.
     killed(process);
     let ended = end(watching);
-    assert!(matches!(ended.status, 0 | 1), "{}", ended.err);
+    assert!(matches!(ended.status, 0 | 1), "{ended}");
 }
 
 #[test]

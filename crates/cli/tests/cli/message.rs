@@ -33,18 +33,18 @@ fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     let mut command = unprivileged(SHORT);
     command.arg("-v").arg("--out").arg(dir.path());
     let ended = run(&mut command).measured();
-    assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{}", ended.out);
+    assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{ended}");
     let record = record(dir.path()).unwrap();
     let result = messages(&record);
     assert_eq!((record.state, result.cells.len()), (State::Complete, 2));
     assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
     // System calls are counted by a program, which requires privilege: n/a, not zero.
-    assert!(ended.out.contains("n/a"), "{}", ended.out);
+    assert!(ended.out.contains("n/a"), "{ended}");
     let mut kernel = unprivileged(&SHORT.replace("--cpu-pairs same", "--cpu-pairs same --placement UK"));
     kernel.arg("--out").arg(dir.path());
     let refused = run(&mut kernel);
     assert_eq!(refused.status, 1);
-    assert!(refused.err.contains("in the kernel") && !refused.err.contains("panicked"), "{}", refused.err);
+    assert!(refused.err.contains("in the kernel") && !refused.err.contains("panicked"), "{refused}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn an_interrupted_run_keeps_its_rounds() {
     let ended = end(child).measured();
     let record = record(dir.path()).unwrap();
     assert_eq!(record.state, State::Interrupted);
-    assert!(ended.out.contains("NOT WHOLE"), "{}", ended.out);
+    assert!(ended.out.contains("NOT WHOLE"), "{ended}");
     assert_eq!(runs(&runs(dir.path())[0]).len(), 3);
 }
 

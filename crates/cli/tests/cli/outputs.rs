@@ -61,7 +61,7 @@ fn tables_name_the_report_and_have_no_colours_in_a_pipe() {
     let dir = out();
     let ended = run(&mut to("--trials 1", dir.path())).measured();
     let report = only_run(dir.path()).join("report.html");
-    assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{}", ended.out);
+    assert!(ended.out.contains(&format!("\nreport: {}\nmore", report.display())), "{ended}");
     assert!(!ended.out.contains('\x1b'));
     assert_eq!(ended.err, "");
 }
@@ -129,10 +129,10 @@ fn the_plan_is_what_was_asked_for() {
 #[test]
 fn host_tells_as_json_and_as_a_table() {
     let json = run(&mut netfathom("host --json"));
-    assert_eq!(json.status, 0, "{}", json.err);
+    assert_eq!(json.status, 0, "{json}");
     let host: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert!(host.to_string().contains("timestamping"), "{host}");
     let table = run(&mut netfathom("host"));
     assert_eq!((table.status, table.err.as_str()), (0, ""));
-    assert!(table.out.starts_with("->  netfathom stack"), "{}", table.out);
+    assert!(table.out.starts_with("->  netfathom stack"), "{table}");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use netfathom_testkit::skipped;
+use netfathom_testkit::{installed, needs, needs_programs, test_name};
 
 use crate::child::{Ended, is_root, netfathom, out, run};
 
@@ -18,20 +18,10 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Whether a program is here; says so for the test if not.
-fn here(test: &str, program: &str, package: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|dir| dir.join(program).is_file());
-    if !found {
-        skipped(test, &format!("there is no {program}: apt-get install {package}"));
-    }
-    found
-}
-
 /// Runs another program, which has to end well.
 fn well(command: &mut Command) -> Ended {
     let ended = run(command);
-    assert_eq!(ended.status, 0, "{command:?}: {}{}", ended.out, ended.err);
+    assert_eq!(ended.status, 0, "{command:?}: {ended}");
     ended
 }
 
@@ -70,6 +60,6 @@ fn without_a_binary_nothing_is_installed() {
     let root = out();
     let ended = run(script("sh", r#"exec scripts/install "$1/none" "$1" /usr"#).arg(root.path()));
     assert_eq!((ended.status, ended.out.as_str()), (1, ""));
-    assert!(ended.err.contains("make build"), "{}", ended.err);
+    assert!(ended.err.contains("make build"), "{ended}");
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
 }

@@ -3,15 +3,15 @@
 use std::net::UdpSocket;
 use std::process::Command;
 
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{LAB, LOOPBACK, netfathom, out, run, runs, shell, unprivileged};
 
 /// Refused with this status and nothing on standard output; returns the message.
 pub fn refused(command: &mut Command, status: i32) -> String {
     let ended = run(command);
-    assert_eq!((ended.status, ended.out.as_str()), (status, ""), "{command:?}: {}", ended.err);
-    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    assert_eq!((ended.status, ended.out.as_str()), (status, ""), "{command:?}: {ended}");
+    assert!(!ended.err.contains("panicked"), "{ended}");
     ended.err
 }
 
@@ -200,12 +200,11 @@ fn a_refusal_that_cannot_be_written_is_no_panic() {
 
 #[test]
 fn the_lab_has_the_sizes_that_the_refusals_name() {
-    if privileged("cli::refusals::the_lab_has_the_sizes_that_the_refusals_name") {
-        for most in ["--size 1472", "--size 1452 --ipv6", "--size 32"] {
-            let dir = out();
-            let mut command = netfathom(&format!("{LAB} --trials 1 --json {most}"));
-            let record = run(command.arg("--out").arg(dir.path())).measured().out;
-            assert!(record.contains(r#""fate":"delivered""#), "{most}: {record}");
-        }
+    needs_root!();
+    for most in ["--size 1472", "--size 1452 --ipv6", "--size 32"] {
+        let dir = out();
+        let mut command = netfathom(&format!("{LAB} --trials 1 --json {most}"));
+        let record = run(command.arg("--out").arg(dir.path())).measured().out;
+        assert!(record.contains(r#""fate":"delivered""#), "{most}: {record}");
     }
 }

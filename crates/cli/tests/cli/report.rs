@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use netfathom_testkit::test_name;
+
 use crate::child::{fixture, netfathom, on_terminal, out, run, shell};
 use crate::refusals::refused;
 
@@ -46,7 +48,7 @@ fn with(whole: &str, number: &str) -> String {
 fn standard_input_is_a_record_too() {
     let ended = run(netfathom("report - -v").stdin(File::open(fixture("stack")).unwrap()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{}", ended.out);
+    assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{ended}");
     let message = refused(&mut netfathom("report -"), 1);
     assert!(message.contains("standard input"), "{message}");
 }
@@ -109,8 +111,8 @@ fn markdown_goes_to_standard_output_or_a_file() {
     let dir = out();
     let ended = run(netfathom("report --format md").arg(fixture("stack")));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    assert!(ended.out.starts_with("# netfathom stack\n\n**DEGRADED** A 64-byte"), "{}", ended.out);
-    assert!(ended.out.contains("\n| stage | n | mean |"), "{}", ended.out);
+    assert!(ended.out.starts_with("# netfathom stack\n\n**DEGRADED** A 64-byte"), "{ended}");
+    assert!(ended.out.contains("\n| stage | n | mean |"), "{ended}");
     let file = dir.path().join("x.md");
     assert_eq!(run(netfathom("report --format md").arg(fixture("stack")).arg("-o").arg(&file)).status, 0);
     assert_eq!(fs::read_to_string(file).unwrap(), ended.out);
@@ -118,15 +120,14 @@ fn markdown_goes_to_standard_output_or_a_file() {
 
 #[test]
 fn a_terminal_is_given_no_html_and_a_file_no_colours() {
-    let test = "report::a_terminal_is_given_no_html_and_a_file_no_colours";
     let dir = out();
     let args = |rest: &str| format!("report {} {rest}", fixture("stack").display());
-    let Some(refused) = on_terminal(test, &args("-o -")) else { return };
+    let Some(refused) = on_terminal(test_name!(), &args("-o -")) else { return };
     assert_eq!(refused.status, 2);
     let words = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("standard output is a terminal; name a file with --output"), "{}", refused.out);
+    assert!(words.contains("standard output is a terminal; name a file with --output"), "{refused}");
     let file = dir.path().join("x.txt");
-    on_terminal(test, &args(&format!("--format txt -o {}", file.display()))).unwrap();
+    on_terminal(test_name!(), &args(&format!("--format txt -o {}", file.display()))).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("netfathom 0.1.0 stack, ") && !text.contains('\u{1b}'), "{file:?}");
 }
@@ -211,7 +212,7 @@ fn opening_is_done_by_the_browser_that_is_named() {
     let ended = run(netfathom("report --open").arg(&run_dir).env("BROWSER", named));
     let report = run_dir.join("report.html").canonicalize().unwrap();
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    assert!(!ended.out.contains("not opened"), "{}", ended.out);
+    assert!(!ended.out.contains("not opened"), "{ended}");
     assert_eq!(fs::read_to_string(shown).unwrap(), format!("--new {}\n", report.display()));
 }
 
@@ -234,8 +235,8 @@ fn without_a_browser_it_says_where_the_report_is() {
         browser.map(|browser| command.env("BROWSER", browser));
         let ended = run(&mut command);
         assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-        assert!(ended.out.contains("not opened: ") && ended.out.contains(why), "{}", ended.out);
-        assert!(ended.out.contains(&format!("file://{}", report.display())), "{}", ended.out);
+        assert!(ended.out.contains("not opened: ") && ended.out.contains(why), "{ended}");
+        assert!(ended.out.contains(&format!("file://{}", report.display())), "{ended}");
     }
 }
 

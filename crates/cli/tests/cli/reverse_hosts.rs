@@ -150,11 +150,7 @@ fn two_hosts_send_the_inbound_load_together() {
     // Alone each of them refuses as much.
     let server = counterpart(&star, 1, "--max-rate 5k");
     let ended = end(spawn(&star.hosts[0], client(SHORT, &[&server], out().path())));
-    assert!(
-        ended.status == 1 && ended.err.contains("it sends at most 5k messages a second"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.status == 1 && ended.err.contains("it sends at most 5k messages a second"), "{ended}");
 }
 
 #[test]
@@ -168,8 +164,8 @@ fn without_privilege_and_by_name_it_measures_over_loopback() {
     closes(&record);
     assert_eq!(reverse(&record).plan.to.as_deref(), Some(&[server.address][..]));
     let shown = run(netfathom("report --format md").arg(crate::child::only_run(dir.path())));
-    assert!(shown.out.contains(&server.address.to_string()), "{}", shown.out);
-    assert!(shown.out.contains("lost 0"), "{}", shown.out);
+    assert!(shown.out.contains(&server.address.to_string()), "{shown}");
+    assert!(shown.out.contains("lost 0"), "{shown}");
     assert_eq!(server.end().status, 0);
 }
 
@@ -181,8 +177,8 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
         server.kill(kill);
         let ended = end_within(client, NOTICES);
-        assert_eq!(ended.status, 1, "{kill}: {}", ended.err);
-        assert!(ended.err.contains("the other host was lost"), "{kill}: {}", ended.err);
+        assert_eq!(ended.status, 1, "{kill}: {ended}");
+        assert!(ended.err.contains("the other host was lost"), "{kill}: {ended}");
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         assert!((1..100).contains(&trials(&record).count()));
@@ -192,7 +188,7 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
     until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
     assert_eq!(server.end().status, 0);
     let ended = end_within(client, NOTICES);
-    assert!(ended.status == 1 && ended.err.contains("the counterpart was stopped"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("the counterpart was stopped"), "{ended}");
 }
 
 #[test]
@@ -219,7 +215,7 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
     for (args, named) in cases {
         let args = format!("reverse --variant ignored --trials 1 --no-tap --quiet {args}");
         let ended = run(&mut client(&args, &[&server], out().path()));
-        assert!(ended.status == 1 && ended.err.contains(named), "{args}: {}", ended.err);
+        assert!(ended.status == 1 && ended.err.contains(named), "{args}: {ended}");
     }
     let (dir, two) = (out(), [&server, &server]);
     let usage = [
@@ -250,7 +246,7 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
     server.next("begins");
     until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
     let second = run(&mut client(LONG, &[&server], out().path()));
-    assert!(second.err.contains("it serves another host; try again"), "{}", second.err);
+    assert!(second.err.contains("it serves another host; try again"), "{second}");
     signal("INT", &first);
     end(first);
     assert_eq!(server.end().status, 0);

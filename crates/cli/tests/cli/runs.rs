@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use netfathom_model::record::Record;
 use netfathom_model::verdict::Level;
 use netfathom_results::store::{self, RunDir};
-use netfathom_testkit::skipped;
+use netfathom_testkit::needs;
 use serde_json::Value;
 
 use crate::child::{Ended, fixture, netfathom, out, run, runs, shell};
@@ -122,12 +122,12 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
     for name in ["tuned/irq", "last~3", "20261003", "00000003", all[2].to_str().unwrap()] {
         let shown = in_runs(dir.path(), &format!("show {name}"));
         assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{name}");
-        assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{}", shown.out);
+        assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{shown}");
         for part in ["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"] {
-            assert!(shown.out.contains(part), "{part}: {}", shown.out);
+            assert!(shown.out.contains(part), "{part}: {shown}");
         }
         let drawn = run(netfathom(&format!("report {name} -v --out")).arg(dir.path()));
-        assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {}", drawn.err);
+        assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {drawn}");
     }
     let output: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();
     assert_eq!(output["run"]["head"]["verdict"], "DEGRADED");
@@ -163,17 +163,17 @@ fn only_what_is_named_is_removed() {
     symlink(&outside, dir.path().join("20261008T000000Z-join-1")).unwrap();
     let asked = in_runs(dir.path(), "remove last");
     assert_eq!(asked.status, 1);
-    assert!(asked.err.contains("there is no terminal to ask on; add --yes"), "{}", asked.err);
+    assert!(asked.err.contains("there is no terminal to ask on; add --yes"), "{asked}");
     for name in ["photos", "20261008", "nobody", outside.to_str().unwrap(), "..", "/"] {
         let refused = in_runs(dir.path(), &format!("remove last --yes {name}"));
-        assert_eq!(refused.status, 1, "{name}: {}", refused.out);
+        assert_eq!(refused.status, 1, "{name}: {refused}");
         assert!(all[5].exists(), "{name}: a wrong name removes nothing of the others");
     }
     // As a shell completes it, and one that is damaged.
     let completed = format!("{}/", all[0].display());
     let gone = in_runs(dir.path(), &format!("remove last {completed} 20261004 --yes"));
-    assert_eq!(gone.status, 0, "{}", gone.err);
-    assert!(gone.out.contains("removed 3 runs"), "{}", gone.out);
+    assert_eq!(gone.status, 0, "{gone}");
+    assert!(gone.out.contains("removed 3 runs"), "{gone}");
     assert_eq!(days(dir.path(), ""), [5, 3, 2]);
     assert!(outside.join("record.json").exists() && dir.path().join("photos").exists());
 }
@@ -184,9 +184,9 @@ fn pruning_takes_what_it_says_and_spares_tags() {
     some(dir.path());
     in_runs(dir.path(), "tag 20261002 base");
     let dry = in_runs(dir.path(), "prune --void --dry-run");
-    assert_eq!(dry.status, 0, "{}", dry.err);
-    assert!(dry.out.contains("would remove 1 run of ") && dry.out.contains("20261005"), "{}", dry.out);
-    assert!(dry.out.contains("spared: 1 tagged"), "{}", dry.out);
+    assert_eq!(dry.status, 0, "{dry}");
+    assert!(dry.out.contains("would remove 1 run of ") && dry.out.contains("20261005"), "{dry}");
+    assert!(dry.out.contains("spared: 1 tagged"), "{dry}");
     assert_eq!(days(dir.path(), ""), [6, 5, 4, 3, 2, 1]);
     assert_eq!(in_runs(dir.path(), "prune --void").status, 1);
     assert_eq!(in_runs(dir.path(), "prune --void --yes").status, 0);
@@ -195,7 +195,7 @@ fn pruning_takes_what_it_says_and_spares_tags() {
     assert_eq!(in_runs(dir.path(), "prune --keep 1 --measurement ttcp --yes").status, 0);
     assert_eq!(days(dir.path(), ""), [6, 4, 3, 2]);
     let unread = in_runs(dir.path(), "prune --older-than 2026-10-06 --tagged --yes");
-    assert!(unread.out.contains("1 without a readable record: remove them by name"), "{}", unread.out);
+    assert!(unread.out.contains("1 without a readable record: remove them by name"), "{unread}");
     assert_eq!(days(dir.path(), ""), [6, 4]);
     assert_eq!(
         in_runs(dir.path(), "prune --older-than 1000000d --yes").out,
@@ -215,12 +215,10 @@ fn who_sits_at_a_terminal_is_asked() {
         run(&mut shell(&script))
     };
     let no = asked("n");
-    if no.status == 77 {
-        return skipped("cli::runs::who_sits_at_a_terminal_is_asked", "there is no script(1)");
-    }
-    assert!(no.out.contains("remove 1 run of ") && no.out.contains("nothing was removed"), "{}", no.out);
+    needs!(no.status != 77, "there is no script(1)");
+    assert!(no.out.contains("remove 1 run of ") && no.out.contains("nothing was removed"), "{no}");
     assert!(all[5].exists());
     let yes = asked("y");
-    assert!(yes.out.contains("removed 1 run"), "{}", yes.out);
+    assert!(yes.out.contains("removed 1 run"), "{yes}");
     assert!(!all[5].exists());
 }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use netfathom_model::record::State;
-use netfathom_testkit::privileged;
+use netfathom_testkit::needs_root;
 
 use crate::child::{
     LAB, LOOPBACK, end, end_within, first_trial, netfathom, out, record, result, runs, shell, signal, start,
@@ -30,7 +30,7 @@ fn ends_at_once(args: &str, end_it: impl Fn(&Child)) {
     let record = record(dir.path()).unwrap();
     assert_eq!(record.state, State::Interrupted);
     assert!(result(&record).trials.len() >= before);
-    assert!(ended.out.contains("the run was ended early"), "{}", ended.out);
+    assert!(ended.out.contains("the run was ended early"), "{ended}");
     let run = &runs(dir.path())[0];
     let left: Vec<_> = runs(run).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
     assert_eq!(left, ["head.json", "record.json", "report.html"]);
@@ -43,9 +43,8 @@ fn an_interrupted_run_keeps_its_finished_trials() {
 
 #[test]
 fn an_interrupted_lab_keeps_its_finished_trials() {
-    if privileged("cli::signals::an_interrupted_lab_keeps_its_finished_trials") {
-        ends_at_once(LAB, |child| signal("INT", child));
-    }
+    needs_root!();
+    ends_at_once(LAB, |child| signal("INT", child));
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::Place;
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs, needs_root};
 
-use crate::child::{LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged};
+use crate::child::{
+    Ended, LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged,
+};
 
 #[test]
 fn without_privilege_it_measures_and_says_what_is_left_out() {
@@ -14,11 +16,18 @@ fn without_privilege_it_measures_and_says_what_is_left_out() {
     let record = record(dir.path()).unwrap();
     let result = result(&record);
     assert_eq!((result.tap, result.plan.place), (Tap::Timestamping, Place::Loopback));
+    let chosen = |ended: &Ended| ended.err.contains("measuring over loopback, as you are not root");
+    assert!(chosen(&ended), "{ended}");
+    for asked in ["--loopback", "--quiet"] {
+        let mut command = unprivileged("stack tx --profile constant:1k/100ms --trials 1");
+        let ended = run(command.arg(asked).arg("--out").arg(out().path()));
+        assert!(!chosen(&ended), "{asked}: {ended}");
+    }
     let [left_out] = &result.left_out[..] else { panic!("{:?}", result.left_out) };
     assert_eq!(left_out.what, "bpf tap");
     let table = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [&left_out.reason, &left_out.remedy] {
-        assert!(!part.is_empty() && table.contains(part), "{part} is not in {}", ended.out);
+        assert!(!part.is_empty() && table.contains(part), "{part} is not in {ended}");
     }
 }
 
@@ -56,8 +65,8 @@ fn little_of_everything_is_enough_or_is_reported() {
         let to = dir.path().display();
         let script = format!("ulimit {limits} && exec \"$0\" {LOOPBACK} --trials 1 --quiet --out {to}");
         let ended = run(&mut shell(&script.replace("-c 0 -s", "-c 0 && ulimit -s")));
-        assert!(matches!(ended.status, 0 | 1 | 3), "ulimit {limits}: {} {}", ended.status, ended.err);
-        assert!(!ended.err.contains("panicked"), "ulimit {limits}: {}", ended.err);
+        assert!(matches!(ended.status, 0 | 1 | 3), "ulimit {limits}: {ended}");
+        assert!(!ended.err.contains("panicked"), "ulimit {limits}: {ended}");
     }
 }
 
@@ -66,7 +75,7 @@ fn an_empty_environment_is_enough() {
     let dir = out();
     let ended = run(netfathom(LOOPBACK).args(["-v", "--trials", "1", "--out"]).arg(dir.path()).env_clear())
         .measured();
-    assert!(ended.out.contains("Accounting"), "{}", ended.out);
+    assert!(ended.out.contains("Accounting"), "{ended}");
 }
 
 #[test]
@@ -77,8 +86,6 @@ fn one_processor_is_enough() {
                   exec taskset -c $first \"$0\" ";
     let to = dir.path().display();
     let ended = run(&mut shell(&format!("{script}{LOOPBACK} --trials 1 --quiet --out {to}")));
-    if ended.status == 77 {
-        return skipped("cli::surroundings::one_processor_is_enough", "there is no taskset");
-    }
+    needs!(ended.status != 77, "there is no taskset");
     ended.measured();
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use netfathom_model::record::State;
 use netfathom_results::store;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{installed, needs_root, test_name};
 
 use crate::child::{end, first_trial, names, netfathom, only_run, out, run, start};
 use crate::refusals::refused;
@@ -28,10 +28,7 @@ const CAPTURED: &[&str] =
 fn a_run_goes_on_in_its_own_directory() {
     needs_root!();
     for (args, files) in RUNS {
-        if args.contains("--tcpdump")
-            && std::process::Command::new("tcpdump").arg("--version").output().is_err()
-        {
-            netfathom_testkit::skipped("a run in a directory that is replaced", "tcpdump is not installed");
+        if args.contains("--tcpdump") && !installed(test_name!(), &["tcpdump"], "tcpdump") {
             continue;
         }
         let ground = out();
@@ -46,11 +43,7 @@ fn a_run_goes_on_in_its_own_directory() {
         let ended = end(measuring).measured();
         assert!(names(&victim).is_empty(), "{args}: {:?}", names(&victim));
         let there = names(&moved);
-        assert!(
-            files.iter().all(|file| there.iter().any(|name| name == file)),
-            "{args}: {there:?} {}",
-            ended.err
-        );
+        assert!(files.iter().all(|file| there.iter().any(|name| name == file)), "{args}: {there:?} {ended}");
         assert_eq!(store::read(&moved).unwrap().state, State::Complete, "{args}");
     }
 }
@@ -86,6 +79,6 @@ fn what_is_written_later_follows_no_link_either() {
     // Removing a run removes its links, and nothing behind them.
     symlink(ground.path(), directory.join("above")).unwrap();
     let removed = run(netfathom("runs remove --yes --out").arg(&runs).arg(name));
-    assert_eq!(removed.status, 0, "{}", removed.err);
+    assert_eq!(removed.status, 0, "{removed}");
     assert!(!directory.exists() && precious.exists());
 }

@@ -1,6 +1,6 @@
 //! The line that shows how a run goes on, on a terminal that script(1) makes.
 
-use netfathom_testkit::skipped;
+use netfathom_testkit::needs;
 
 use crate::child::{LOOPBACK, out, run, shell};
 
@@ -10,9 +10,7 @@ fn a_terminal_shows_how_the_run_goes_on() {
     let run_in = format!("\\\"$0\\\" {LOOPBACK} --trials 2 --out {}", dir.path().display());
     let script = format!("command -v script >/dev/null || exit 77; script -qec \"{run_in}\" /dev/null");
     let ended = run(shell(&script).env("TERM", "xterm"));
-    if ended.status == 77 {
-        return skipped("cli::terminal::a_terminal_shows_how_the_run_goes_on", "there is no script(1)");
-    }
+    needs!(ended.status != 77, "there is no script(1)");
     let shown = ended.measured().out;
     // Which of its seven trials are seen depends on how busy the machine is.
     for part in ["/7 (", "(measured)", "/s, lag ", " s left"] {

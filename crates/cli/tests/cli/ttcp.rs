@@ -47,7 +47,7 @@ fn both(transmit: &str, receive: &str) -> [Ended; 2] {
     let (to, port) = receiving(receive);
     let from = run(&mut ttcp(&format!("{transmit} -p {port} 127.0.0.1")));
     let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    assert_eq!((from.status, to.status), (0, 0), "{from}{to}");
     [from, to]
 }
 

@@ -130,10 +130,9 @@ fn open_shows_the_page_or_says_where_it_is() {
     let ended = run(command.env_remove("BROWSER"));
     assert!(
         ended.err.contains("there is no display here, and no $BROWSER; open http://127.0.0.1:"),
-        "{}",
-        ended.err
+        "{ended}"
     );
-    assert!(ended.out.starts_with("http://127.0.0.1:"), "{}", ended.out);
+    assert!(ended.out.starts_with("http://127.0.0.1:"), "{ended}");
 
     let (browser, seen) = (dir.path().join("browser"), dir.path().join("seen"));
     std::fs::write(&browser, format!("#!/bin/sh\necho \"$1\" > {}\n", seen.display())).unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -11,7 +12,7 @@ use std::thread;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
-use netfathom_testkit::{Killed, needs_root, privileged, skipped};
+use netfathom_testkit::{Group, Killed, needs, needs_root, privileged, skip, skipped, test_name};
 
 use crate::child::{Ended, end, netfathom, on_terminal, out, run, signal, start, until};
 use crate::killed::Held;
@@ -45,6 +46,13 @@ fn watching_with(hooks: usize, args: &str, out: &Path) -> Child {
     child
 }
 
+/// A place for a run, and a listener with its port.
+fn listening() -> (tempfile::TempDir, TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (out(), listener, port)
+}
+
 /// How many programs of a process are at their hooks.
 fn attached(pid: u32) -> usize {
     let infos = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
@@ -57,14 +65,18 @@ fn interrupted(child: Child) -> Ended {
 }
 
 fn record(ended: &Ended) -> Record {
-    assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     serde_json::from_str(&ended.out).unwrap()
 }
 
 fn result(record: &Record) -> &WatchResult {
     let result = WatchResult::of(&record.measurement).unwrap();
-    let stages: i64 = result.stages.iter().map(|stage| stage.times.sum_ns).sum();
-    assert_eq!(stages, result.total.sum_ns, "the stages are not the total");
+    let received = [(&result.stages, &result.total)];
+    let sent = result.send.iter().map(|send| (&send.stages, &send.total));
+    for (stages, total) in received.into_iter().chain(sent) {
+        let stages: i64 = stages.iter().map(|stage| stage.times.sum_ns).sum();
+        assert_eq!(stages, total.sum_ns, "the stages are not the total");
+    }
     result
 }
 
@@ -103,8 +115,7 @@ fn waits_for_a_reader_that_sleeps(result: &WatchResult) {
 #[test]
 fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --json"), dir.path());
     // Longer than a second, after which sockets are looked for again.
     echo(&listener, 60, 20);
@@ -117,6 +128,7 @@ fn a_reader_that_sleeps_before_it_reads_is_found_and_ctrl_c_is_the_end() {
     waits_for_a_reader_that_sleeps(result);
     let finding = &record.findings[0];
     assert!(finding.seen.contains("sleeps on something else"), "{finding:?}");
+    assert!(finding.remedy.starts_with("if it does not sleep on purpose"), "{finding:?}");
     assert!(finding.remedy.contains(&format!("strace -f -T -p {}", std::process::id())), "{finding:?}");
 }
 
@@ -161,15 +173,15 @@ fn a_page_names_the_process_and_what_became_of_its_messages() {
     let child = watching(&format!("--port {port}"), dir.path());
     echo(&listener, 200, 0);
     let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let own = format!(" (pid {}): ", std::process::id());
     for part in
         [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "seen ", "unfollowed "]
     {
-        assert!(ended.out.contains(part), "{part}: {}", ended.out);
+        assert!(ended.out.contains(part), "{part}: {ended}");
     }
     let seen = ended.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
-    assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{}", ended.out);
+    assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{ended}");
 }
 
 #[test]
@@ -223,6 +235,20 @@ fn a_socket_of_udp_that_is_opened_during_the_run_is_found_and_its_first_second_i
 }
 
 #[test]
+fn who_receives_nothing_is_asked_about_what_it_sends() {
+    needs_root!();
+    let (dir, socket) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let mut sleeper = Command::new("sleep").arg("1000").stdin(OwnedFd::from(socket)).spawn().unwrap();
+    let mut watch = netfathom(&format!("watch --pid {} --time 200ms --out", sleeper.id()));
+    let ended = run(watch.arg(dir.path()));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let other_way = format!("only receiving was watched: netfathom watch tx --pid {} shows", sleeper.id());
+    assert!(ended.status == 3 && out.contains(&other_way), "{ended}");
+}
+
+#[test]
 fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
     needs_root!();
     let dir = out();
@@ -231,12 +257,13 @@ fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
     let ended = end(child);
-    assert_eq!(ended.status, 3, "{}", ended.out);
-    assert!(ended.out.contains("no message came"), "{}", ended.out);
+    assert_eq!(ended.status, 3, "{ended}");
+    let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("no message came") && !out.contains("watch tx"), "{ended}");
     let none =
         run(netfathom(&format!("watch --pid {} --time 1s", sleeper.id())).arg("--out").arg(dir.path()));
-    assert_eq!(none.status, 2, "{}", none.out);
-    assert!(none.err.contains("there is none of that number"), "{}", none.err);
+    assert_eq!(none.status, 2, "{none}");
+    assert!(none.err.contains("there is none of that number"), "{none}");
 }
 
 #[test]
@@ -251,7 +278,7 @@ fn a_process_with_unix_sockets_alone_is_recognized() {
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
     let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(out.contains("that process has Unix sockets alone"), "{}", ended.out);
+    assert!(out.contains("that process has Unix sockets alone"), "{ended}");
 }
 
 #[test]

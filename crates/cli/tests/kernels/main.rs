@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_testkit::emulator::{Machine, Wanted, boot, missing_program};
-use netfathom_testkit::skipped;
+use netfathom_testkit::{skip, skipped};
 use tempfile::TempDir;
 
 use commands::Extent;
@@ -160,7 +160,6 @@ fn every_kernel_does_what_it_can() {
 
 #[test]
 fn two_kernels_are_compared_by_what_one_of_them_lacks() {
-    const TEST: &str = "kernels::two_kernels_are_compared_by_what_one_of_them_lacks";
     let wanted = Wanted::of_list(include_str!("list.txt")).unwrap();
     let image = |name: &str| {
         let wanted = wanted.iter().find(|wanted| wanted.name == name && wanted.machine.is_own());
@@ -173,23 +172,13 @@ fn two_kernels_are_compared_by_what_one_of_them_lacks() {
     };
     let (old, new) = match (image("5.10"), image("6.12")) {
         (Ok(old), Ok(new)) => (old, new),
-        (Err(why), _) | (_, Err(why)) => return skipped(TEST, &why),
+        (Err(why), _) | (_, Err(why)) => skip!("{why}"),
     };
     let runs = tempfile::tempdir().unwrap();
     let mut compare = Command::new(env!("CARGO_BIN_EXE_netfathom"));
     compare.args(["compare", "--emulate", "--kernel", &new, "--kernel", &old, "--out"]).arg(runs.path());
-    compare.args([
-        "--",
-        "stack",
-        "tx",
-        "--profile",
-        "constant:100/300ms",
-        "--trials",
-        "1",
-        "--baselines",
-        "0",
-    ]);
-    let ended = compare.args(["--cross-checks", "0"]).output().unwrap();
+    let stack = "-- stack tx --profile constant:100/300ms --trials 1 --baselines 0 --cross-checks 0";
+    let ended = compare.args(stack.split(' ')).output().unwrap();
     let output = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{output}{}", String::from_utf8_lossy(&ended.stderr));
     assert!(

@@ -20,8 +20,8 @@ const MOST_LATE_NS: u64 = 50_000_000;
 const MOST_STREAMS: u16 = 64;
 /// Of each connection: what a transfer can be paced to at least.
 const LEAST_BITS_PER_S: u64 = 8_000;
-/// For connecting before the time of a task, and for what is under way after it.
-const AROUND: Duration = Duration::from_secs(20);
+/// For orders to all hosts and connecting before the time of a task, and for what is under way after it.
+const AROUND: Duration = Duration::from_secs(40);
 
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -87,7 +87,10 @@ impl Limits {
     /// How long a task may go on.
     pub fn time_of(&self, task: &Task) -> Duration {
         let ns = match task {
-            Task::Serve { most_ns, .. } => (*most_ns).min(self.most_time_ns),
+            // The controller's time includes what is around, and it waits as long.
+            Task::Serve { most_ns, .. } => {
+                return Duration::from_nanos(*most_ns).min(Duration::from_nanos(self.most_time_ns) + AROUND);
+            }
             // Trials, searches and what is between them.
             Task::Alone { time_ns, .. } => time_ns.saturating_mul(100).min(600_000_000_000),
             Task::Transfer { time_ns, .. } | Task::Load { time_ns, .. } => *time_ns,

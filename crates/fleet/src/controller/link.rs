@@ -23,7 +23,7 @@ const BEAT: Duration = Duration::from_millis(130);
 /// After the last answer to a call no other is waited for.
 const QUIET: Duration = Duration::from_millis(400);
 const CALL_WITHIN: Duration = Duration::from_secs(3);
-const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// An order is void after this.
 const ORDER_NS: u64 = 10_000_000_000;
 /// How often it is looked whether an agent that works is still there.

@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use netfathom_model::record::FleetClock;
 use tokio::task::unconstrained;
 
+use super::link::ANSWER_WITHIN;
 use super::{Crew, Miss};
 use crate::wire::{Outcome, Service, Task};
 
@@ -16,6 +17,8 @@ const LEAD: Duration = Duration::from_millis(450);
 const LEAD_OF_EACH: Duration = Duration::from_millis(5);
 /// After the time of a task, for what is under way and for the report.
 const AFTER: Duration = Duration::from_secs(8);
+/// From the end of what a receiver waits for to its report.
+const REPORT: Duration = Duration::from_secs(2);
 /// No sender starts later, or its report comes too late.
 const MOST_LATE: Duration = Duration::from_secs(3600);
 /// So long in all, agents that do not compare their clocks are waited for.
@@ -125,7 +128,10 @@ impl Crew {
         task: impl Fn(&Pairing, SocketAddr, u64) -> Task,
     ) -> Vec<Ended> {
         self.link.next_round();
-        let most_ns = time_ns + AFTER.as_nanos() as u64;
+        let lead = LEAD + LEAD_OF_EACH * pairs.len() as u32;
+        // Its sender starts when all have their orders, and the lead is over.
+        let receives = ANSWER_WITHIN + lead + Duration::from_nanos(time_ns) + AFTER;
+        let most_ns = receives.as_nanos() as u64;
         // Unconstrained: of many orders to one agent, tokio would take back the turn of one that has its number, and a later
         // one would be given first.
         let serving = unconstrained(join_all(pairs.iter().enumerate().map(async |(place, pair)| {
@@ -138,7 +144,8 @@ impl Crew {
         })))
         .await;
         let instant = self.instant(pairs.len());
-        let within = LEAD + LEAD_OF_EACH * pairs.len() as u32 + Duration::from_nanos(time_ns) + AFTER;
+        let within = lead + Duration::from_nanos(time_ns) + AFTER;
+        let receivers_end = Instant::now() + receives;
         let ended = unconstrained(join_all(pairs.iter().zip(serving).map(|(pair, serving)| async {
             let start_utc_ns = self.start_of(&pair.from, instant, pairs.len());
             let ended = |sent, received| Ended {
@@ -163,8 +170,9 @@ impl Crew {
                 Err(miss) => return ended(Err(miss), Err(Miss::Failed("the sender did not start".into()))),
             };
             let sent = self.link.outcome(from, sending, within).await;
-            // Nothing more comes to a receiver without a sender.
-            let left = if sent.is_ok() { AFTER } else { Duration::ZERO };
+            // Nothing more comes to a receiver without a sender. If that reported falsely, it waits until its own end.
+            let left = receivers_end.saturating_duration_since(Instant::now()) + REPORT;
+            let left = if sent.is_ok() { left } else { Duration::ZERO };
             let received = match self.link.outcome(to, started, left).await {
                 Err(Miss::Gone(why)) if sent.is_err() && why.contains("did not answer") => {
                     Err(Miss::Failed(why))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use netfathom_mark::listen::Listener;
+use netfathom_testkit::{needs, needs_programs};
 use tempfile::TempDir;
 
 use crate::turns::{Program, collect, names};
@@ -80,9 +81,7 @@ fn a_program_in_c_speaks_to_the_listener() {
 #[test]
 fn so_does_one_that_was_not_optimised_and_one_in_c_plus_plus() {
     speaks_to_the_listener(&Compiled::by("cc", &["-std=gnu17", "-O0", "-fPIC"]));
-    if Command::new("c++").arg("--version").output().is_err() {
-        return netfathom_testkit::skipped("mark::c, C++", "there is no c++: install g++");
-    }
+    needs_programs!(["c++"], "g++");
     speaks_to_the_listener(&Compiled::by("c++", &["-x", "c++", "-std=c++11"]));
 }
 
@@ -115,12 +114,9 @@ fn many_marks_of_a_program_in_c_are_there_or_counted() {
 
 #[test]
 fn a_mark_in_c_is_a_probe_where_that_is_asked_for() {
-    const TEST: &str = "mark::c::a_mark_in_c_is_a_probe_where_that_is_asked_for";
     let header =
         Command::new("cc").args(["-E", "-include", "sys/sdt.h", "-x", "c", "/dev/null"]).output().unwrap();
-    if !header.status.success() {
-        return netfathom_testkit::skipped(TEST, "there is no <sys/sdt.h>: install systemtap-sdt-dev");
-    }
+    needs!(header.status.success(), "there is no <sys/sdt.h>: install systemtap-sdt-dev");
     let compiled = Compiled::by("cc", &["-DNETFATHOM_MARK_USDT"]);
     let notes = Command::new("readelf").arg("-n").arg(compiled.path()).output().unwrap();
     let notes = String::from_utf8_lossy(&notes.stdout);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_mark::listen::{ListenError, Listener};
 use netfathom_mark::{mark, status};
 
-use crate::turns::{Program, collect, half, names, say, wait};
+use crate::turns::{Program, collect, half, names, ready, say, wait};
 
 /// Children that are killed in the middle of making marks.
 const KILLED: u64 = 200;
@@ -38,9 +38,7 @@ fn killed(child: libc::pid_t) {
 #[test]
 #[ignore = "run by children_share_the_ring_under_their_own_numbers"]
 fn a_family() {
-    mark("ready");
-    say("ready");
-    wait();
+    ready();
     mark("parent");
     let child = forked(|| {
         mark("child");
@@ -60,10 +58,7 @@ fn killed_by_itself(child: libc::pid_t) {
 
 #[test]
 fn children_share_the_ring_under_their_own_numbers() {
-    let mut program = Program::start(&mut half("processes::a_family"));
-    program.until("ready");
-    let mut listener = Listener::of_process(program.pid()).unwrap();
-    program.go();
+    let (mut program, mut listener) = Program::heard("processes::a_family");
     let child: u32 = program.until("child").parse().unwrap();
     let mut marks = Vec::new();
     listener.drain(&mut marks);
@@ -78,9 +73,7 @@ fn children_share_the_ring_under_their_own_numbers() {
 #[test]
 #[ignore = "run by a_writer_killed_in_the_middle_stops_no_other"]
 fn children_to_kill() {
-    mark("ready");
-    say("ready");
-    wait();
+    ready();
     let counted = || status().recorded + status().lost;
     for round in 0..KILLED {
         let child = forked(|| {
@@ -106,10 +99,7 @@ fn children_to_kill() {
 
 #[test]
 fn a_writer_killed_in_the_middle_stops_no_other() {
-    let mut program = Program::start(&mut half("processes::children_to_kill"));
-    program.until("ready");
-    let mut listener = Listener::of_process(program.pid()).unwrap();
-    program.go();
+    let (mut program, mut listener) = Program::heard("processes::children_to_kill");
     let (mut marks, mut counted) = (Vec::new(), 0_u64);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -159,9 +149,7 @@ fn a_listener() {
 #[test]
 #[ignore = "run by a_listener_that_is_killed_makes_room_for_the_next"]
 fn marks_at_all_times() {
-    mark("ready");
-    say("ready");
-    wait();
+    ready();
     (0..100_000).for_each(|_| mark("not read"));
     say(&format!("lost {}", status().lost));
     wait();

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use netfathom_mark::listen::Listener;
+use netfathom_testkit::skip;
 
 use crate::turns::{Program, names};
 
-const TEST: &str = "mark::python::a_program_in_python_speaks_to_the_listener";
 /// What has to be there for a build without network.
 const NEEDED: &str = "\
 import setuptools, ensurepip, os, sysconfig, venv
@@ -80,10 +80,7 @@ fn installed(python: &str, to: &Path, what: &Path) -> PathBuf {
 fn a_program_in_python_speaks_to_the_listener() {
     let Some(python) = python() else {
         let packages = "python3-dev python3-pip python3-setuptools python3-venv python3-wheel";
-        return netfathom_testkit::skipped(
-            TEST,
-            &format!("no Python can build it: apt-get install {packages}"),
-        );
+        skip!("no Python can build it: apt-get install {packages}");
     };
     let dir = tempfile::tempdir().unwrap();
     let package = copied(dir.path());
@@ -120,12 +117,8 @@ fn heard(python: &Path) {
 
 #[test]
 fn a_failed_build_names_what_is_missing() {
-    const TEST: &str = "mark::python::a_failed_build_names_what_is_missing";
     let Some(python) = python() else {
-        return netfathom_testkit::skipped(
-            TEST,
-            "no Python can build it: apt-get install python3-dev and others",
-        );
+        skip!("no Python can build it: apt-get install python3-dev and others")
     };
     let dir = tempfile::tempdir().unwrap();
     let package = copied(dir.path());

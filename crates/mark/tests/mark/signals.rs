@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use netfathom_mark::listen::Listener;
 use netfathom_mark::{mark, status};
 
-use crate::turns::{Program, collect, half, say, wait};
+use crate::turns::{Program, collect, half, ready, say, wait};
 
 static HANDLED: AtomicU64 = AtomicU64::new(0);
 const OUTSIDE: u64 = 400_000;
@@ -46,9 +45,7 @@ fn calm() {
 #[test]
 #[ignore = "run by a_storm_of_signals_tears_no_mark"]
 fn in_a_storm() {
-    mark("ready");
-    say("ready");
-    wait();
+    ready();
     storm(30_000);
     (0..OUTSIDE).for_each(|number| mark(if number % 2 == 0 { "outside: even" } else { "outside: odd" }));
     calm();
@@ -58,10 +55,7 @@ fn in_a_storm() {
 
 #[test]
 fn a_storm_of_signals_tears_no_mark() {
-    let mut program = Program::start(&mut half("signals::in_a_storm"));
-    program.until("ready");
-    let mut listener = Listener::of_process(program.pid()).unwrap();
-    program.go();
+    let (mut program, mut listener) = Program::heard("signals::in_a_storm");
     let mut marks = collect(&mut listener, OUTSIDE);
     let handled: u64 = program.until("handled").parse().unwrap();
     assert!(handled > 0, "no signal came: this test shows nothing");

@@ -9,6 +9,7 @@ use std::{fs, io, process};
 
 use netfathom_mark::listen::Listener;
 use netfathom_mark::{mark, status};
+use netfathom_testkit::needs;
 
 use crate::turns::{Program, half, say, wait};
 
@@ -36,11 +37,8 @@ fn another_user_looks() {
 
 #[test]
 fn a_process_of_another_user_may_not_be_looked_at() {
-    const TEST: &str = "mark::strangers::a_process_of_another_user_may_not_be_looked_at";
     // SAFETY: no arguments.
-    if unsafe { libc::geteuid() } != 0 {
-        return netfathom_testkit::skipped(TEST, "needs root, to be another user");
-    }
+    needs!(unsafe { libc::geteuid() } == 0, "needs root, to be another user");
     // By descriptor: the path may lead through a home that only root may enter.
     let binary = File::open(std::env::current_exe().unwrap()).unwrap();
     let mut command = Command::new(format!("/proc/self/fd/{}", binary.as_raw_fd()));

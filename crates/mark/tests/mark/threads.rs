@@ -8,7 +8,7 @@ use std::time::Duration;
 use netfathom_mark::listen::{Listener, Mark};
 use netfathom_mark::{mark, status};
 
-use crate::turns::{Program, collect, half, names, say, wait};
+use crate::turns::{Program, collect, half, names, ready, say, wait};
 
 const THREADS: u32 = 6;
 const EACH: u32 = 60_000;
@@ -42,10 +42,7 @@ fn parsed(mark: &Mark) -> (u32, u32) {
 
 #[test]
 fn many_threads_lose_nothing_silently() {
-    let mut program = Program::start(&mut half("threads::in_many_threads"));
-    program.until("ready");
-    let mut listener = Listener::of_process(program.pid()).unwrap();
-    program.go();
+    let (mut program, mut listener) = Program::heard("threads::in_many_threads");
     let mut marks = collect(&mut listener, u64::from(THREADS * EACH));
     program.until("done");
     listener.drain(&mut marks);
@@ -95,9 +92,7 @@ fn the_first_mark_of_a_started_program_is_there() {
 #[test]
 #[ignore = "run by a_full_ring_counts"]
 fn more_than_fits() {
-    mark("ready");
-    say("ready");
-    wait();
+    ready();
     (0..70_000).for_each(|_| mark("one of many"));
     say("done");
     wait();
@@ -105,10 +100,7 @@ fn more_than_fits() {
 
 #[test]
 fn a_full_ring_counts() {
-    let mut program = Program::start(&mut half("threads::more_than_fits"));
-    program.until("ready");
-    let mut listener = Listener::of_process(program.pid()).unwrap();
-    program.go();
+    let (mut program, mut listener) = Program::heard("threads::more_than_fits");
     program.until("done");
     let mut marks = Vec::new();
     assert_eq!(listener.drain(&mut marks) as u64 + listener.lost(), 70_000);

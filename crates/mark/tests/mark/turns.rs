@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use netfathom_mark::listen::{Listener, Mark};
+use netfathom_mark::mark;
 
 /// Far beyond what any test takes: whoever needs it hangs.
 const HANGS: Duration = Duration::from_secs(60);
@@ -31,6 +32,15 @@ impl Program {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Self { child, input, output: BufReader::new(output) }
+    }
+
+    /// Starts a half that is [`ready`], and lets it go on once somebody listens.
+    pub fn heard(name: &str) -> (Self, Listener) {
+        let mut program = Self::start(&mut half(name));
+        program.until("ready");
+        let listener = Listener::of_process(program.pid()).unwrap();
+        program.go();
+        (program, listener)
     }
 
     /// Waits until it says a line that begins with a word, and gives the rest of the line.
@@ -80,6 +90,13 @@ pub fn wait() {
     if std::io::stdin().read_line(&mut line).unwrap() == 0 {
         std::process::exit(0);
     }
+}
+
+/// In a half: makes a ring, says so, and waits.
+pub fn ready() {
+    mark("ready");
+    say("ready");
+    wait();
 }
 
 /// Reads marks until `count` of them have come or are lost.

@@ -3,17 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use netfathom_testkit::skipped;
+use netfathom_testkit::{needs, needs_programs};
 
 #[test]
 fn a_mark_in_rust_can_be_a_probe() {
-    const TEST: &str = "mark::usdt::a_mark_in_rust_can_be_a_probe";
-    if cfg!(not(target_arch = "x86_64")) {
-        return skipped(TEST, "probes are made on x86-64 only");
-    }
-    if Command::new("readelf").arg("--version").output().is_err() {
-        return skipped(TEST, "there is no readelf: install binutils");
-    }
+    needs!(cfg!(target_arch = "x86_64"), "probes are made on x86-64 only");
+    needs_programs!(["readelf"], "binutils");
     let dir = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/usdt/probes.rs");
     for optimised in ["0", "3"] {

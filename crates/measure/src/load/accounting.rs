@@ -136,14 +136,11 @@ impl Evidence<'_> {
     }
 
     fn dropped_by_devices(&self) -> u64 {
-        let of = |c: &Counters, name: &Option<String>| {
-            name.as_ref().and_then(|name| c.devices.get(name)).copied().unwrap_or_default()
-        };
-        let SideCounters { sender, reader } = self.counted;
-        let out = of(sender, &self.devices.0).tx_dropped;
+        let (out, into) = self.of_devices();
+        let out = out.unwrap_or_default().tx_dropped;
         // What the device did not take of its frames this engine knows itself, and has refused.
         let refused = if self.ways.engine == Engine::Xdp { self.refused } else { 0 };
-        out.saturating_sub(refused) + of(reader, &self.devices.1).rx_dropped
+        out.saturating_sub(refused) + into.unwrap_or_default().rx_dropped
     }
 
     fn counters(&self, count: impl Fn(Fate) -> u64) -> Vec<CounterCheck> {
@@ -174,34 +171,35 @@ impl Evidence<'_> {
         if sends_here && matches!(self.ways.engine, Engine::Send | Engine::Sendmmsg) {
             checks.push(check("sender: UDP datagrams out", out, udp(sender).out_datagrams));
         }
-        if let Some(device) = self.devices.0.as_ref().and_then(|name| sender.devices.get(name)) {
+        let (out_device, in_device) = self.of_devices();
+        if let Some(device) = out_device {
             checks.push(check(DEVICE_OUT, crossed, device.tx_packets));
         }
         // The counters of a reader on another host are not among these.
         let reads_here = !matches!(self.place, Place::To(_));
         let Some(receive) = self.ways.receive.filter(|_| reads_here) else { return checks };
-        if let Some(device) = self.devices.1.as_ref().and_then(|name| reader.devices.get(name)) {
+        if let Some(device) = in_device {
             let came = crossed.saturating_sub(count(Fate::OnTheWay));
             checks.push(check("reader: device packets in", came, device.rx_packets));
         }
         if matches!(receive, Receive::Recv | Receive::Recvmmsg) {
             checks.push(check("reader: UDP datagrams in", self.read.datagrams(), udp(reader).in_datagrams));
-        }
-        if matches!(receive, Receive::Recv | Receive::Recvmmsg) {
             let full = count(Fate::SocketBufferFull);
             checks.push(check("reader: UDP receive buffer errors", full, udp(reader).rcvbuf_errors));
         }
         checks
     }
-}
 
-impl Evidence<'_> {
+    /// The counters of the sender's device and of the reader's, where they are known.
+    fn of_devices(&self) -> (Option<DeviceCounters>, Option<DeviceCounters>) {
+        let of = |c: &Counters, name: &Option<String>| c.devices.get(name.as_ref()?).copied();
+        let SideCounters { sender, reader } = self.counted;
+        (of(sender, &self.devices.0), of(reader, &self.devices.1))
+    }
+
     /// How many packets messages are is for TCP to choose. What crosses from one device to the other both count.
     fn stream_counters(&self) -> Vec<CounterCheck> {
-        let of =
-            |c: &Counters, name: &Option<String>| name.as_ref().and_then(|name| c.devices.get(name)).copied();
-        let SideCounters { sender, reader } = self.counted;
-        let (out, into) = (of(sender, &self.devices.0), of(reader, &self.devices.1));
+        let (out, into) = self.of_devices();
         let crossed = out.zip(into).filter(|_| self.place == Place::Lab);
         let check = |(out, into): (DeviceCounters, DeviceCounters)| CounterCheck {
             counter: "reader: device packets in".into(),

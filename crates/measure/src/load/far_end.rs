@@ -36,20 +36,10 @@ pub struct ExpectedFlow {
 /// A far end that is ready, and what must stay while it is.
 pub struct Local {
     pub end: Box<dyn FarEnd>,
-    _stays: Stays,
-}
-
-/// Held as long as the far end is needed.
-enum Stays {
-    Nothing,
     /// Lets frames in that were put straight into the driver's queue.
-    Pass {
-        _program: XdpPass,
-    },
+    _pass: Option<XdpPass>,
     /// Takes messages from the driver to the socket.
-    Redirect {
-        _program: XdpRedirect,
-    },
+    _redirect: Option<XdpRedirect>,
 }
 
 /// Makes a far end of a socket in the reader's place of a rig.
@@ -76,7 +66,7 @@ pub fn local(
         let name = name.ok_or(FlightError::NoDevice(address.ip()))?;
         Ok(rig.at(Role::Reader, || link::read(&name))?.map_err(crate::ground::lab::LabError::from)?.index)
     };
-    let mut stays = Stays::Nothing;
+    let (mut pass, mut redirect) = (None, None);
     let end = match receive {
         Receive::Recv => counted(Box::new(Recv::new(socket).map_err(GroundError::Socket)?)),
         Receive::Recvmmsg => {
@@ -85,13 +75,13 @@ pub fn local(
         Receive::Gro => counted(Box::new(Gro::new(socket, expected.spin).map_err(GroundError::Socket)?)),
         Receive::AfXdp => {
             let index = device()?;
-            let (redirect, receiver) = rig.at(Role::Reader, || -> Result<_, FlightError> {
-                let redirect = XdpRedirect::attach(index, address.port())?;
+            let (program, receiver) = rig.at(Role::Reader, || -> Result<_, FlightError> {
+                let program = XdpRedirect::attach(index, address.port())?;
                 let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
-                redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
-                Ok((redirect, receiver))
+                program.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
+                Ok((program, receiver))
             })??;
-            stays = Stays::Redirect { _program: redirect };
+            redirect = Some(program);
             counted(Box::new(AfXdp::new(receiver, expected.spin)))
         }
         Receive::Xdp => {
@@ -105,7 +95,7 @@ pub fn local(
     };
     if engine == Engine::Xdp && !matches!(receive, Receive::AfXdp | Receive::Xdp) {
         let index = device()?;
-        stays = Stays::Pass { _program: rig.at(Role::Reader, || XdpPass::attach(index))?? };
+        pass = Some(rig.at(Role::Reader, || XdpPass::attach(index))??);
     }
-    Ok(Local { end, _stays: stays })
+    Ok(Local { end, _pass: pass, _redirect: redirect })
 }

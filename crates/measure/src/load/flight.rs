@@ -30,7 +30,7 @@ use crate::load::error::FlightError;
 pub const LEAD_IN_NS: u64 = 10_000_000;
 /// What a sender that fell behind may overrun the plan, at least.
 const LEAST_OVERRUN_NS: u64 = 100_000_000;
-/// The reader is given up on when nothing has come for so long after the last departure.
+/// What is still missing is given up on when nothing has come for so long after the last departure.
 const SILENCE: Duration = Duration::from_millis(200);
 /// A reader that idles after each message may have thousands of them queued.
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
@@ -161,7 +161,14 @@ impl Flight<'_> {
                 tried.store(sent.iter().map(|s| s.0.tried()).sum(), Relaxed);
                 let total = sent.iter().map(|s| s.0.accepted).sum();
                 accepted.store(total, Relaxed);
-                await_last(total, &end, || reader.is_finished());
+                let deadline = Instant::now() + LONGEST_DRAIN;
+                // Then the reader idles no more and takes what is left at once.
+                await_count(&received, total, || {
+                    reader.is_finished()
+                        || self.stop.load(Relaxed)
+                        || gone.load(Relaxed)
+                        || Instant::now() >= deadline
+                });
             }
             // What was stored before is seen by who sees this.
             senders_done.store(true, Release);
@@ -248,15 +255,12 @@ pub fn spawn<'scope, T: Send + 'scope>(
     spawned.map_err(|source| FlightError::NoThread { name, source })
 }
 
-/// Waits until everything has arrived, nothing comes any more, or it takes too long: then
-/// the reader idles no more and takes what is left at once.
-fn await_last(sent: u64, end: &EndSignal<'_>, finished: impl Fn() -> bool) {
-    let deadline = Instant::now() + LONGEST_DRAIN;
+/// Waits until the wanted number has come, nothing comes any more, or it is over.
+pub fn await_count(count: &AtomicU64, wanted: u64, over: impl Fn() -> bool) {
     let (mut last, mut since) = (0, Instant::now());
-    let over = || finished() || end.stop.load(Relaxed) || end.gone.load(Relaxed);
-    while end.received.load(Relaxed) < sent && !over() && Instant::now() < deadline {
+    while count.load(Relaxed) < wanted && !over() {
         thread::sleep(Duration::from_millis(1));
-        let now = end.received.load(Relaxed);
+        let now = count.load(Relaxed);
         if now != last {
             (last, since) = (now, Instant::now());
         } else if since.elapsed() > SILENCE {

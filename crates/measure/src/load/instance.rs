@@ -112,6 +112,9 @@ impl Instance {
                 let _ = self.child.kill();
             }
         }
+        if account.is_empty() {
+            return Err(io::Error::other(self.child.wait()?.to_string()));
+        }
         Ok(serde_json::from_slice(&account)?)
     }
 }

@@ -169,8 +169,8 @@ pub fn missed(load: &Load) -> f64 {
     share(load.missed_slots + load.unsent, load.planned)
 }
 
-const LOWER_THE_RATE: &str =
-    "lower the rate; no other program held the sender's CPU long enough to explain it";
+const NO_ONE_HAD_IT: &str =
+    "lower the rate or repeat the run; no other program held the sender's CPU long enough to explain it";
 
 /// What to do against whoever had the CPUs of the senders for at least such a part of the time, in all of these trials or
 /// in one; `None` where they were followed and no one had.
@@ -184,12 +184,12 @@ pub fn free_cpus<'a>(threads: impl Iterator<Item = &'a Contention>, least: f64) 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
     free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0)
-        .map_or_else(|| LOWER_THE_RATE.into(), |free| format!("{free}, or lower the rate"))
+        .map_or_else(|| NO_ONE_HAD_IT.into(), |free| format!("{free}, or lower the rate"))
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {
     // Many waits that are short each make the 99th percentile, too.
-    free_cpus(threads, 0.005).unwrap_or_else(|| format!("{}, or {LOWER_THE_RATE}", priority()))
+    free_cpus(threads, 0.005).unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }
 
 /// Whether messages were sent when the plan wanted them.

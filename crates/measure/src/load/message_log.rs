@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io;
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -13,7 +12,6 @@ use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_model::message::Header;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::file;
-use netfathom_sys::socket::receive_whole;
 
 use super::tap::{ReceiveTap, SendTap};
 use crate::load::error::FlightError;
@@ -156,24 +154,15 @@ impl SendTap for Option<SenderLog> {
             });
         }
     }
-
-    fn finish(&mut self) {}
 }
 
 impl ReceiveTap for Option<SenderLog> {
-    #[inline]
-    fn receive(&mut self, socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-        receive_whole(socket, buffer)
-    }
-
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         if let Some(lane) = self {
             lane.received(header, received_ns);
         }
     }
-
-    fn skipped(&mut self, _: u64) {}
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub fn fly(
             duration_ns,
         },
     )?;
-    let welcome = session.welcome().clone();
+    let welcome = session.welcome.clone();
     let ways = Ways { engine: shot.engine, receive: Some(welcome.receive), transport: Transport::Udp };
     let shot = Shot { flow: welcome.flow, ..*shot };
     let mut sink = Sink { session: Some(session), tally: None, start_ns };
@@ -63,7 +63,7 @@ pub fn fly(
 /// What the sink's host counted, which others may move too.
 pub(crate) fn counters(tally: &Tally, receive: Receive) -> Vec<CounterCheck> {
     let check = |counter: &str, observed: Option<u64>| {
-        let expected = tally.delivered;
+        let expected = tally.read.delivered;
         Some(CounterCheck { counter: counter.into(), expected, observed: observed?, shared: true })
     };
     // UDP counts what it handed to the application in one piece.
@@ -110,14 +110,14 @@ impl FarEnd for Sink {
             return Ok(Read { unreported: true, ..Read::default() });
         };
         while !end.senders_done.load(Acquire) {
-            let peer = session.peer();
+            let peer = &session.peer;
             end.received.store(peer.delivered.load(Relaxed), Relaxed);
             end.gone.store(peer.lost.load(Relaxed), Relaxed);
             thread::sleep(LOOK);
         }
         let (tried, accepted) = (end.tried.load(Relaxed), end.accepted.load(Relaxed));
         match session.end(words::SendTotals { tried, accepted, refused: tried.saturating_sub(accepted) }) {
-            Ok(tally) => Ok(Read::from(&*self.tally.insert(tally))),
+            Ok(tally) => Ok(self.tally.insert(tally).read.clone()),
             // The user's own end may come before the sink's answer.
             Err(_) if end.stop.load(Relaxed) => Ok(Read { unreported: true, ..Read::default() }),
             Err(e) => Err(lost(e)),

@@ -18,7 +18,7 @@ pub fn load(sent: &Sent, read: &Read, planned: u64) -> Load {
         lag: (&sent.lag.distribution).into(),
         lag_p99_of_interval: sent.lateness.p99_of_slot(),
         send_call: (&sent.send_call.distribution).into(),
-        series: series(&sent.lag, sent.windows().length_ns()),
+        series: series(&sent.lag, sent.windows.length_ns()),
         contention: sent.contention.iter().chain(&read.contention).cloned().collect(),
     }
 }

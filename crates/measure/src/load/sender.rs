@@ -7,7 +7,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::engine::Engine as Kind;
 use netfathom_model::message::Header;
 use netfathom_model::plan::Spin;
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
@@ -123,7 +122,7 @@ fn hand_over<T: SendTap>(
     while from < batch.len() {
         let rest = &mut batch[from..];
         // That of the first message, unless the kernel stamps it.
-        let called_ns = if engine.kind() == Kind::Xdp { monotonic_ns() } else { 0 };
+        let called_ns = if engine.stamped_by_kernel() { monotonic_ns() } else { 0 };
         let outcome = engine.send(rest);
         let done_ns = monotonic_ns();
         let tried = (outcome.accepted + outcome.refused).clamp(1, rest.len());

@@ -19,7 +19,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sent {
-    windows: Windows,
+    pub windows: Windows,
     pub accepted: u64,
     /// Messages that it refused, by errno.
     pub refused: BTreeMap<i32, u64>,
@@ -71,10 +71,6 @@ impl Sent {
             cpu_ns: 0,
             contention: Vec::new(),
         }
-    }
-
-    pub fn windows(&self) -> Windows {
-        self.windows
     }
 
     /// Messages that were tried, whatever came of it.

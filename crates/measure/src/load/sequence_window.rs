@@ -20,7 +20,8 @@ pub enum Arrival {
 /// The last sequences, one bit each.
 pub struct SequenceWindow {
     bits: Vec<u64>,
-    next: u64,
+    /// One more than the highest sequence that has come.
+    pub next: u64,
 }
 
 impl Default for SequenceWindow {
@@ -30,11 +31,6 @@ impl Default for SequenceWindow {
 }
 
 impl SequenceWindow {
-    /// One more than the highest sequence that has come.
-    pub fn next(&self) -> u64 {
-        self.next
-    }
-
     #[inline]
     pub fn arrive(&mut self, sequence: u64) -> Arrival {
         if sequence >= self.next {

@@ -4,7 +4,6 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use netfathom_model::accounting::Accounting;
 use netfathom_model::engine::{Engine, Receive};
@@ -17,7 +16,7 @@ use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
 use super::far_end::{self, ExpectedFlow};
-use super::flight::{Departures, FarEnd, Flight, Generator, Sender, spawn};
+use super::flight::{Departures, FarEnd, Flight, Generator, Sender, await_count, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
 use super::receive::{Receiver, Streams};
@@ -35,8 +34,6 @@ use crate::load::error::FlightError;
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;
 const ANSWERS_BYTES: i32 = 4 << 20;
-/// The last answers are given up on when none has come for so long.
-const SILENCE: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy)]
 pub struct Shot<'a> {
@@ -253,7 +250,7 @@ impl Shot<'_> {
             let readers = sockets.iter().map(read).collect::<Result<Vec<_>, _>>();
             let done = work();
             if let (Ok(done), false) = (&done, sockets.is_empty()) {
-                await_answers(arrived(done), &count, self.stop);
+                await_count(&count, arrived(done), || self.stop.load(Relaxed));
             }
             over.store(true, Relaxed);
             let mut all = Answers::default();
@@ -316,38 +313,18 @@ impl Shot<'_> {
     /// The device of the sender, and a message as a whole frame from its socket to there.
     fn frame(&self, socket: &UdpSocket, to: SocketAddr) -> Result<(u32, Frame), FlightError> {
         let source = socket.local_addr().map_err(GroundError::Socket)?;
-        let (index, ends) = match self.rig.lab() {
+        let (index, source_mac, destination_mac, source, hop_limit) = match self.rig.lab() {
             Some(lab) => {
                 let (near, far) = (lab.link(Role::Sender), lab.link(Role::Reader));
-                let (source_mac, destination_mac) = (near.mac, far.mac);
-                (
-                    near.index,
-                    FrameAddresses { source_mac, destination_mac, source, destination: to, hop_limit: 1 },
-                )
+                (near.index, near.mac, far.mac, source, 1)
             }
             None => {
                 let way = route::to(to.ip())?;
-                let (source_mac, destination_mac) = (way.source_mac, way.destination_mac);
                 let source = SocketAddr::new(way.source, source.port());
-                (
-                    way.index,
-                    FrameAddresses { source_mac, destination_mac, source, destination: to, hop_limit: HOPS },
-                )
+                (way.index, way.source_mac, way.destination_mac, source, HOPS)
             }
         };
+        let ends = FrameAddresses { source_mac, destination_mac, source, destination: to, hop_limit };
         Ok((index, Frame::new(&ends, self.flow, self.size)))
-    }
-}
-
-fn await_answers(arrived: u64, count: &AtomicU64, stop: &AtomicBool) {
-    let (mut last, mut since) = (0, Instant::now());
-    while count.load(Relaxed) < arrived && !stop.load(Relaxed) {
-        thread::sleep(Duration::from_millis(5));
-        let now = count.load(Relaxed);
-        if now != last {
-            (last, since) = (now, Instant::now());
-        } else if since.elapsed() > SILENCE {
-            break;
-        }
     }
 }

@@ -2,12 +2,12 @@
 
 use netfathom_model::message::{HEADER_BYTES, Header, MAGIC};
 use netfathom_model::record::Contention;
+use serde::{Deserialize, Serialize};
 
-use super::control::words;
 use super::sequence_window::{Arrival, SPAN, SequenceWindow};
 
 /// What was read, counted by kind. Each datagram is of exactly one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Read {
     /// Messages of the trial, each counted once.
     pub delivered: u64,
@@ -21,13 +21,17 @@ pub struct Read {
     /// No message at all.
     pub garbage: u64,
     /// Datagrams that the receiver's own buffer had no room for.
+    #[serde(rename = "socket_drops")]
     pub dropped: u64,
     pub cpu_ns: u64,
     /// How often it slept until something came (voluntary context switches).
+    #[serde(skip)]
     pub sleeps: u64,
     /// No far end reports: the counts above are unknown.
+    #[serde(skip)]
     pub unreported: bool,
     /// Who had the reader's processor.
+    #[serde(skip)]
     pub contention: Option<Contention>,
 }
 
@@ -35,9 +39,7 @@ impl Read {
     pub fn datagrams(&self) -> u64 {
         self.delivered + self.duplicates + self.foreign + self.truncated + self.garbage
     }
-}
 
-impl Read {
     /// Adds what somebody else read of the same trial.
     pub fn merge(&mut self, other: &Self) {
         self.delivered += other.delivered;
@@ -49,42 +51,6 @@ impl Read {
         self.dropped += other.dropped;
         self.cpu_ns += other.cpu_ns;
         self.sleeps += other.sleeps;
-    }
-}
-
-/// What one host tells another of it.
-impl From<&Read> for words::Tally {
-    fn from(read: &Read) -> Self {
-        Self {
-            delivered: read.delivered,
-            duplicates: read.duplicates,
-            reordered: read.reordered,
-            foreign: read.foreign,
-            truncated: read.truncated,
-            garbage: read.garbage,
-            socket_drops: read.dropped,
-            cpu_ns: read.cpu_ns,
-            ..Self::default()
-        }
-    }
-}
-
-/// What another host reported.
-impl From<&words::Tally> for Read {
-    fn from(tally: &words::Tally) -> Self {
-        Self {
-            delivered: tally.delivered,
-            duplicates: tally.duplicates,
-            reordered: tally.reordered,
-            foreign: tally.foreign,
-            truncated: tally.truncated,
-            garbage: tally.garbage,
-            dropped: tally.socket_drops,
-            cpu_ns: tally.cpu_ns,
-            sleeps: 0,
-            unreported: false,
-            contention: None,
-        }
     }
 }
 
@@ -154,7 +120,7 @@ impl Tally {
     /// The sequences of one sender that are missing at the end, of `tried` that it sent.
     pub fn missing_at_end(&self, lane: u32, tried: u64) -> impl Iterator<Item = u64> + use<> {
         let lanes = self.lanes.len() as u64;
-        let next = self.lanes.get(lane as usize).map_or(tried, SequenceWindow::next);
+        let next = self.lanes.get(lane as usize).map_or(tried, |window| window.next);
         (next.max(tried.saturating_sub(SPAN))..tried).map(move |n| n * lanes + u64::from(lane))
     }
 }

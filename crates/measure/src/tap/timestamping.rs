@@ -174,6 +174,4 @@ impl ReceiveTap for ReceiveStamps {
             self.collected.total.add(self.windows.of(header.sent_ns), span_ns);
         }
     }
-
-    fn skipped(&mut self, _: u64) {}
 }

@@ -28,20 +28,7 @@ impl Capture {
     pub fn begin(host: &Namespace, port: u16) -> io::Result<Self> {
         let start = || {
             Command::new("tcpdump")
-                .args([
-                    "-i",
-                    DEVICE,
-                    "-n",
-                    "-U",
-                    "-B",
-                    "65536",
-                    "-w",
-                    "-",
-                    "udp",
-                    "dst",
-                    "port",
-                    &port.to_string(),
-                ])
+                .args(format!("-i {DEVICE} -n -U -B 65536 -w - udp dst port {port}").split(' '))
                 .stdin(Stdio::null())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())

@@ -9,7 +9,6 @@ use netfathom_measure::kind::message;
 use netfathom_model::layer::{Layer, Side};
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice};
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
-pub use netfathom_testkit::alone;
 
 /// Keeps how many trials there were each time.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use netfathom_model::layer::Side;
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{Counted, EndCost, MessageCell};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::needs_root_alone;
 
-use crate::bench::{alone, calls, plan, run};
+use crate::bench::{calls, plan, run};
 
 const KERNEL: [Placement; 3] = [Placement::KU, Placement::UK, Placement::KK];
 
@@ -17,8 +17,7 @@ fn driven(test: MessageTest) -> MessagePlan {
 
 #[test]
 fn round_trips_go_through_the_driver_in_every_placement() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(MessagePlan { sizes_bytes: vec![1, 1468], ..driven(MessageTest::Pingpong) });
     assert_ne!(p.verdict.level, Level::Void, "{:?}", p.verdict);
     assert_eq!((p.result.cells.len(), p.result.absent.len()), (6, 0), "{:?}", p.result.absent);
@@ -35,8 +34,7 @@ fn round_trips_go_through_the_driver_in_every_placement() {
 
 #[test]
 fn datagrams_go_one_way_out_of_the_driver_and_into_it() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plan = MessagePlan { messages: 5000, sizes_bytes: vec![27, 28, 1469], ..driven(MessageTest::Oneway) };
     let p = run(plan);
     assert_ne!(p.verdict.level, Level::Void, "{:?}", p.verdict);

@@ -3,9 +3,9 @@
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{EndCost, MessageCell};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::needs_root_alone;
 
-use crate::bench::{alone, plan, run};
+use crate::bench::{plan, run};
 
 const ALL: [Placement; 4] = [Placement::UU, Placement::KU, Placement::UK, Placement::KK];
 
@@ -19,8 +19,7 @@ fn of(cells: &[MessageCell], placement: Placement) -> Vec<&MessageCell> {
 
 #[test]
 fn round_trips_go_through_the_kernel_in_every_placement() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     for (carrier, names) in [(Carrier::Tcp, "write+nodelay,adaptive"), (Carrier::Udp, "write")] {
         let p = run(placed(MessageTest::Pingpong, carrier, names));
         assert_ne!(p.verdict.level, Level::Void, "{:?}", p.verdict);
@@ -49,8 +48,7 @@ fn round_trips_go_through_the_kernel_in_every_placement() {
 
 #[test]
 fn the_kernels_sink_counts_what_was_sent() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(MessagePlan {
         messages: 5000,
         ..placed(MessageTest::Oneway, Carrier::Tcp, "write+nodelay,adaptive")
@@ -72,8 +70,7 @@ fn the_kernels_sink_counts_what_was_sent() {
 
 #[test]
 fn bulk_comes_from_the_kernel_and_to_it() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plan = MessagePlan {
         sizes_bytes: vec![1024, 65_536],
         ..placed(MessageTest::Post, Carrier::Tcp, "write+nodelay,adaptive")

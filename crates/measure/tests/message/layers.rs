@@ -10,9 +10,9 @@ use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorC
 use netfathom_model::record::MessageTrial;
 use netfathom_model::verdict::Level;
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{alone, needs_root_alone};
 
-use crate::bench::{Watcher, alone, calls, cell, layers, plan, run, trials};
+use crate::bench::{Watcher, calls, cell, layers, plan, run, trials};
 
 const STREAMS: &str = "write,writev,two,adaptive,inline,thread,batch,zccl";
 
@@ -46,8 +46,7 @@ fn nothing_is_lost_on_any_layer() {
 
 #[test]
 fn each_form_makes_the_calls_and_segments_that_it_must() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let names = "write+nodelay,headerless+nodelay,writev+nodelay,two+nodelay,sendmsg+nodelay,two+more,two+cork,inline,thread,zccl";
     let p = run(plan(MessageTest::Pingpong, Place::Lab, names));
     let within = |value: f64, low: f64, high: f64| (low..high).contains(&value);
@@ -108,8 +107,7 @@ fn each_form_makes_the_calls_and_segments_that_it_must() {
 
 #[test]
 fn bursts_of_the_adaptive_strategy_share_calls() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(MessagePlan {
         messages: 20_000,
         ..plan(MessageTest::Oneway, Place::Lab, "write+nodelay,adaptive,sendfile")
@@ -175,8 +173,7 @@ fn a_record_is_kept_after_each_round() {
 
 #[test]
 fn a_run_that_never_begins_keeps_nothing_but_its_plan() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     // Its loopback device is down: nothing can be connected.
     let nowhere = Namespace::create().unwrap();
     let plan = plan(MessageTest::Oneway, Place::Loopback, "write");

@@ -1,7 +1,7 @@
 //! A path between the ends limits what goes over it.
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Wire};
-use netfathom_testkit::{alone, needs_root};
+use netfathom_testkit::needs_root_alone;
 
 use crate::bench::{cell, plan, run};
 
@@ -11,8 +11,7 @@ const QUEUE_BYTES: u64 = 16 << 10;
 
 #[test]
 fn messages_come_no_faster_than_the_path_has_it() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let path = Wire { rate_bits_per_s: Some(BITS_PER_S), queue_bytes: QUEUE_BYTES, ..Wire::long(0) };
     let over = |path| MessagePlan {
         path,
@@ -34,8 +33,7 @@ fn messages_come_no_faster_than_the_path_has_it() {
 #[test]
 fn a_round_trip_takes_the_path_twice() {
     const DELAY_NS: i64 = 3_000_000;
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(MessagePlan {
         path: Some(Wire::long(DELAY_NS as u64)),
         messages: 20,

@@ -1,9 +1,9 @@
 //! An open loop leaves when it is to, and counts from there.
 
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Place, ProcessorChoice};
-use netfathom_testkit::skipped;
+use netfathom_testkit::{alone, needs};
 
-use crate::bench::{alone, plan, run};
+use crate::bench::{plan, run};
 
 const RATE_PER_S: f64 = 2000.0;
 
@@ -53,10 +53,7 @@ fn datagrams_that_leave_seldom_are_waited_for() {
 /// The clock is looked at all the time between two messages, which is no work of theirs.
 #[test]
 fn what_the_pacer_takes_is_no_cost_of_the_client() {
-    let test = "what_the_pacer_takes_is_no_cost_of_the_client";
-    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return skipped(test, "it needs two processors");
-    }
+    needs!(std::thread::available_parallelism().map_or(1, usize::from) >= 2, "it needs two processors");
     let _alone = alone();
     let plan = MessagePlan {
         processors: ProcessorChoice::Cross,

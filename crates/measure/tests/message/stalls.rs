@@ -2,9 +2,9 @@
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place};
 use netfathom_model::record::Stall;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{alone, needs_root_alone};
 
-use crate::bench::{alone, cell, plan, run};
+use crate::bench::{cell, plan, run};
 
 /// Linux puts an acknowledgment off for at least as long (TCP_DELACK_MIN), a tick less.
 const DELAYED_ACK_NS: i64 = 36_000_000;
@@ -15,8 +15,7 @@ fn stalling(names: &str) -> MessagePlan {
 
 #[test]
 fn two_writes_stall_and_each_remedy_ends_it() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(stalling("two,two+nodelay@client,two+nodelay"));
     let p50 = |layer| cell(&p.result, layer).times.p50_ns;
     assert!(p50("two") > 2 * DELAYED_ACK_NS && p50("two+nodelay@client") > DELAYED_ACK_NS, "{}", p50("two"));
@@ -59,8 +58,7 @@ fn what_does_not_stall_is_not_remedied() {
 
 #[test]
 fn a_stall_is_recognised_at_a_rate_that_it_cannot_keep() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let p = run(MessagePlan { rate_per_s: Some(1000.0), remedies: false, ..stalling("two") });
     // Each waits for all before it as well; when it has left it takes what it takes without a rate.
     let cell = cell(&p.result, "two");

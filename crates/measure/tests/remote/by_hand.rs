@@ -15,11 +15,9 @@ use netfathom_model::path::Tap;
 use netfathom_model::plan::{LoadPlan, StackPlan, TapChoice};
 use netfathom_model::profile::Profile;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::needs_root_alone;
 
-use crate::two::{
-    FAR, PROFILE, alone, assert_accounted, assert_of_one_clock, listen, listening, send, sending,
-};
+use crate::two::{FAR, PROFILE, assert_accounted, assert_of_one_clock, listen, listening, send, sending};
 
 fn hello() -> Hello {
     let profile: Profile = PROFILE.parse().unwrap();
@@ -51,7 +49,7 @@ fn send_by_hand(to: SocketAddr, ahead_ns: i64) {
             thread::yield_now();
         }
         let mut payload = [0; 64];
-        let flow = session.welcome().flow;
+        let flow = session.welcome.flow;
         Header { flow, sequence, intended_ns, sent_ns: there_ns() }.write(&mut payload);
         if sequence % LOST_EVERY != LOST_EVERY / 2 {
             socket.send(&payload).unwrap();
@@ -59,13 +57,12 @@ fn send_by_hand(to: SocketAddr, ahead_ns: i64) {
     }
     let (tried, accepted) = (hello().planned, hello().planned);
     let tally = session.end(SendTotals { tried, accepted, refused: 0 }).unwrap();
-    assert_eq!(tally.delivered, accepted - accepted / LOST_EVERY);
+    assert_eq!(tally.read.delivered, accepted - accepted / LOST_EVERY);
 }
 
 #[test]
 fn the_two_hosts_clocks_are_never_compared() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     const DAY_NS: i64 = 24 * 3600 * 1_000_000_000;
     for tap in [Tap::Bpf, Tap::Timestamping] {
         // A host that runs for longer, and one that was started a moment ago.
@@ -103,8 +100,7 @@ fn fall_silent(to: SocketAddr) -> TcpStream {
 
 #[test]
 fn a_sender_that_vanishes_leaves_no_trial() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let (p, sent, waits) = listen(listening(), &AtomicBool::new(false), |to| {
         // Before its load begins, while it runs, without a word, and stopped by its user.
         drop(Session::open(to, hello()).unwrap());
@@ -128,8 +124,7 @@ fn a_sender_that_vanishes_leaves_no_trial() {
 
 #[test]
 fn a_load_of_another_plan_is_refused_with_the_required_plan() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let (p, refused, _) = listen(listening(), &AtomicBool::new(false), |to| {
         let other = LoadPlan { profile: "constant:1k/100ms".parse().unwrap(), ..sending(to, 1) };
         let refused = send(other).unwrap_err();
@@ -147,8 +142,7 @@ fn a_load_of_another_plan_is_refused_with_the_required_plan() {
 
 #[test]
 fn who_waits_for_a_sender_can_be_stopped() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let stop = AtomicBool::new(false);
     let (p, stopped_at, _) = listen(listening(), &stop, |_| {
         stop.store(true, Relaxed);

@@ -14,7 +14,6 @@ use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan};
 use netfathom_model::record::{LoadResult, PathTimes, StackResult, Trial};
 use netfathom_testkit::TwoHosts;
-pub use netfathom_testkit::alone;
 
 /// The measured host, and the other one, as [`TwoHosts`] has them.
 pub const NEAR: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1));

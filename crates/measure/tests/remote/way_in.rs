@@ -8,16 +8,13 @@ use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan, TapChoice};
 use netfathom_model::record::TrialKind;
 use netfathom_sys::link;
-use netfathom_testkit::{needs_root, privileged};
+use netfathom_testkit::{needs, needs_root_alone};
 
-use crate::two::{
-    PORT, alone, assert_accounted, assert_of_one_clock, has, listen, listening, plan, send, sending,
-};
+use crate::two::{PORT, assert_accounted, assert_of_one_clock, has, listen, listening, plan, send, sending};
 
 #[test]
 fn the_way_in_of_what_another_host_sends() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plan = StackPlan { trials: 2, controls: 2, witnesses: 1, samples: 50, ..listening() };
     let stop = AtomicBool::new(false);
     let (p, sent, waits) =
@@ -53,8 +50,7 @@ fn the_way_in_of_what_another_host_sends() {
 
 #[test]
 fn the_way_in_by_timestamps_alone() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let plan = StackPlan { tap: TapChoice::Only(Tap::Timestamping), ..listening() };
     let (p, sent, _) = listen(plan, &AtomicBool::new(false), |to| send(sending(to, 1)).unwrap());
     assert_accounted(&p.result.trials[0]);
@@ -64,10 +60,8 @@ fn the_way_in_by_timestamps_alone() {
 
 #[test]
 fn the_way_in_over_ipv6_at_any_address() {
-    if !privileged("the way in over IPv6") || !link::ipv6_available() {
-        return;
-    }
-    let _alone = alone();
+    needs_root_alone!();
+    needs!(link::ipv6_available(), "needs IPv6");
     let any = Place::Listen(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT));
     let plan = StackPlan { family: Family::Ipv6, ..plan(any, Direction::Rx) };
     let (p, sent, waits) = listen(plan, &AtomicBool::new(false), |to| {

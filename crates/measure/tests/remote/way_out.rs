@@ -13,14 +13,13 @@ use netfathom_model::engine::Receive;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::{Place, StackPlan};
 use netfathom_model::record::TrialKind;
-use netfathom_testkit::{TwoHosts, needs_root};
+use netfathom_testkit::{TwoHosts, needs_root_alone};
 
-use crate::two::{FAR, PORT, Waiting, alone, assert_accounted, assert_of_one_clock, has, plan};
+use crate::two::{FAR, PORT, Waiting, assert_accounted, assert_of_one_clock, has, plan};
 
 #[test]
 fn the_way_out_to_another_host() {
-    needs_root!();
-    let _alone = alone();
+    needs_root_alone!();
     let hosts = TwoHosts::create();
     let place = Place::To(SocketAddr::new(FAR, PORT));
     let plan = StackPlan {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netfathom_measure::kind::transfer::TransferError;
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::plan::Transport::{Tcp, Udp};
+use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::TransferEnd;
 use netfathom_model::verdict::Level;
 use netfathom_sys::endpoint::{self, SocketKind};
@@ -189,13 +189,6 @@ fn refused_streams_are_one_error() {
     let at = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = Here::start(sender_of(3, at)).end().unwrap_err();
     assert!(matches!(error, TransferError::Connect { .. }), "{error}");
-}
-
-#[test]
-fn datagrams_know_one_stream_only() {
-    let mut plan = sender(Udp, "127.0.0.1:9".parse().unwrap());
-    plan.streams = 2;
-    assert!(plan.validated().unwrap_err().to_string().contains("--parallel is for TCP"));
 }
 
 /// The idle time is for streams to come: one that is there may pause for longer.

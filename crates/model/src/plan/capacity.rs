@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::{MOST_WORKERS, NO_DRIVER};
-use super::{Family, MS, Place, PlanError, S, Transport, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, conflict, range, size, span};
 use crate::engine::Engine;
 
 /// The plan of `netfathom capacity`.
@@ -44,17 +44,15 @@ impl CapacityPlan {
         range("engines", self.engines.len() as u64, 1, Engine::LADDER.len() as u64)?;
         range("workers", self.workers.len() as u64, 1, 64)?;
         if self.place == Place::Loopback && self.engines.iter().any(|e| !e.passes_stack()) {
-            return Err(PlanError::Conflict(NO_DRIVER.into()));
+            return conflict(NO_DRIVER);
         }
         if self.transport == Transport::Tcp {
             if self.engines != [Engine::Send] {
-                return Err(PlanError::Conflict(
-                    "--transport tcp has one engine: choose --engine send".into(),
-                ));
+                return conflict("--transport tcp has one engine: choose --engine send");
             }
             if matches!(self.place, Place::To(_)) {
                 let text = "--transport tcp has both ends on this host: leave out --to";
-                return Err(PlanError::Conflict(text.into()));
+                return conflict(text);
             }
         }
         self.workers.iter().try_for_each(|&w| range("workers", w.into(), 1, MOST_WORKERS.into()))?;

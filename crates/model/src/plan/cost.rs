@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, S, range, span};
+use super::{PlanError, S, conflict, range, span};
 
 mod benchmark;
 mod subject;
@@ -15,6 +15,8 @@ pub use subject::{Interception, Subject, WhenEnded};
 
 /// What stands for a level in a command.
 pub const LEVEL_WORD: &str = "{level}";
+/// The level of a load that has but one.
+pub const ONE_LOAD: &str = "load";
 /// The paper's packets: bytes of a frame (Qian & Wang 2006).
 pub const PAPER_FRAME_BYTES: u32 = 1064;
 /// The smallest frame that carries a message of ours, and the largest of the lab.
@@ -89,6 +91,23 @@ pub struct CostLevel {
 }
 
 impl CostPlan {
+    /// Whether nothing is beside the benchmarks: what they take themselves is then the answer.
+    pub fn is_alone(&self) -> bool {
+        self.subject == Subject::Nothing && self.load.is_none() && !self.own
+    }
+
+    /// The command that is the only benchmark, with nothing beside it, as a shell takes it.
+    pub fn timed(&self) -> Option<String> {
+        let [Benchmark { kind: BenchmarkKind::Command { command, .. }, .. }] = &self.benchmarks[..] else {
+            return None;
+        };
+        let text = match &command[..] {
+            [shell, flag, text] if shell == "sh" && flag == "-c" => text.clone(),
+            words => words.join(" "),
+        };
+        self.is_alone().then_some(text)
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors
@@ -96,7 +115,7 @@ impl CostPlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         self.levels_go_together()?;
         if !(0.0001..=1.0).contains(&self.precision) {
-            return Err(conflict("--precision: choose from 0.01% to 100%"));
+            return conflict("--precision: choose from 0.01% to 100%");
         }
         range("max-blocks", self.most_blocks.into(), 2, 10_000)?;
         range("min-blocks", self.least_blocks.into(), 2, self.most_blocks.into())?;
@@ -106,25 +125,23 @@ impl CostPlan {
         if let Subject::Command { argv } = &self.subject
             && argv.first().is_none_or(String::is_empty)
         {
-            return Err(conflict("there is no COMMAND: name the program under test after --"));
+            return conflict("there is no COMMAND: name the program under test after --");
         }
         if let (Some(pin), false) = (self.subject.pinned_to(&self.program_cpu), self.program_cpu.is_empty()) {
-            return Err(conflict(&format!(
-                "--program-cpu: netfathom pins only a COMMAND that it starts; {pin}"
-            )));
+            return conflict(format!("--program-cpu: netfathom pins only a COMMAND that it starts; {pin}"));
         }
         for (index, benchmark) in self.benchmarks.iter().enumerate() {
             if self.benchmarks[..index].iter().any(|b| b.name == benchmark.name) {
-                return Err(conflict(&format!("--benchmark: {} is there twice", benchmark.name)));
+                return conflict(format!("--benchmark: {} is there twice", benchmark.name));
             }
             benchmark.kind.check()?;
             if let (BenchmarkKind::Marking { pid, .. }, Subject::Process { pid: stopped }) =
                 (&benchmark.kind, &self.subject)
                 && pid == stopped
             {
-                return Err(conflict(
+                return conflict(
                     "--pid and --marks-from are the same process: it cannot be watched while it is stopped",
-                ));
+                );
             }
         }
         Ok(self)
@@ -134,10 +151,10 @@ impl CostPlan {
         range("levels: their number", self.levels.len() as u64, 0, MOST_LEVELS)?;
         for (index, level) in self.levels.iter().enumerate() {
             if level.text.is_empty() {
-                return Err(conflict("--levels: one is empty; name each, such as --levels 1,2,4"));
+                return conflict("--levels: one is empty; name each, such as --levels 1,2,4");
             }
             if self.levels[..index].iter().any(|l| l.text == level.text) {
-                return Err(conflict(&format!("level {} is there twice", level.text)));
+                return conflict(format!("level {} is there twice", level.text));
             }
         }
         let names_level = |text: &String| text.contains(LEVEL_WORD);
@@ -149,37 +166,29 @@ impl CostPlan {
                 let least = 8.0 * f64::from(*frame_bytes);
                 let may_be = |bits: f64| bits == 0.0 || (least..=100e9).contains(&bits);
                 if !self.levels.iter().all(|l| l.bits_per_s.is_some_and(may_be)) {
-                    return Err(conflict(&format!(
+                    return conflict(format!(
                         "--load udp: levels are bits a second, such as udp:0,800k,8M: 0, or {least:.0} (a frame a second) \
                          to 100G"
-                    )));
+                    ));
                 }
             }
-            Some(CostLoad::Command { command }) if !names_level(command) => {
-                return Err(conflict(
-                    "--load: the command has no {level} in it; put it where the level goes",
-                ));
+            Some(CostLoad::Command { command })
+                if !names_level(command) && self.levels.iter().any(|level| level.text != ONE_LOAD) =>
+            {
+                return conflict("--load: the command has no {level} in it; put it where the level goes");
             }
             Some(CostLoad::Command { .. }) if self.levels.is_empty() => {
-                return Err(conflict(
-                    "--load: {level} stands for nothing; add --levels, such as --levels 1,2,4",
-                ));
+                return conflict("--load: {level} stands for nothing; add --levels, such as --levels 1,2,4");
             }
             Some(CostLoad::Command { .. }) => {}
             None if argv_has && self.levels.is_empty() => {
-                return Err(conflict(
-                    "COMMAND: {level} stands for nothing; add --levels, such as --levels 1,2,4",
-                ));
+                return conflict("COMMAND: {level} stands for nothing; add --levels, such as --levels 1,2,4");
             }
             None if !argv_has && !self.levels.is_empty() => {
-                return Err(conflict("--levels: neither COMMAND nor --load has {level} in it"));
+                return conflict("--levels: neither COMMAND nor --load has {level} in it");
             }
             None => {}
         }
         Ok(())
     }
-}
-
-fn conflict(text: &str) -> PlanError {
-    PlanError::Conflict(text.into())
 }

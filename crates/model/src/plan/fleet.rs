@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, PlanError, S, range, span};
+use super::{MS, PlanError, S, conflict, range, span};
 
 /// More hosts than this would not answer within one message of NATS each.
 pub const MOST_HOSTS: u64 = 4096;
@@ -76,10 +76,10 @@ impl FleetPlan {
     /// The first thing that is wrong, with what would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
         if !is_name(&self.fleet) {
-            return Err(PlanError::Conflict(format!("--fleet {}: {NAMES}", self.fleet)));
+            return conflict(format!("--fleet {}: {NAMES}", self.fleet));
         }
         if let Some(wrong) = self.hosts.iter().chain(&self.to).find(|name| !is_name(name)) {
-            return Err(PlanError::Conflict(format!("`{wrong}` names no host: {NAMES}")));
+            return conflict(format!("`{wrong}` names no host: {NAMES}"));
         }
         range("hosts: their number,", self.hosts.len() as u64, 0, MOST_HOSTS)?;
         span("time", self.time_ns, (50 * MS, 600 * S))?;
@@ -94,9 +94,7 @@ impl FleetPlan {
         let is_rate = |rate: &f64| (1.0..=1e9).contains(rate);
         if self.rates_per_s.is_empty() || self.rates_per_s.len() > 64 || !self.rates_per_s.iter().all(is_rate)
         {
-            return Err(PlanError::Conflict(
-                "--rate: write 1 to 64 rates from 1 to 1G a second, such as 1k or 10k,20k,50k".into(),
-            ));
+            return conflict("--rate: write 1 to 64 rates from 1 to 1G a second, such as 1k or 10k,20k,50k");
         }
         Ok(self)
     }

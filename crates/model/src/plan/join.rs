@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, range};
+use super::{PlanError, conflict, range};
 
 /// Where the number of a message lies in its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,6 @@ impl JoinPlan {
     /// # Errors
     /// The first thing that is wrong, with what would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
         range("window", self.window.into(), 64, 1 << 24)?;
         if self.captures.is_empty() || self.logs.is_empty() {
             return conflict("name a capture and a log: netfathom join CAPTURE LOG");

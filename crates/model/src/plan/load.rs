@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Family, Place, PlanError, range, size};
+use super::{Family, Place, PlanError, conflict, range, size};
 use crate::engine::{Engine, Receive};
 use crate::profile::Profile;
 
@@ -114,7 +114,6 @@ impl LoadPlan {
         size(self.size_bytes, self.place, self.family, super::Transport::Udp)?;
         range("trials", self.trials.into(), 1, 1000)?;
         range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
-        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
         let elsewhere = matches!(self.place, Place::To(_));
         if self.one_way && !elsewhere {
             return conflict("--one-way is for another host: add --to ADDR:PORT");

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, Place, PlanError, S, Wire, range, span};
+use super::{MS, Place, PlanError, S, Wire, conflict, range, span};
 use crate::layer::{Form, Layer, SocketOption};
 
 /// The longest message of the library, and of what it is compared with.
@@ -207,12 +207,12 @@ impl MessagePlan {
         span("min-time", self.least_ns, (0, 600 * S))?;
         span("max-time", self.most_ns, (10 * MS, 600 * S))?;
         if self.most_ns < self.least_ns {
-            return Err(conflict("--max-time is shorter than --min-time: a trial cannot take both"));
+            return conflict("--max-time is shorter than --min-time: a trial cannot take both");
         }
         if let Some(rate) = self.rate_per_s
             && !(1.0..=100e6).contains(&rate)
         {
-            return Err(conflict("--rate: choose from 1 to 100m messages a second"));
+            return conflict("--rate: choose from 1 to 100m messages a second");
         }
         let cells = self.sizes_bytes.len() * self.layers.len() * self.placements.len();
         range("sizes: times --layers and --placement,", cells as u64, 1, MOST_CELLS)?;
@@ -223,31 +223,29 @@ impl MessagePlan {
         match self.place {
             Place::Lab | Place::Loopback => {}
             Place::To(_) => self.between_hosts()?,
-            Place::Listen(_) => return Err(conflict("a server for messages is `netfathom message serve`")),
+            Place::Listen(_) => return conflict("a server for messages is `netfathom message serve`"),
         }
         if let Some(path) = &self.path {
             if self.place != Place::Lab || self.carrier == Carrier::Unix {
-                return Err(conflict(
+                return conflict(
                     "--bandwidth and --delay are of a path between two hosts: choose --lab, and --over tcp or udp",
-                ));
+                );
             }
             path.clone().validated()?;
         }
         if self.test == MessageTest::Post && self.carrier == Carrier::Udp {
-            return Err(conflict("--over udp: a bulk reply is longer than a datagram; choose tcp or unix"));
+            return conflict("--over udp: a bulk reply is longer than a datagram; choose tcp or unix");
         }
         if self.test == MessageTest::Post && self.rate_per_s.is_some() {
-            return Err(conflict(
+            return conflict(
                 "--rate: a reply is asked for when the last one is there; open loop is for oneway and pingpong",
-            ));
+            );
         }
         if self.carrier == Carrier::Unix && !self.is_all_user_space() {
-            return Err(conflict("--placement: an end in the kernel needs --over tcp or udp"));
+            return conflict("--placement: an end in the kernel needs --over tcp or udp");
         }
         if self.rate_per_s.is_some() && self.placements.iter().any(|p| p.kernel_client()) {
-            return Err(conflict(
-                "--rate: a client in the kernel keeps no rate; choose --placement UU or UK",
-            ));
+            return conflict("--rate: a client in the kernel keeps no rate; choose --placement UU or UK");
         }
         once("layers", &self.layers, ToString::to_string)?;
         self.layers.iter().try_for_each(|layer| self.carries(layer))?;
@@ -256,7 +254,7 @@ impl MessagePlan {
 
     fn between_hosts(&self) -> Result<(), PlanError> {
         let refused =
-            |what, instead| Err(conflict(&format!("--to: {what} is for two ends on one host; {instead}")));
+            |what, instead| conflict(format!("--to: {what} is for two ends on one host; {instead}"));
         if self.test == MessageTest::Oneway && self.rate_per_s.is_some() {
             return refused(
                 "a rate one way, which needs one clock for its times,",
@@ -290,39 +288,39 @@ impl MessagePlan {
         let tcp = self.carrier == Carrier::Tcp;
         match layer {
             Layer::Bare { form: Form::Two | Form::Sendmsg, .. } if self.carrier == Carrier::Udp => {
-                Err(conflict(&format!(
+                conflict(format!(
                     "--layers {layer}: a datagram is written whole; choose write or writev, or --over tcp"
-                )))
+                ))
             }
             Layer::Bare { form: Form::Headerless, .. }
                 if self.test == MessageTest::Post
                     || self.carrier == Carrier::Udp
                     || !self.is_all_user_space() =>
             {
-                Err(conflict(&format!(
+                conflict(format!(
                     "--layers {layer}: for oneway and pingpong over tcp or unix, with both ends in user space"
-                )))
+                ))
             }
-            Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => Err(
-                conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only"),
-            ),
+            Layer::Bare { form: Form::Sendfile, .. } if self.test != MessageTest::Oneway || !tcp => {
+                conflict("--layers sendfile: many messages leave at once, which is for oneway over tcp only")
+            }
             Layer::Bare { form: Form::Xdp, .. }
                 if self.carrier != Carrier::Udp
                     || self.place != Place::Lab
                     || self.path.is_some()
                     || self.is_all_user_space() =>
             {
-                Err(conflict(
+                conflict(
                     "--layers xdp: ends in the driver take datagrams, in the lab; choose --over udp --lab, and a \
                      --placement with an end in the kernel (KU, UK, KK), without --bandwidth and --delay",
-                ))
+                )
             }
-            Layer::Bare { options, .. } if !tcp && !options.is_empty() => Err(conflict(&format!(
+            Layer::Bare { options, .. } if !tcp && !options.is_empty() => conflict(format!(
                 "--layers {layer}: these are options of TCP; leave them out, or choose --over tcp"
-            ))),
-            Layer::Library { .. } if self.carrier == Carrier::Udp => Err(conflict(&format!(
-                "--layers {layer}: the library needs a stream; choose --over tcp or unix"
-            ))),
+            )),
+            Layer::Library { .. } if self.carrier == Carrier::Udp => {
+                conflict(format!("--layers {layer}: the library needs a stream; choose --over tcp or unix"))
+            }
             _ => Ok(()),
         }
     }
@@ -331,11 +329,7 @@ impl MessagePlan {
 /// Two of the same would be one cell with twice the trials.
 fn once<T: PartialEq>(flag: &str, all: &[T], name: impl Fn(&T) -> String) -> Result<(), PlanError> {
     let twice = all.iter().enumerate().find(|(index, value)| all[..*index].contains(value));
-    twice.map_or(Ok(()), |(_, value)| Err(conflict(&format!("--{flag}: {} is there twice", name(value)))))
-}
-
-fn conflict(text: &str) -> PlanError {
-    PlanError::Conflict(text.into())
+    twice.map_or(Ok(()), |(_, value)| conflict(format!("--{flag}: {} is there twice", name(value))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Family, MS, Place, PlanError, S, Transport, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, conflict, range, size, span};
 
 /// Hosts that send the load in, at most.
 const MOST_HOSTS: u64 = 64;
@@ -84,31 +84,27 @@ impl ReversePlan {
         let (from, to) = (self.inbound_from_per_s, self.inbound_peak_per_s);
         range("inbound", to as u64, 1, crate::profile::MAX_RATE_PER_S as u64)?;
         if from < 1.0 || from >= to {
-            return Err(PlanError::Conflict(format!(
-                "--inbound {from}..{to}: the rate must rise, from at least 1 a second"
-            )));
+            return conflict(format!("--inbound {from}..{to}: the rate must rise, from at least 1 a second"));
         }
         let Some(hosts) = &self.to else { return Ok(self) };
         range("to", hosts.len() as u64, 1, MOST_HOSTS)?;
         if hosts.iter().any(|host| host.is_ipv6() != (self.family == Family::Ipv6)) {
-            return Err(PlanError::Conflict(
-                "--to: name all hosts by addresses of IPv4, or all by IPv6".into(),
-            ));
+            return conflict("--to: name all hosts by addresses of IPv4, or all by IPv6");
         }
         if hosts.len() > 1 && self.variants.contains(&Variant::Echo) {
-            return Err(PlanError::Conflict(
-                "--variant echo: one host takes the load and sends it back; name a single one with --to, or choose other variants".into(),
-            ));
+            return conflict(
+                "--variant echo: one host takes the load and sends it back; name a single one with --to, or choose other variants",
+            );
         }
         if let Some((_, twice)) = (1..).zip(hosts).find(|(n, host)| hosts[*n..].contains(host)) {
-            return Err(PlanError::Conflict(format!("--to: {twice} is named twice; name each host once")));
+            return conflict(format!("--to: {twice} is named twice; name each host once"));
         }
         let part = self.part();
         if part.inbound_from_per_s >= part.inbound_peak_per_s {
-            return Err(PlanError::Conflict(format!(
+            return conflict(format!(
                 "--inbound {from}..{to}: the part of each of {} hosts must rise, from at least 1 a second; raise the peak",
                 hosts.len()
-            )));
+            ));
         }
         Ok(self)
     }

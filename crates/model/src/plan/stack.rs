@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::MOST_WORKERS;
-use super::{Family, MS, Place, PlanError, S, Transport, US, range, size, span};
+use super::{Family, MS, Place, PlanError, S, Transport, US, conflict, range, size, span};
 use crate::path::{Direction, Tap};
 use crate::profile::Profile;
 
@@ -33,16 +33,9 @@ pub enum StageSet {
     All,
 }
 
-impl StageSet {
-    /// As it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Total => "total",
-            Self::Path => "path",
-            Self::All => "all",
-        }
-    }
+named! { StageSet: Total = "total", Path = "path", All = "all" }
 
+impl StageSet {
     fn is_all(&self) -> bool {
         *self == Self::All
     }
@@ -75,7 +68,7 @@ impl Until {
 
     fn validated(self) -> Result<(), PlanError> {
         if !(0.001..=Self::WIDEST).contains(&self.precision) {
-            return Err(PlanError::Conflict("--precision: choose from 0.1% to 20%".into()));
+            return conflict("--precision: choose from 0.1% to 20%");
         }
         span("time-limit", self.time_limit_ns, Self::TIME_LIMIT_NS)
     }
@@ -196,30 +189,27 @@ impl StackPlan {
         if self.pcap != PcapPlan::default()
             && !matches!(self.tap, TapChoice::Only(Tap::Pcap) | TapChoice::All)
         {
-            return Err(PlanError::Conflict(
-                "--tcpdump and --keep-captures are for the pcap tap: add --tap pcap, or --tap all".into(),
-            ));
+            return conflict(
+                "--tcpdump and --keep-captures are for the pcap tap: add --tap pcap, or --tap all",
+            );
         }
         if self.stages != StageSet::All && !matches!(self.tap, TapChoice::Auto | TapChoice::Only(Tap::Bpf)) {
-            return Err(PlanError::Conflict(
-                "--stages chooses the hooks of the bpf tap: leave --tap out, or use --tap bpf".into(),
-            ));
+            return conflict("--stages chooses the hooks of the bpf tap: leave --tap out, or use --tap bpf");
         }
         if self.stages != StageSet::All && self.transport == Transport::Tcp {
-            return Err(PlanError::Conflict(
-                "--stages is for UDP: leave it out, or use --transport udp".into(),
-            ));
+            return conflict("--stages is for UDP: leave it out, or use --transport udp");
         }
         if self.samples > 0 && matches!(self.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
-            return Err(PlanError::Conflict(
-                "--samples keeps the times of single messages, which only the bpf tap has: leave --tap out"
-                    .into(),
-            ));
+            return conflict(
+                "--samples keeps the times of single messages, which only the bpf tap has: leave --tap out",
+            );
         }
         if let Some(delay) = self.inserted_delay {
             span("insert-delay", delay.delay_ns.into(), (US, MS))?;
             if self.place != Place::Lab {
-                return Err(PlanError::DelayOutsideLab);
+                return conflict(
+                    "--insert-delay puts a program on a network device, which only the lab's own devices allow: add --lab",
+                );
             }
         }
         self.fits_its_place()?;
@@ -229,7 +219,6 @@ impl StackPlan {
 
     /// Of two hosts only one is this one: nothing can be asked of the other.
     fn fits_its_place(&self) -> Result<(), PlanError> {
-        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
         if self.until.is_some() && matches!(self.place, Place::Listen(_)) {
             return conflict(
                 "--listen names the number of trials to the sender's host: use --trials, not --precision or --time-limit",
@@ -274,7 +263,6 @@ impl StackPlan {
 
     /// What is of datagrams alone.
     fn fits_its_transport(&self) -> Result<(), PlanError> {
-        let conflict = |text: &str| Err(PlanError::Conflict(text.into()));
         if self.transport == Transport::Udp {
             return Ok(());
         }
@@ -292,7 +280,7 @@ impl StackPlan {
                 "--tap {}: it knows datagrams alone; with --transport tcp use --tap bpf or --tap timestamping",
                 tap.name()
             );
-            return Err(PlanError::Conflict(text));
+            return conflict(text);
         }
         Ok(())
     }

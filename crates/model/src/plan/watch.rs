@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, PlanError, S, span};
+use super::{MS, PlanError, S, conflict, span};
 use crate::path::Direction;
 
 /// What is watched.
@@ -29,6 +29,21 @@ pub enum WatchTarget {
         /// The other one.
         peer: SocketAddr,
     },
+}
+
+impl WatchTarget {
+    /// How it is named to `netfathom watch`.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        match self {
+            Self::Process(pid) => format!("--pid {pid}"),
+            Self::Port(port) => format!("--port {port}"),
+            Self::Name(name) => name.clone(),
+            Self::Cgroup(path) => format!("--cgroup {path}"),
+            Self::Container(name) => format!("--container {name}"),
+            Self::Flow { local, peer } => format!("--flow {local}:{peer}"),
+        }
+    }
 }
 
 /// From when on a message is slow, and kept.
@@ -83,7 +98,7 @@ impl WatchPlan {
         }
         if let Some(budget) = self.budget {
             if !(0.001..=1.0).contains(&budget) {
-                return Err(PlanError::Conflict("--budget: a part of one CPU, from 0.1% to 100%".into()));
+                return conflict("--budget: a part of one CPU, from 0.1% to 100%");
             }
             if let Some(time_ns) = self.time_ns {
                 span("time with --budget", time_ns, (S, 86_400 * S))?;
@@ -93,14 +108,10 @@ impl WatchPlan {
             span("slow", bound_ns, (1, 3600 * S))?;
         }
         if matches!(self.slow, Some(SlowBound::Quantile(q)) if !(0.5..1.0).contains(&q)) {
-            return Err(PlanError::Conflict(
-                "--slow: a percentile is from p50 to p99.999, or write a time".into(),
-            ));
+            return conflict("--slow: a percentile is from p50 to p99.999, or write a time");
         }
         if self.stop_after == Some(0) || self.stop_after.is_some() && self.slow.is_none() {
-            return Err(PlanError::Conflict(
-                "--stop-after: name how many, with --slow, as in --slow 10ms --stop-after 1".into(),
-            ));
+            return conflict("--stop-after: name how many, with --slow, as in --slow 10ms --stop-after 1");
         }
         let wrong = match &self.target {
             WatchTarget::Port(_) | WatchTarget::Flow { .. } if self.follows_unix() => {
@@ -123,6 +134,6 @@ impl WatchPlan {
             }
             _ => return Ok(self),
         };
-        Err(PlanError::Conflict(wrong.into()))
+        conflict(wrong)
     }
 }

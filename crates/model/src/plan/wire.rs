@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanError, range, span};
+use super::{PlanError, conflict, range, span};
 
 /// The longest way: light takes a tenth of a second around the world, queues add seconds.
 const MOST_DELAY_NS: u64 = 10_000_000_000;
@@ -56,13 +56,13 @@ impl Wire {
             range("rate (bit/s)", rate, LEAST_RATE_BITS_PER_S, MOST_RATE_BITS_PER_S)?;
             let under_way = u128::from(rate) * u128::from(self.delay_ns) / 8_000_000_000;
             if under_way > MOST_UNDER_WAY_BYTES {
-                return Err(PlanError::Conflict(format!(
+                return conflict(format!(
                     "--rate {rate} and --delay {} ns: {} MiB would be under way at once; choose a lower \
                      rate or a shorter delay, for at most {}",
                     self.delay_ns,
                     under_way >> 20,
                     MOST_UNDER_WAY_BYTES >> 20
-                )));
+                ));
             }
         }
         Ok(self)

@@ -26,7 +26,7 @@ impl Profile {
         let mut points = Vec::new();
         let mut first_s = None;
         for (index, line) in rows(text) {
-            let wrong = |why: String| ProfileError::Table { line: index + 1, why };
+            let wrong = |why: String| ProfileError(format!("line {}: {why}", index + 1));
             if points.len() == MAX_POINTS {
                 return Err(wrong(format!("a table has at most {MAX_POINTS} points: thin it out")));
             }
@@ -36,7 +36,10 @@ impl Profile {
             points.push((at_s, rate_per_s));
         }
         if points.len() < 2 {
-            return Err(ProfileError::Points(points.len()));
+            return Err(ProfileError(format!(
+                "a table of {} points has no length: write at least two lines of time in seconds,rate a second",
+                points.len()
+            )));
         }
         Self::Table { points }.validated()
     }

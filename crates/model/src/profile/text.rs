@@ -3,72 +3,32 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{MIN_RATE_PER_S, Profile};
+use super::Profile;
 use crate::units::{format_duration, format_rate, parse_duration_ns, parse_number};
 
-/// Why a text is no profile.
+/// Why a text is no profile, and what would be one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileError {
-    /// Not of the form `kind:rates/duration`.
-    #[error(
-        "`{0}` is not a profile: write constant:50k/10s, ramp:1k..200k/10s, triangle:1k..200k/10s, \
-         triangle:1k..200k,cap=90k/10s, steps:1k,10k,100k/10s, poisson:50k/10s or csv:FILE"
-    )]
-    Form(String),
-    /// `csv:FILE`, with the file: its text is not here. See [`Profile::csv_path`].
-    #[error(
-        "csv:{0} is a profile in a file, and this place takes none: write it out, such as ramp:1k..200k/10s"
-    )]
-    File(String),
-    /// A number or a time that cannot be read.
-    #[error("{0}")]
-    Number(String),
-    /// A rate beyond what any machine does, or none.
-    #[error("a rate of {0} messages a second cannot be: choose from {MIN_RATE_PER_S} to 50M")]
-    Rate(String),
-    /// A ramp that does not rise.
-    #[error("from {0} to {1} the rate does not rise: the first must be below the second")]
-    Backward(String, String),
-    /// A cap that cuts nothing off a triangle, or all of it.
-    #[error("cap={cap} does not cut the triangle {from}..{to}: choose a rate between the two")]
-    Cap {
-        /// The cap.
-        cap: String,
-        /// The triangle's lowest rate.
-        from: String,
-        /// Its highest.
-        to: String,
-    },
-    /// A trial too short or too long.
-    #[error("a trial of {0} cannot be: choose from 10ms to 86400s, a day")]
-    Duration(String),
-    /// Less than two messages.
-    #[error("the profile holds less than two messages: raise its rate or its duration")]
-    Empty,
-    /// A line of a table that is no point of it.
-    #[error("line {line}: {why}")]
-    Table {
-        /// Which, from 1.
-        line: usize,
-        /// What is wrong with it, and what would be right.
-        why: String,
-    },
-    /// A table without a stretch of time.
-    #[error("a table of {0} points has no length: write at least two lines of time in seconds,rate a second")]
-    Points(usize),
-}
+#[error("{0}")]
+pub struct ProfileError(pub String);
 
 impl FromStr for Profile {
     type Err = ProfileError;
 
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         if let Some(path) = Self::csv_path(text) {
-            return Err(ProfileError::File(path.to_owned()));
+            return Err(ProfileError(format!(
+                "csv:{path} is a profile in a file, and this place takes none: write it out, such as ramp:1k..200k/10s"
+            )));
         }
-        let form = || ProfileError::Form(text.to_owned());
+        let form = || {
+            ProfileError(format!(
+                "`{text}` is not a profile: write constant:50k/10s, ramp:1k..200k/10s, triangle:1k..200k/10s, \
+                 triangle:1k..200k,cap=90k/10s, steps:1k,10k,100k/10s, poisson:50k/10s or csv:FILE"
+            ))
+        };
         let (kind, rest) = text.split_once(':').ok_or_else(form)?;
         let (rates, duration) = rest.rsplit_once('/').ok_or_else(form)?;
-        let duration_ns = parse_duration_ns(duration).map_err(ProfileError::Number)?;
+        let duration_ns = parse_duration_ns(duration).map_err(ProfileError)?;
         let pair = |text: &str| -> Result<(f64, f64), ProfileError> {
             let (from, to) = text.split_once("..").ok_or_else(form)?;
             Ok((number(from)?, number(to)?))
@@ -99,7 +59,7 @@ impl FromStr for Profile {
 }
 
 fn number(text: &str) -> Result<f64, ProfileError> {
-    parse_number(text).map_err(ProfileError::Number)
+    parse_number(text).map_err(ProfileError)
 }
 
 /// As short as [`format_rate`] where that reads back as the same rate, otherwise in full.

@@ -5,6 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::accounting::is_zero;
+
 /// No run has more threads in all its trials; a record may say anything.
 const MOST_POOLED: usize = 10_000;
 /// See [`MOST_POOLED`]; of one thread.
@@ -36,11 +38,6 @@ pub struct Contention {
     /// How long it slept in the kernel for what no signal wakes it from: page faults, disks, locks.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocked_ns: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(ns: &u64) -> bool {
-    *ns == 0
 }
 
 /// What a thread of a load does.
@@ -81,6 +78,21 @@ impl CpuWaits {
         let waited_ns = self.waited_ns.max(1) as f64;
         self.holders.iter().map(move |held| (&held.by, held.ns as f64 / waited_ns))
     }
+
+    /// The part that no holder accounts for.
+    pub fn unknown(&self) -> f64 {
+        self.parts().find(|(by, _)| **by == Holder::Unknown).map_or(0.0, |(_, part)| part)
+    }
+
+    /// Keeps the `most` longest; what further ones had is one entry. What is unknown stays the last.
+    pub fn keep(&mut self, most: usize) {
+        let (unknown, mut known): (Vec<Held>, Vec<Held>) =
+            self.holders.drain(..).partition(|held| held.by == Holder::Unknown);
+        let rest = known.split_off(most.min(known.len())).iter().map(|held| held.ns).sum();
+        self.holders = known;
+        self.holders.extend((rest > 0).then_some(Held { by: Holder::Others, ns: rest }));
+        self.holders.extend(unknown);
+    }
 }
 
 /// What can have a processor.
@@ -104,7 +116,7 @@ pub enum Holder {
     },
     /// Further processes together.
     Others,
-    /// Other threads of this process.
+    /// The process that measures, or other threads of it.
     Netfathom,
     /// Other threads and processes of the one that waits.
     Itself,
@@ -244,6 +256,18 @@ mod tests {
             stopped_ns,
             blocked_ns,
         }
+    }
+
+    #[test]
+    fn the_longest_are_kept_and_what_is_unknown_stays() {
+        let held = |by, ns| Held { by, ns };
+        let named = |pid| Holder::Process { name: "a".into(), pid, cgroup: None };
+        let holders =
+            vec![held(named(1), 50), held(named(2), 20), held(named(3), 10), held(Holder::Unknown, 20)];
+        let mut waits = CpuWaits { waited_ns: 100, holders };
+        waits.keep(1);
+        let kept = [held(named(1), 50), held(Holder::Others, 30), held(Holder::Unknown, 20)];
+        assert_eq!((&waits.holders[..], waits.unknown()), (&kept[..], 0.2));
     }
 
     #[test]

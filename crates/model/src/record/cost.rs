@@ -13,7 +13,7 @@ pub use comparison::{Comparison, Effect, Outcome, SpanCost, Taken};
 pub use resource::{Amount, Resource, ResourceUnit};
 
 /// What `netfathom cost` found.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CostResult {
     /// What was asked for; `None` where times were taken elsewhere.
     pub plan: Option<CostPlan>,
@@ -119,7 +119,7 @@ pub struct CallTotal {
 }
 
 /// What the program under test did in one trial.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramTrial {
     /// How long it was there.
     pub wall_ns: u64,

@@ -115,12 +115,6 @@ impl From<&stats::Distribution> for Distribution {
 
 impl From<&Distribution> for stats::Distribution {
     fn from(d: &Distribution) -> Self {
-        let mut histogram = stats::Histogram::new(d.grain.min(16));
-        histogram.add_negative(d.negative);
-        // A bucket that no value has can only come from a foreign record.
-        let last = stats::bucket_index(u64::MAX, histogram.grain()) as u32;
-        let known = d.buckets.iter().filter(|b| b.0 <= last);
-        known.for_each(|&(i, c)| histogram.add_bucket(i as usize, c));
         let moments = if d.n == 0 {
             stats::Moments::default()
         } else {
@@ -132,8 +126,18 @@ impl From<&Distribution> for stats::Distribution {
                 max: d.max_ns,
             }
         };
-        Self { moments, histogram }
+        Self { moments, histogram: histogram(d.grain, d.negative, &d.buckets) }
     }
+}
+
+pub(super) fn histogram(grain: u32, negative: u64, buckets: &[(u32, u64)]) -> stats::Histogram {
+    let mut histogram = stats::Histogram::new(grain.min(16));
+    histogram.add_negative(negative);
+    // A grain that no histogram has, and a bucket that no value has, can only come from a foreign record.
+    let last = stats::bucket_index(u64::MAX, histogram.grain()) as u32;
+    let known = buckets.iter().filter(|bucket| bucket.0 <= last && grain <= 16);
+    known.for_each(|&(index, count)| histogram.add_bucket(index as usize, count));
+    histogram
 }
 
 /// An estimate with its 95 % interval.

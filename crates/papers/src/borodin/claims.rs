@@ -14,7 +14,7 @@ const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at pea
                               10.35 µs, 17.97 and 60.23 µs on the three platforms";
 /// Where the incoming one does; our text of it has no graphs.
 const INCOMING_FALLS: &str = "incoming paper, abstract and the text on graphs 1 to 6; our text has no graphs";
-const SLOPES: &str = "incoming paper, the text below graphs 4 to 6; our text has no graphs";
+pub const SLOPES: &str = "incoming paper, the text below graphs 4 to 6; our text has no graphs";
 
 /// Claims about the undisturbed messages, where they stand for the others; else about all. Where all messages say the
 /// opposite, nothing is decided.
@@ -71,7 +71,7 @@ pub fn less_at_peak(direction: Direction, ours: &StackResult) -> Claim {
 
 /// By windows of time: those of the highest third of the rates against those of the lowest.
 pub fn less_at_high_rates(direction: Direction, ours: &StackResult, slope: Option<Slope>) -> Claim {
-    let pairs = ours::thirds_us(ours, direction, slope);
+    let pairs = ours::ends_us(ours, direction, slope);
     let less = less(&pairs);
     let (low, high) = ours::thirds_per_s(&ours.plan.profile);
     Claim {

@@ -20,6 +20,7 @@ mod originals;
 mod ours;
 mod plans;
 mod protocols;
+mod remarks;
 mod reverse;
 mod tables;
 
@@ -40,7 +41,7 @@ pub static EXPERIMENTS: [Experiment; 7] = [
         source: OUTGOING,
         shows: "a message takes less time the more of them leave; the load that follows from it",
         quick: Duration::from_secs(55),
-        full: Duration::from_secs(330),
+        full: Duration::from_secs(1050),
         needs: Needs::Nothing,
         taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "outgoing", &[Direction::Tx]),
@@ -52,7 +53,7 @@ pub static EXPERIMENTS: [Experiment; 7] = [
         source: INCOMING,
         shows: "what a message takes from the link layer to the application",
         quick: Duration::from_secs(55),
-        full: Duration::from_secs(330),
+        full: Duration::from_secs(1050),
         needs: Needs::Nothing,
         taps: ALL_TAPS,
         parts: |ground| plans::ramp(ground, "incoming", &[Direction::Rx]),
@@ -152,7 +153,10 @@ fn tell_rx(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
             figures::over_rate(&[Direction::Rx], ours),
         ]
         .concat(),
-        claims: claims::asked(ours, |ours| falls(Direction::Rx, ours)),
+        claims: claims::asked(ours, |ours| falls(Direction::Rx, ours))
+            .into_iter()
+            .chain(ours.map(remarks::single_take_long))
+            .collect(),
         ..Report::default()
     }
 }
@@ -162,7 +166,8 @@ fn tell_triangle(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     let ours = ours::stack(runs);
     let claims = |ours: &StackResult| {
         let on = |slope| claims::less_at_high_rates(Direction::Rx, ours, Some(slope));
-        vec![on(Slope::Rising), on(Slope::Falling), claims::symmetric(Direction::Rx, ours)]
+        let symmetric = claims::symmetric(Direction::Rx, ours);
+        vec![on(Slope::Rising), remarks::falls_to_a_limit(ours), on(Slope::Falling), symmetric]
     };
     Report {
         differences: differences::of_stack(plan, ours),

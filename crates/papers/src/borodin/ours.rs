@@ -152,22 +152,29 @@ fn range_per_s(profile: &Profile) -> (f64, f64) {
     (lowest, profile.peak_per_s())
 }
 
-/// Mean times of a trial in the lowest and in the highest third of the rates, in microseconds.
-pub fn thirds_us(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<(f64, f64)> {
+/// Mean times of a trial in the lowest, the middle and the highest third of the rates, in microseconds; `None` where no
+/// message was sent.
+pub fn thirds_us(
+    result: &StackResult,
+    direction: Direction,
+    slope: Option<Slope>,
+) -> impl Iterator<Item = [Option<f64>; 3]> {
     let profile = &result.plan.profile;
     let (from, to) = thirds_per_s(profile);
-    let of = |path: &&PathTimes| {
-        let (mut low, mut high) = (Heap::default(), Heap::default());
+    let of = move |path: &PathTimes| {
+        let mut thirds = [Heap::default(); 3];
         for window in windows(path, profile, slope) {
-            if window.rate_per_s <= from {
-                low.add(&window);
-            } else if window.rate_per_s >= to {
-                high.add(&window);
-            }
+            let rate_per_s = window.rate_per_s;
+            thirds[usize::from(rate_per_s > from) + usize::from(rate_per_s >= to)].add(&window);
         }
-        Some((low.mean_us()?, high.mean_us()?))
+        thirds.map(|third| third.mean_us())
     };
-    paths(result, direction).iter().filter_map(of).collect()
+    paths(result, direction).into_iter().map(of)
+}
+
+/// The same of the lowest and the highest third, of trials that have both.
+pub fn ends_us(result: &StackResult, direction: Direction, slope: Option<Slope>) -> Vec<(f64, f64)> {
+    thirds_us(result, direction, slope).filter_map(|[low, _, high]| low.zip(high)).collect()
 }
 
 /// Where the lowest third of the rates ends, and where the highest begins.

@@ -48,7 +48,7 @@ pub fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
             vec![by_phase(result)],
         ]
         .concat(),
-        claims: vec![drops(trials), recovers(trials), times::rises(times)],
+        claims: vec![drops(trials), recovers(trials), times::rises(times), readers_take_more(result)],
         ..Report::default()
     }
 }
@@ -59,8 +59,12 @@ fn part<'a>(runs: &'a [ReproducedRun], name: &str) -> Option<&'a ReverseResult> 
 
 /// The trials that claims are decided on.
 fn decisive(result: &ReverseResult) -> &[ReverseTrial] {
-    let decides = result.variants.iter().find(|of| of.variant == DECIDES);
-    decides.map(|of| of.trials.as_slice()).unwrap_or_default()
+    trials_of(result, DECIDES)
+}
+
+fn trials_of(result: &ReverseResult, variant: Variant) -> &[ReverseTrial] {
+    let found = result.variants.iter().find(|of| of.variant == variant);
+    found.map(|of| of.trials.as_slice()).unwrap_or_default()
 }
 
 fn summary(result: &ReverseResult) -> BesideTable {
@@ -215,6 +219,33 @@ fn recovered(after: Option<Estimate>, regained: Option<Estimate>) -> Holds {
         (_, Holds::No) => Holds::No,
         (Holds::Yes, Holds::Yes) => Holds::Yes,
         _ => Holds::CannotTell,
+    }
+}
+
+/// A program that reads the answers takes more of the rate than the answers themselves. A trial of each is in one round.
+/// To analyze them takes more still, so that no significant difference, or less, decides nothing.
+fn readers_take_more(result: &ReverseResult) -> Claim {
+    let read = trials_of(result, Variant::OtherThread);
+    let more = |unread: &ReverseTrial| {
+        let read = read.iter().find(|trial| trial.index == unread.index)?;
+        Some(of_before(unread, Phase::Peak)? - of_before(read, Phase::Peak)?)
+    };
+    let rounds: Vec<f64> = decisive(result).iter().filter_map(more).collect();
+    let more = between_trials(&rounds);
+    Claim {
+        origin: Origin::Source,
+        says: "Programs that analyze the answers lower the rate of the outgoing messages".into(),
+        there: "outgoing paper, introduction and conclusion, without a number".into(),
+        here: format!(
+            "where a thread reads what comes in, and does no more with it, the peak takes {} points more of the outgoing rate \
+             than where no application reads it (95 % interval between {} trials)",
+            written(more.map(percent), 1),
+            rounds.len()
+        ),
+        holds: match above(more, 0.0) {
+            Holds::Yes => Holds::Yes,
+            Holds::No | Holds::CannotTell => Holds::CannotTell,
+        },
     }
 }
 

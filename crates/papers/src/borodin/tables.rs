@@ -138,8 +138,8 @@ pub fn mean_us(i: &Indicator) -> Cell {
 pub fn slopes(direction: Direction, ours: &StackResult) -> BesideTable {
     let (low, high) = ours::thirds_per_s(&ours.plan.profile);
     let row = |(name, slope): (&str, Slope)| {
-        let pairs = ours::thirds_us(ours, direction, Some(slope));
-        let (low, high): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let (low, high): (Vec<f64>, Vec<f64>) =
+            ours::ends_us(ours, direction, Some(slope)).into_iter().unzip();
         own(format!("{HERE}, {name}"), vec![mean(&low), mean(&high)])
     };
     BesideTable {

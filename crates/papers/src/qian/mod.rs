@@ -91,9 +91,9 @@ pub fn accepts(name: &str, projects: Option<&[Project]>) -> Result<(), PlanError
     let needed = originals::MAKE.levels.len();
     match projects {
         Some(_) if name != MAKE => {
-            Err(PlanError::Conflict(format!("--projects: {name} builds none; only {MAKE} does")))
+            Err(PlanError(format!("--projects: {name} builds none; only {MAKE} does")))
         }
-        Some(projects) if projects.len() != needed => Err(PlanError::Conflict(format!(
+        Some(projects) if projects.len() != needed => Err(PlanError(format!(
             "--projects: it has {} directories with a Makefile, and {MAKE} needs {needed}",
             projects.len()
         ))),

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::record::{
-    Comparison, CostBenchmark, CostResult, CostTrial, Effect, Measured, ReproducedRun, Resource,
+    Comparison, CostBenchmark, CostResult, CostTrial, Effect, Holds, Measured, ReproducedRun, Resource,
 };
 use netfathom_stats::{Estimate, between_trials, mean, pcost};
+
+use crate::claim::{above, both};
 
 /// From execve to the first file, and from file to file.
 const PAPER_SPANS: usize = 6;
@@ -14,6 +16,16 @@ const PAPER_SPANS: usize = 6;
 pub fn more(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Option<Estimate> {
     let both = one.iter().filter_map(|(block, value)| Some(value - than.get(block)?));
     between_trials(&both.collect::<Vec<f64>>())
+}
+
+/// Whether each is more than the one before.
+pub fn rises(all: &[BTreeMap<u32, f64>]) -> Holds {
+    all.windows(2).map(|pair| above(more(&pair[1], &pair[0]), 0.0)).fold(Holds::Yes, both)
+}
+
+/// What a benchmark used of a resource.
+pub fn amount(trial: &CostTrial, resource: Resource) -> Option<f64> {
+    trial.amounts.iter().find(|amount| amount.resource == resource).map(|amount| amount.value)
 }
 
 /// The cost that was measured, and its one benchmark.
@@ -64,15 +76,16 @@ impl<'a> Ours<'a> {
         blocks.into_iter().filter_map(of_block).collect()
     }
 
-    /// The part of its packets that the program says it lost in a condition: the mean of each block.
-    pub fn lost(&self, condition: usize) -> BTreeMap<u32, f64> {
-        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    /// Something of the trials in a condition: the mean of each block in which all have it.
+    pub fn blocks(&self, condition: usize, of: impl Fn(&CostTrial) -> Option<f64>) -> BTreeMap<u32, f64> {
+        let mut blocks: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
         for trial in self.tar.trials.iter().filter(|trial| trial.condition == condition) {
-            if let Some(lost) = trial.program.and_then(|program| program.lost) {
-                blocks.entry(trial.block).or_default().push(lost);
-            }
+            blocks.entry(trial.block).or_default().push(of(trial));
         }
-        blocks.into_iter().map(|(block, all)| (block, mean(&all))).collect()
+        let whole = |(block, all): (u32, Vec<Option<f64>>)| {
+            Some((block, mean(&all.into_iter().collect::<Option<Vec<f64>>>()?)))
+        };
+        blocks.into_iter().filter_map(whole).collect()
     }
 
     /// Total, user and system time of the benchmark in a condition, in seconds: the paper's own columns.
@@ -80,12 +93,7 @@ impl<'a> Ours<'a> {
         let trials =
             || self.tar.trials.iter().filter(move |t| t.condition == condition && t.failed.is_none());
         let mean_s = |values: Vec<f64>| (!values.is_empty()).then(|| mean(&values) / 1e9);
-        let amount = |resource| {
-            let of = |trial: &CostTrial| {
-                trial.amounts.iter().find(|amount| amount.resource == resource).map(|amount| amount.value)
-            };
-            mean_s(trials().filter_map(of).collect())
-        };
+        let amount = |resource| mean_s(trials().filter_map(|trial| amount(trial, resource)).collect());
         let total = mean_s(trials().map(|trial| trial.total_ns).collect());
         [total, amount(Resource::UserCpu), amount(Resource::SystemCpu)]
     }

@@ -115,15 +115,8 @@ impl Work for Make {
 
 /// Every observer that is installed here.
 pub fn intercept(ground: &Ground<'_>) -> CostPlan {
-    let all = [
-        Interception::Tracepoints,
-        Interception::Notification,
-        Interception::Strace,
-        Interception::StraceAll,
-        Interception::PerfTrace,
-        Interception::Bpftrace,
-    ];
-    let ways = all.into_iter().filter(|&way| netfathom_measure::kind::cost::is_installed(way)).collect();
+    let is_installed = |way: &Interception| netfathom_measure::kind::cost::is_installed(*way);
+    let ways = Interception::ALL.into_iter().filter(is_installed).collect();
     CostPlan {
         subject: Subject::Interception { ways },
         means: Some(MarkMeans::Tracepoints),

@@ -2,13 +2,11 @@
 //! where tcpdump loses ever more packets (2.3).
 
 use netfathom_model::record::{Claim, Holds, Origin};
-use std::collections::BTreeMap;
-
 use netfathom_stats::between_trials;
 
 use super::claims::in_a_short_tar;
 use super::originals::{Level, TCPDUMP};
-use super::ours::{Ours, more};
+use super::ours::{Ours, rises};
 use crate::claim::{above, both, percent, written};
 
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
@@ -66,8 +64,10 @@ fn are_steps(blocks: &[[f64; 3]]) -> Holds {
 
 /// The levels are those beyond some 20 Mbit/s.
 fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
-    let lost =
-        |level: &Level| ours.and_then(|o| Some(o.lost(o.beside(level.ours)?.condition))).unwrap_or_default();
+    let lost = |level: &Level| {
+        let of = |o: &Ours<'_>| Some(o.blocks(o.beside(level.ours)?.condition, |trial| trial.program?.lost));
+        ours.and_then(of).unwrap_or_default()
+    };
     let each = TCPDUMP.levels.iter().map(|level| {
         let blocks: Vec<f64> = lost(level).into_values().collect();
         format!("{}: {} %", level.ours, written(between_trials(&blocks).map(percent), 2))
@@ -84,13 +84,10 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
     }
 }
 
-/// Each is more than the one before.
-fn rises([first, second, third]: &[BTreeMap<u32, f64>; 3]) -> Holds {
-    both(above(more(second, first), 0.0), above(more(third, second), 0.0))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]

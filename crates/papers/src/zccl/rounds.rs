@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use netfathom_model::record::{Cell, Holds, MessageCell};
+use netfathom_model::record::{Cell, MessageCell};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::ours::Value;
 use crate::beside::{estimate, mean, plain};
-use crate::claim::{above, below, within};
+use crate::claim::Ratio;
 
 /// One value a round of trials.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,9 +68,7 @@ impl Rounds {
 
     /// The same of quotients, by their logarithms.
     pub fn ratio(&self) -> Ratio {
-        let log = |value: &f64| (*value > 0.0).then(|| value.ln());
-        let logs: Option<Vec<f64>> = self.0.values().map(log).collect();
-        Ratio(logs.and_then(|logs| between_trials(&logs)))
+        Ratio::of(&self.values())
     }
 
     /// For a table: the estimate, or the one value that there is without an interval.
@@ -89,45 +87,10 @@ impl Rounds {
     }
 }
 
-/// A mean quotient with its 95 % interval, both by logarithms: the interval is not even on both sides, and
-/// it is the interval itself that decides. `None` below two rounds, or where a quotient is not positive.
-#[derive(Clone, Copy, Debug)]
-pub struct Ratio(Option<Estimate>);
-
-impl Ratio {
-    pub fn above(self, bound: f64) -> Holds {
-        above(self.0, bound.ln())
-    }
-
-    pub fn below(self, bound: f64) -> Holds {
-        below(self.0, bound.ln())
-    }
-
-    pub fn within(self, least: f64, most: f64) -> Holds {
-        within(self.0, least.ln(), most.ln())
-    }
-
-    /// With the wider half of its interval, for a column of numbers.
-    fn estimate(self) -> Option<Estimate> {
-        self.0.map(Estimate::exp)
-    }
-
-    /// Such as `97.3 (91.0 to 104.1) %`.
-    pub fn percent(self, digits: usize) -> String {
-        if self.0.is_none() { "not measured".into() } else { format!("{} %", self.written(100.0, digits)) }
-    }
-
-    /// Such as `3.2 (2.9 to 3.5)`, times a factor.
-    pub fn written(self, factor: f64, digits: usize) -> String {
-        let Some(e) = self.0 else { return "unknown".into() };
-        let of = |log: f64| factor * log.exp();
-        let (value, low, high) = (of(e.value), of(e.value - e.half_width), of(e.value + e.half_width));
-        format!("{value:.digits$} ({low:.digits$} to {high:.digits$})")
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use netfathom_model::record::Holds;
+
     use super::*;
 
     fn rounds(values: &[(u32, f64)]) -> Rounds {

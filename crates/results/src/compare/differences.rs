@@ -32,6 +32,10 @@ pub struct InPairs {
 }
 
 impl Difference {
+    pub(super) fn new(what: String, a: String, b: String) -> Self {
+        Self { what, a, b, effect: None, pairs: None }
+    }
+
     /// Such as `in 2 of 5 pairs`; `None` where it is so in all.
     pub fn in_pairs(&self) -> Option<String> {
         self.pairs.map(|InPairs { some, all }| format!("in {some} of {all} pairs"))
@@ -55,7 +59,7 @@ pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> V
     counts.sort_by_key(|(_, some)| Reverse(*some));
     let difference = |((what, a, b), some)| {
         let pairs = (some < all).then_some(InPairs { some, all });
-        Difference { what, a, b, effect: None, pairs }
+        Difference { pairs, ..Difference::new(what, a, b) }
     };
     counts.into_iter().map(difference).collect()
 }
@@ -105,18 +109,13 @@ pub(super) fn between(a: &BTreeMap<String, String>, b: &BTreeMap<String, String>
     };
     all.iter()
         .filter(|what| !has_parts(what))
-        .map(|what| Difference {
-            what: (*what).clone(),
-            a: value(a, what),
-            b: value(b, what),
-            effect: None,
-            pairs: None,
-        })
+        .map(|what| Difference::new((*what).clone(), value(a, what), value(b, what)))
         .filter(|difference| difference.a != difference.b)
         .collect()
 }
 
-/// Every value by its place. Lists of things with roles are named by these.
+/// Every value by its place. Lists of things with roles or names are named by these; a list of words, such as a
+/// command, is one value, written as a shell takes it.
 pub(super) fn flat(value: &Value) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     flatten(String::new(), value, &mut all);
@@ -127,25 +126,39 @@ fn flatten(place: String, value: &Value, all: &mut BTreeMap<String, String>) {
     let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(name, field)| flatten(below(name), field, all)),
-        Value::Array(items) if !items.is_empty() && items.iter().all(|item| role(item).is_some()) => {
-            for item in items {
-                flatten(below(role(item).unwrap_or_default()), &without_role(item), all);
-            }
-        }
+        Value::Array(items) => match named(items) {
+            Some(named) => named.into_iter().for_each(|(name, rest)| flatten(below(name), &rest, all)),
+            None => drop(all.insert(place, words(items).unwrap_or_else(|| value.to_string()))),
+        },
         Value::Null => drop(all.insert(place, NOT_SET.into())),
         Value::String(text) => drop(all.insert(place, text.clone())),
         other => drop(all.insert(place, other.to_string())),
     }
 }
 
-fn role(item: &Value) -> Option<&str> {
-    item.get("role")?.as_str()
+/// Fields by which things of a list are named.
+const NAMES: [&str; 2] = ["role", "name"];
+
+/// The things of a list by their names, without these; `None` where one has none, or two have the same.
+fn named(items: &[Value]) -> Option<BTreeMap<&str, Value>> {
+    let by = |key| {
+        let named = items.iter().map(|item| Some((item.get(key)?.as_str()?, without(key, item))));
+        named
+            .collect::<Option<BTreeMap<_, _>>>()
+            .filter(|named| !named.is_empty() && named.len() == items.len())
+    };
+    NAMES.into_iter().find_map(by)
 }
 
-fn without_role(item: &Value) -> Value {
+fn without(key: &str, item: &Value) -> Value {
     let mut item = item.clone();
     if let Some(fields) = item.as_object_mut() {
-        fields.remove("role");
+        fields.remove(key);
     }
     item
+}
+
+fn words(items: &[Value]) -> Option<String> {
+    let words: Vec<&str> = items.iter().map(Value::as_str).collect::<Option<_>>()?;
+    shlex::try_join(words).ok().filter(|words| !words.is_empty())
 }

@@ -198,9 +198,43 @@ pub fn pairs(pairs: &[(Run, Run)], wishes: &Wishes) -> Result<Comparison, Compar
     compare(Design::Pairs, &pairs, wishes)
 }
 
+/// Whether thresholds can be tested, by the first pair of several; or by its A alone, before there is a B.
+///
+/// # Errors
+/// If a threshold is wrong whatever later pairs measure.
+pub fn testable(a: &Run, b: Option<&Run>, thresholds: &[Threshold]) -> Result<(), ThresholdError> {
+    // Such a run does not count, and lacks quantities.
+    if [Some(a), b].into_iter().flatten().any(|run| run.record.verdict.level == Level::Void) {
+        return Ok(());
+    }
+    let has = |compared: &Comparison, name: &str| compared.quantities.iter().any(|of| of.name == name);
+    match compare_unchecked(Design::Pairs, &[(a, b.unwrap_or(a))], &Wishes { force: true }) {
+        Ok(compared) if !compared.quantities.is_empty() => match gates(&compared, thresholds) {
+            // A later one may have it.
+            Err(ThresholdError::OneSided { .. }) | Ok(_) => Ok(()),
+            Err(ThresholdError::Unknown { name, .. }) if has(&compared, &name.replace(UNDISTURBED, ".")) => {
+                Ok(())
+            }
+            Err(wrong) => Err(wrong),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// In names of quantities that a run has only where enough of its messages were left alone.
+const UNDISTURBED: &str = ".undisturbed.";
+
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
-    let &(a, _) = pairs.first().ok_or(CompareError::NoPairs)?;
     distinct(pairs)?;
+    compare_unchecked(design, pairs, wishes)
+}
+
+fn compare_unchecked(
+    design: Design,
+    pairs: &[(&Run, &Run)],
+    wishes: &Wishes,
+) -> Result<Comparison, CompareError> {
+    let &(a, _) = pairs.first().ok_or(CompareError::NoPairs)?;
     let trusted = trust::of(design, pairs, wishes.force);
     let measured = |run: &Run| run.record.measurement.name();
     let kinds_differ = pairs.iter().any(|(x, y)| measured(x) != measured(a) || measured(y) != measured(a));

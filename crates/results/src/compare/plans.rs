@@ -78,8 +78,13 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
     let mut differences = merged(pairs.iter().map(of_pair));
     // The seed is another one in every run; whether rates were fitted, the profile shows.
     differences.retain(|d| !matches!(d.what.split('.').next_back(), Some("seed" | "fits")));
+    let asked = |run: &Run| figures(&run.record.measurement).asked();
+    let both = asked(a).filter(|part| asked(b) == Some(*part));
+    let is_asked = |d: &Difference| both.is_some_and(|part| d.what.starts_with(part));
     let obstacles = match design {
-        Design::Apart => differences.iter().filter_map(|d| obstacle(of_a, d)).collect(),
+        Design::Apart => {
+            differences.iter().filter(|d| !is_asked(d)).filter_map(|d| obstacle(of_a, d)).collect()
+        }
         Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),
     };
     PlanDifferences { differences, obstacles }

@@ -100,13 +100,7 @@ type Values = (Option<String>, Option<String>);
 
 /// A difference by its bare name where all ends of the lab have it, or there is no lab; otherwise by where it is.
 fn differing(name: &str, places: &[Option<&str>], values: &[Values]) -> Vec<Difference> {
-    let difference = |what: String, a: &str, b: &str| Difference {
-        what,
-        a: a.to_owned(),
-        b: b.to_owned(),
-        effect: None,
-        pairs: None,
-    };
+    let difference = |what: String, a: &str, b: &str| Difference::new(what, a.to_owned(), b.to_owned());
     let differ = |values: &Values| match values {
         (Some(a), Some(b)) if a != b => Some((a.clone(), b.clone())),
         _ => None,

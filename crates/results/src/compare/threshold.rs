@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use netfathom_model::print::listed;
 use netfathom_model::units::parse_number;
 use serde::Serialize;
 
@@ -48,7 +49,7 @@ pub enum ThresholdError {
          'tx.p99>200ns'"
     )]
     Form { text: String, why: String },
-    #[error("--fail-if '{text}': these runs have no quantity `{name}`{near}")]
+    #[error("--fail-if '{text}': there is no quantity `{name}` to compare{near}")]
     Unknown {
         text: String,
         name: String,
@@ -215,6 +216,7 @@ pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates,
             Ok(quantity) => quantity,
             Err(why) => return Ok(threshold.untested(Some(why))),
         };
+        let threshold = &threshold.of(&quantity.name);
         let (limit, scale) = threshold.on_scale(quantity)?;
         let (passage, interval) = threshold.passage(comparison.design, quantity, limit, scale, together);
         match undecidable(comparison.design, quantity).filter(|_| passage == Passage::CannotTell) {
@@ -266,8 +268,30 @@ impl Threshold {
                 self.undisturbed(comparison)
                     .map_or_else(String::new, |name| format!("; {name} can be decided"))
             ))),
-            None => Err(self.unknown(comparison)),
+            None => self.by_end(comparison),
         }
+    }
+
+    /// The same for the only quantity with such an end of its name, of the main ones and of those that are left out.
+    fn by_end<'a>(&self, comparison: &'a Comparison) -> Result<Result<&'a Compared, String>, ThresholdError> {
+        let main = comparison.quantities.iter().filter(|quantity| quantity.main).map(|q| &q.name);
+        let end = format!(".{}", self.name);
+        let all: BTreeSet<&String> =
+            main.chain(comparison.withheld.keys()).filter(|name| name.ends_with(&end)).collect();
+        let mut names = all.iter();
+        match (names.next(), names.next()) {
+            (None, _) => Err(self.unknown(comparison)),
+            (Some(name), None) => self.of(name).find(comparison),
+            _ => Err(ThresholdError::Unknown {
+                text: self.text.clone(),
+                name: self.name.clone(),
+                near: format!("; these end with it: {}", listed(all)),
+            }),
+        }
+    }
+
+    fn of(&self, name: &str) -> Self {
+        Self { name: name.into(), ..self.clone() }
     }
 
     /// The same quantity over undisturbed messages, where that was compared.

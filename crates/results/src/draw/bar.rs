@@ -4,7 +4,7 @@
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// A bar that is `columns` long where the share is 1. What is there at all is seen.
-pub(super) fn bar(share: f64, columns: usize) -> String {
+pub fn bar(share: f64, columns: usize) -> String {
     if !share.is_finite() || share <= 0.0 {
         return String::new();
     }

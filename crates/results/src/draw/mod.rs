@@ -1,9 +1,12 @@
 //! Pages as text. What draws them knows blocks, and no measurement.
 
 mod bar;
+pub use bar::bar;
 pub(crate) mod escape;
 mod grid;
 mod sheet;
+
+use textwrap::{Options, WordSplitter};
 
 use crate::page::{LEAST_WIDTH, Page};
 use sheet::{Medium, Sheet};
@@ -33,4 +36,36 @@ fn medium(color: bool) -> Medium {
 pub fn markdown(page: &Page) -> String {
     // The reader's program wraps.
     Sheet::draw(page, usize::MAX, usize::MAX, Medium::Markdown)
+}
+
+/// How prose is wrapped: at the hyphens of words, but not within what is copied, such as the name of a quantity, a path
+/// or an option.
+pub fn wrapping(width: usize) -> Options<'static> {
+    Options::new(width).word_splitter(WordSplitter::Custom(|word| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '`' | '\''));
+        let is_prose = !bare.starts_with('-') && bare.chars().all(|c| c.is_alphabetic() || c == '-');
+        if is_prose { WordSplitter::HyphenSplitter.split_points(word) } else { Vec::new() }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_whole_where_they_fit() {
+        let lines = |text: &str| textwrap::wrap(text, wrapping(24)).join("\n");
+        assert_eq!(lines("a well-known cross-check, and so on"), "a well-known cross-\ncheck, and so on");
+        for name in [
+            "g.with-the-program.time",
+            "runs/a-run-of-mine",
+            "--cross-checks",
+            "20261122-stack-74f97ed9",
+            "`my-own-agent-1`",
+        ] {
+            let text = format!("it is worse in {name}");
+            assert!(lines(&text).lines().any(|line| line == name), "{}", lines(&text));
+        }
+        assert_eq!(lines("at a-name.that-is-wider-than-a-line").lines().count(), 3);
+    }
 }

@@ -1,9 +1,8 @@
 //! Lines of a fixed width, for a terminal or as Markdown.
 
 use netfathom_model::print::counted;
-use textwrap::Options;
 
-use super::{escape, grid};
+use super::{escape, grid, wrapping};
 use crate::page::{Block, Page, Style, Table, printable};
 
 /// What a page takes at most, in bytes; a record may have a million of anything.
@@ -202,7 +201,7 @@ impl Sheet {
     }
 
     fn wrap(&self, first: &str, rest: &str, text: &str) -> Vec<String> {
-        let options = Options::new(self.width).initial_indent(first).subsequent_indent(rest);
+        let options = wrapping(self.width).initial_indent(first).subsequent_indent(rest);
         textwrap::wrap(&printable(text), options).into_iter().map(Into::into).collect()
     }
 

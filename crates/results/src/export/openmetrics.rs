@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use netfathom_model::record::{Distribution, Measurement, Record, WatchSocket, WatchTimes};
-use netfathom_model::verdict::Level;
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
 
 use super::ExportError;
@@ -88,8 +87,8 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> String {
         total(&mut families, measurement, &counter);
     }
     for set in histograms(measurement) {
-        let shown = Grown::from(set.times);
-        grown(&mut families, &name(measurement, "times", "seconds"), &label("quantity", &set.name), &shown);
+        let labels = label("quantity", &set.name);
+        grown(&mut families, &name(measurement, "times", "seconds"), &labels, &set.times.into());
     }
     let mut out = Vec::new();
     // Memory takes all of it.
@@ -125,11 +124,7 @@ fn about(record: &Record) -> String {
         label("host", host),
         label("kernel", &record.environment.kernel),
     ];
-    let level = match record.verdict.level {
-        Level::Valid => 0,
-        Level::Degraded => 1,
-        Level::Void => 2,
-    };
+    let level = record.verdict.level as u8;
     format!(
         "# TYPE netfathom_run_info gauge\n# HELP netfathom_run_info What was measured, where, and how far it can be trusted.\nnetfathom_run_info{{{}}} 1\n\
          # TYPE netfathom_run_verdict gauge\n# HELP netfathom_run_verdict 0 is VALID, 1 DEGRADED, 2 VOID.\nnetfathom_run_verdict{{{}}} {level}\n",
@@ -216,9 +211,8 @@ fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) 
         if way.total.n == 0 {
             continue;
         }
-        let shown = Grown::from(&way.total);
         let labels = format!("{},{}", label(kind, which), label("quantity", direction));
-        grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &labels, &shown);
+        grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &labels, &way.total);
         let name = name(measurement, &format!("{kind}_stage"), "seconds");
         let help = "The time of all messages in a stage.".into();
         let lines = lines(families, &name, ("counter", "seconds"), help);
@@ -233,29 +227,8 @@ fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) 
     }
 }
 
-/// A histogram of times that grows.
-struct Grown<'a> {
-    n: u64,
-    negative: u64,
-    sum_ns: i64,
-    grain: u32,
-    buckets: &'a [(u32, u64)],
-}
-
-impl<'a> From<&'a Distribution> for Grown<'a> {
-    fn from(d: &'a Distribution) -> Self {
-        Self { n: d.n, negative: d.negative, sum_ns: d.sum_ns, grain: d.grain, buckets: &d.buckets }
-    }
-}
-
-impl<'a> From<&'a WatchTimes> for Grown<'a> {
-    fn from(t: &'a WatchTimes) -> Self {
-        Self { n: t.n, negative: t.negative, sum_ns: t.sum_ns, grain: t.grain, buckets: &t.buckets }
-    }
-}
-
 /// Of a run that goes on: by octaves, whether they hold anything or not.
-fn grown(families: &mut Families, name: &str, labels: &str, times: &Grown<'_>) {
+fn grown(families: &mut Families, name: &str, labels: &str, times: &WatchTimes) {
     let help = "How long it took, by what it is the time of.".into();
     let lines = lines(families, name, ("histogram", "seconds"), help);
     for octave in OCTAVES {

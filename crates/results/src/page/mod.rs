@@ -216,8 +216,9 @@ impl Page {
         }
     }
 
-    pub fn chart(&mut self, chart: Chart) {
-        self.push(Block::Chart(chart));
+    /// A chart, if there is one.
+    pub fn chart(&mut self, chart: impl Into<Option<Chart>>) {
+        chart.into().into_iter().for_each(|chart| self.push(Block::Chart(chart)));
     }
 
     pub fn waterfall(&mut self, waterfall: Waterfall) {

@@ -100,6 +100,13 @@ pub struct Series {
     pub marks: Vec<Option<Mark>>,
 }
 
+impl Series {
+    /// A curve, still without values.
+    pub fn new(label: impl Into<String>, color: Color, look: Look) -> Self {
+        Self { label: label.into(), color, look, ..Self::default() }
+    }
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub struct Mark {
     pub color: String,

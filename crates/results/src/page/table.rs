@@ -120,10 +120,6 @@ impl Table {
         })
     }
 
-    pub fn new<S: AsRef<str>>(columns: &[(S, Align)]) -> Self {
-        columns.iter().fold(Self::default(), |table, (head, align)| table.with([head], *align))
-    }
-
     /// More columns, of figures.
     pub fn figures(self, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.with(heads, Align::Right)

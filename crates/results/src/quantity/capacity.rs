@@ -4,8 +4,7 @@ use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
 use serde_json::Value;
 
-use super::plan::plan_with;
-use super::{Figures, Quantity, word};
+use super::{Figures, Quantity, plan_with, word};
 
 impl Figures for CapacityResult {
     /// The rates of each engine and number of workers, a value a search: on schedule, and sustained; and the inferred rate.

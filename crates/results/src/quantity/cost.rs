@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_model::plan::CostPlan;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial};
 use serde_json::Value;
 
-use super::plan::plan_with;
-use super::{Better, Figures, Quantity, Unit, word};
+use super::{Better, Figures, Quantity, Unit, plan_with, word};
 
 impl Figures for CostResult {
     /// What each benchmark takes in each condition, and how many times that is of what it is compared with, block by
@@ -16,8 +16,11 @@ impl Figures for CostResult {
         let mut all = Vec::new();
         for benchmark in &self.benchmarks {
             let any = benchmark.of_effect(headline).next().is_some();
+            let is_alone = self.plan.as_ref().is_some_and(CostPlan::is_alone);
+            all.extend(is_alone.then(|| alone(self, benchmark)));
             let slowdowns = benchmark.comparisons.iter();
-            all.extend(slowdowns.map(|c| slowdown(self, benchmark, c).main(c.effect == headline)));
+            let main = |c: &Comparison| c.effect == headline && !is_alone;
+            all.extend(slowdowns.map(|c| slowdown(self, benchmark, c).main(main(c))));
             for (place, condition) in self.conditions.iter().enumerate() {
                 // A program that was only looked at has nothing beside it: its time is what was measured.
                 all.extend(times(benchmark, place, &condition.name, !any));
@@ -29,6 +32,21 @@ impl Figures for CostResult {
     fn plan(&self) -> Value {
         plan_with(&self.plan, &[])
     }
+
+    /// A command that was timed by itself.
+    fn asked(&self) -> Option<&'static str> {
+        self.plan.as_ref()?.timed().map(|_| "benchmarks.")
+    }
+}
+
+/// What it takes: with nothing beside it, its conditions are samples of one thing. That of a command has one name, so
+/// that any two can be compared.
+fn alone(result: &CostResult, benchmark: &CostBenchmark) -> Quantity {
+    let is_command = result.plan.as_ref().is_some_and(|plan| plan.timed().is_some());
+    let name = if is_command { "command".into() } else { word(&benchmark.name) };
+    let armed = |trial: &&CostTrial| result.conditions.get(trial.condition).is_some_and(|c| c.armed);
+    let times = counted(benchmark).filter(armed).map(|trial| trial.total_ns);
+    Quantity::time(format!("{name}.time"), format!("{}: time", benchmark.name), times).main(true)
 }
 
 /// A block's time in the condition as a multiple of that in the other.

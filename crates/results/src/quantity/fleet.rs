@@ -5,8 +5,7 @@ use netfathom_model::record::{FleetPair, FleetResult};
 use netfathom_stats::middle_of;
 use serde_json::Value;
 
-use super::plan::plan_with;
-use super::{Better, Figures, Quantity, Unit, word};
+use super::{Better, Figures, Quantity, Unit, plan_with, word};
 
 impl Figures for FleetResult {
     /// Of a mesh the median and the worst pair, how each host stands out, and each pair by `pair.FROM.TO`.

@@ -22,7 +22,12 @@ pub struct Histogram<'a> {
     pub times: &'a Distribution,
 }
 
-impl Histogram<'_> {
+impl<'a> Histogram<'a> {
+    /// Of all trials.
+    pub(super) fn of_run((name, times): (String, &'a Distribution)) -> Self {
+        Self { name, trial: None, span_ns: None, times }
+    }
+
     /// The buckets that hold anything: lower bound, upper bound (exclusive), count. One that no time can have,
     /// which only a foreign record holds, is left out.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {

@@ -4,10 +4,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{JoinResult, JoinedSpan};
 use serde_json::Value;
 
-use super::curve::Curve;
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::{Figures, MAIN, Quantity, of_times};
+use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, of_times, plan_with};
 
 impl Figures for JoinResult {
     /// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
@@ -23,9 +20,7 @@ impl Figures for JoinResult {
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
-        named(self)
-            .map(|(name, span)| Histogram { name, trial: None, span_ns: None, times: &span.times })
-            .collect()
+        named(self).map(|(name, span)| Histogram::of_run((name, &span.times))).collect()
     }
 
     fn curves(&self) -> Vec<Curve> {

@@ -4,10 +4,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 use serde_json::{Value, json};
 
-use super::curve::Curve;
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::{Figures, Quantity, of_times};
+use super::{Curve, Figures, Histogram, Pooled, Quantity, of_times, plan_with};
 
 type OfEcho = (&'static str, fn(&Echo) -> &Distribution);
 

@@ -1,13 +1,13 @@
 //! Of `netfathom message`.
 
+use std::iter;
+
 use netfathom_model::layer::Side;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
 use serde_json::Value;
 
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::{Figures, Quantity, word};
+use super::{Figures, Histogram, Pooled, Quantity, plan_with, word};
 
 impl Figures for MessageResult {
     /// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
@@ -49,9 +49,6 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
     };
     let timed = |trial: &MessageTrial| cell.median_ns(trial).is_some();
     let there_and_back = result.plan.test == MessageTest::Pingpong;
-    let per = |count: Option<u64>, messages: u64| {
-        count.filter(|_| messages > 0).map(|n| n as f64 / messages as f64)
-    };
     vec![
         Quantity::rate(
             named("rate"),
@@ -71,13 +68,12 @@ fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
         Quantity::time(
             named("client.cpu"),
             format!("{who}: CPU time of the client a message"),
-            // The client worked for what was lost, too.
-            of(&|t| per(t.end(Side::Client).cpu_ns, t.sent)),
+            of(&|t| t.cpu_ns_per_message(Side::Client)),
         ),
         Quantity::time(
             named("server.cpu"),
             format!("{who}: CPU time of the server a message"),
-            of(&|t| per(t.end(Side::Server).cpu_ns, t.messages)),
+            of(&|t| t.cpu_ns_per_message(Side::Server)),
         ),
     ]
 }
@@ -88,9 +84,7 @@ fn lost(trial: &MessageTrial) -> Option<f64> {
 
 fn histograms_of<'a>(result: &MessageResult, cell: &'a MessageCell) -> Vec<Histogram<'a>> {
     let prefix = cell_name(result, cell);
-    let set = |name: String, times| Histogram { name, trial: None, span_ns: None, times };
-    let mut sets = vec![set(prefix.clone(), &cell.times)];
-    sets.extend(cell.service.as_ref().map(|times| set(format!("{prefix}.service"), times)));
-    sets.extend(cell.lag.as_ref().map(|times| set(format!("{prefix}.lag"), times)));
-    sets
+    let beside = [("service", cell.service.as_ref()), ("lag", cell.lag.as_ref())];
+    let beside = beside.into_iter().filter_map(|(name, times)| Some((format!("{prefix}.{name}"), times?)));
+    iter::once((prefix.clone(), &cell.times)).chain(beside).map(Histogram::of_run).collect()
 }

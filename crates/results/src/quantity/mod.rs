@@ -10,7 +10,6 @@ mod histogram;
 mod join;
 mod load;
 mod message;
-mod plan;
 mod reproduce;
 mod reverse;
 mod sampled;
@@ -118,6 +117,10 @@ pub(crate) trait Figures {
     fn quantities(&self) -> Vec<Quantity>;
     /// What was asked for, with what that came to where it was left to netfathom.
     fn plan(&self) -> Value;
+    /// The part of the plan that may be any in runs that are compared, for it is what is asked about.
+    fn asked(&self) -> Option<&'static str> {
+        None
+    }
     fn histograms(&self) -> Vec<Histogram<'_>> {
         Vec::new()
     }
@@ -254,6 +257,13 @@ pub(crate) fn word(text: &str) -> String {
     }
     let word = word.trim_end_matches('-');
     if word.is_empty() { "unnamed".into() } else { word.into() }
+}
+
+/// A plan, with what that came to where it was left to netfathom.
+fn plan_with(plan: &impl Serialize, found: &[(&str, Value)]) -> Value {
+    let mut plan = serde_json::to_value(plan).unwrap_or_default();
+    found.iter().for_each(|(name, value)| plan[*name] = value.clone());
+    plan
 }
 
 /// Gives names that stand twice a number: the second `x` becomes `x-2`. Names from outside, such as those of

@@ -3,10 +3,7 @@
 use netfathom_model::record::{ReproduceResult, ReproducedRun};
 use serde_json::Value;
 
-use super::curve::Curve;
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::{Figures, Quantity, figures, word};
+use super::{Curve, Figures, Histogram, Pooled, Quantity, figures, plan_with, word};
 
 impl Figures for ReproduceResult {
     /// What each of its measurements says, with the measurement's name before it.

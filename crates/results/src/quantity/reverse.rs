@@ -3,9 +3,7 @@
 use netfathom_model::record::{Phase, PhaseTimes, ReverseResult, ReverseTrial, VariantResult};
 use serde_json::{Value, json};
 
-use super::curve::Curve;
-use super::plan::plan_with;
-use super::{Better, Figures, Quantity, Unit, word};
+use super::{Better, Curve, Figures, Quantity, Unit, plan_with, word};
 
 impl Figures for ReverseResult {
     /// What incoming messages take from the outgoing rate, by what becomes of them.

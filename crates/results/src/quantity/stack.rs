@@ -8,11 +8,7 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Part;
 use serde_json::{Value, json};
 
-use super::curve::Curve;
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::sampled::Sampled;
-use super::{Figures, MAIN, Quantity, of_times};
+use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, Sampled, of_times, plan_with};
 
 /// The parts of a result that a quantity rests on: that of all messages on the load, too.
 pub(super) fn rests_on(name: &str) -> &'static [Part] {

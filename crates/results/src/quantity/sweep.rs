@@ -3,8 +3,7 @@
 use netfathom_model::record::{SweepPoint, SweepResult, SweepTrial};
 use serde_json::Value;
 
-use super::plan::plan_with;
-use super::{Better, Figures, Quantity, Unit};
+use super::{Better, Figures, Quantity, Unit, plan_with};
 
 impl Figures for SweepResult {
     /// The rate of each point, named `BUFFER.WRITE.nagle` or `BUFFER.WRITE.nodelay`.

@@ -3,9 +3,7 @@
 use netfathom_model::record::{TcpState, TransferResult, TransferStream};
 use serde_json::{Value, json};
 
-use super::curve::{Curve, Point};
-use super::plan::plan_with;
-use super::{Better, Figures, Quantity, Unit};
+use super::{Better, Curve, Figures, Point, Quantity, Unit, plan_with};
 
 const US: f64 = 1000.0;
 

@@ -1,21 +1,25 @@
 //! Of `netfathom watch`.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Distribution, SlowMessage, WatchResult, WatchSend};
+use netfathom_model::record::{
+    Distribution, SlowMessage, WatchPrograms, WatchResult, WatchSend, WatchedStage,
+};
 use serde_json::Value;
 
-use super::histogram::{Histogram, Pooled};
-use super::plan::plan_with;
-use super::{Counter, Figures, MAIN, Quantity, Unit, of_times};
+use super::{Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, plan_with};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
     fn quantities(&self) -> Vec<Quantity> {
+        let stages = |way: &str, stages: &[WatchedStage]| {
+            let of_stage = |stage: &WatchedStage| {
+                let name = stage.stage.name();
+                of_times(&format!("{way}.{name}"), &format!("stage {name}"), &[], [&stage.times])
+            };
+            stages.iter().flat_map(of_stage).collect::<Vec<_>>()
+        };
         let mut all = Vec::from(of_times("rx", "link layer to read", MAIN, [&self.total]));
-        for stage in &self.stages {
-            let name = stage.stage.name();
-            all.extend(of_times(&format!("rx.{name}"), &format!("stage {name}"), &[], [&stage.times]));
-        }
+        all.extend(stages("rx", &self.stages));
         if let Some(times) = &self.application {
             all.extend(of_times("application", "last byte read to first byte sent", &[], [times]));
         }
@@ -24,10 +28,7 @@ impl Figures for WatchResult {
         }
         if let Some(send) = &self.send {
             all.extend(of_times("tx", "send call to device", MAIN, [&send.total]));
-            for stage in &send.stages {
-                let name = stage.stage.name();
-                all.extend(of_times(&format!("tx.{name}"), &format!("stage {name}"), &[], [&stage.times]));
-            }
+            all.extend(stages("tx", &send.stages));
             all.extend(of_times("tx.acknowledged", "device to acknowledgment", &[], [&send.acknowledged]));
         }
         let seconds = self.followed_ns() as f64 / 1e9;
@@ -42,7 +43,9 @@ impl Figures for WatchResult {
             let untimed = [1.0 - account.share_timed()];
             all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
         }
-        for programs in self.programs.iter().filter(|programs| programs.sampled_ns > 0) {
+        // With slow messages they are counted once, perhaps while none came.
+        let counted = |of: &&WatchPrograms| of.sampled_ns > 0 && (of.messages > 0 || self.slow.is_none());
+        for programs in self.programs.iter().filter(counted) {
             let share = [programs.ns as f64 / programs.sampled_ns as f64];
             all.push(Quantity::share("overhead", "part of a CPU that netfathom's programs took", share));
         }
@@ -82,12 +85,11 @@ impl Figures for WatchResult {
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
-        let set = |(name, times)| Histogram { name, trial: None, span_ns: None, times };
-        self.sets().map(set).collect()
+        sets(self).map(Histogram::of_run).collect()
     }
 
     fn pooled(&self) -> Vec<Pooled> {
-        self.sets().map(|(name, times)| Pooled::new(name, times)).collect()
+        sets(self).map(|(name, times)| Pooled::new(name, times)).collect()
     }
 }
 
@@ -106,24 +108,13 @@ fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]
     [seen].into_iter().chain(ended).collect()
 }
 
-trait Sets {
-    /// What quantities made of it begin with, and the times.
-    fn sets(&self) -> impl Iterator<Item = (String, &Distribution)>;
-}
-
-impl Sets for WatchResult {
-    fn sets(&self) -> impl Iterator<Item = (String, &Distribution)> {
-        let stages = self.stages.iter().map(|stage| (format!("rx.{}", stage.stage.name()), &stage.times));
-        let application = self.application.iter().map(|times| ("application".to_owned(), times));
-        let answer = self.answer.iter().map(|times| ("answer".to_owned(), times));
-        let total = self.plan.watches(Direction::Rx).then(|| ("rx".to_owned(), &self.total));
-        total
-            .into_iter()
-            .chain(stages)
-            .chain(application)
-            .chain(answer)
-            .chain(self.send.iter().flat_map(sent))
-    }
+/// What quantities made of it begin with, and the times.
+fn sets(of: &WatchResult) -> impl Iterator<Item = (String, &Distribution)> {
+    let total = of.plan.watches(Direction::Rx).then(|| ("rx".to_owned(), &of.total));
+    let stages = of.stages.iter().map(|stage| (format!("rx.{}", stage.stage.name()), &stage.times));
+    let application = of.application.iter().map(|times| ("application".to_owned(), times));
+    let answer = of.answer.iter().map(|times| ("answer".to_owned(), times));
+    total.into_iter().chain(stages).chain(application).chain(answer).chain(of.send.iter().flat_map(sent))
 }
 
 fn sent(send: &WatchSend) -> impl Iterator<Item = (String, &Distribution)> {

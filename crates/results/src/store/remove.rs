@@ -24,8 +24,6 @@ pub enum RemoveError {
         path: PathBuf,
         why: &'static str,
     },
-    #[error("{path} is not removed: it is being written; end that run first", path = .path.display())]
-    Written { path: PathBuf },
     #[error("cannot remove {path}: {source}; some of its files may be gone", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -33,7 +31,6 @@ pub enum RemoveError {
 /// Removes a run and all that is in its directory. `run` stands directly in a directory of runs; it is removed only if it holds
 /// a record or is named like a run. Symbolic links are removed themselves, never what they lead to.
 pub fn remove(run: &Path) -> Result<(), RemoveError> {
-    let path = run.to_owned();
     let refused = |why| RemoveError::NotARun { path: run.to_owned(), why };
     let (Some(Component::Normal(name)), Some(out)) = (run.components().next_back(), run.parent()) else {
         return Err(refused("it is no directory of one run"));
@@ -54,7 +51,7 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         return Err(refused("it holds no record that can be read, and is not named like a run"));
     }
     if is_written(&inside) {
-        return Err(RemoveError::Written { path });
+        return Err(refused("it is being written; end that run first"));
     }
     // What was looked at goes, whatever has its name by now.
     inside.clear().and_then(|()| out.remove_empty(name)).map_err(failed)

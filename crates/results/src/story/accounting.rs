@@ -176,40 +176,30 @@ fn each(trials: &[Kept]) -> Table {
     let mut fates: Vec<&Fate> = trials.iter().flat_map(|t| &t.accounting.fates).map(|f| &f.fate).collect();
     fates.sort_unstable();
     fates.dedup();
-    let beside = [
-        "gap",
-        "refused",
-        "twice",
-        "out of order",
-        "foreign",
-        "cut off",
-        "no message",
-        "sent without a time",
-        "received without a time",
+    type Counted = fn(&Kept) -> u64;
+    let beside: [(&str, Counted); 9] = [
+        ("gap", |t| t.accounting.gap().unsigned_abs()),
+        ("refused", |t| t.load.refused.iter().map(|r| r.count).sum()),
+        ("twice", |t| t.accounting.duplicates),
+        ("out of order", |t| t.accounting.reordered),
+        ("foreign", |t| t.accounting.foreign),
+        ("cut off", |t| t.accounting.truncated),
+        ("no message", |t| t.accounting.garbage),
+        ("sent without a time", |t| t.accounting.unjoined_tx),
+        ("received without a time", |t| t.accounting.unjoined_rx),
     ];
     let mut table = Table::of("trial|<kind|planned|sent")
         .figures(fates.iter().map(|fate| fate.name()))
-        .figures(beside)
+        .figures(beside.map(|(name, _)| name))
         .words(["verdict"]);
     for t in trials {
-        let a = t.accounting;
-        let refused = t.load.refused.iter().map(|r| r.count).sum();
-        let gap = a.gap().unsigned_abs();
-        let counts =
-            [t.load.planned, a.sent].into_iter().chain(fates.iter().map(|fate| a.count(fate))).chain([
-                gap,
-                refused,
-                a.duplicates,
-                a.reordered,
-                a.foreign,
-                a.truncated,
-                a.garbage,
-                a.unjoined_tx,
-                a.unjoined_rx,
-            ]);
-        let cells =
-            [trial_number(t.index).into(), t.kind.into()].into_iter().chain(counts.map(|n| count(n).into()));
-        table.row(cells.chain([mark(t.verdict)]).collect::<Vec<Cell>>());
+        let mut cells: Vec<Cell> = vec![trial_number(t.index).into(), t.kind.into()];
+        let counts = [t.load.planned, t.accounting.sent].into_iter();
+        let counts = counts.chain(fates.iter().map(|fate| t.accounting.count(fate)));
+        let counts = counts.chain(beside.iter().map(|(_, of)| of(t)));
+        cells.extend(counts.map(|n| Cell::from(count(n))));
+        cells.push(mark(t.verdict));
+        table.row(cells);
     }
     table
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use netfathom_model::record::{Contention, CpuWaits, Held, Holder, LoadThread};
 
 use super::number;
-use crate::page::{Page, Table};
+use crate::page::{Page, Table, shortened};
 
 /// Waits below this part of a thread's time are what every wake-up takes.
 const LEAST_WAITED: f64 = 0.01;
@@ -22,6 +22,9 @@ const LEAST_HELD_OF_ALL: f64 = 0.2;
 const LEAST_ROW: f64 = 0.005;
 /// What took less of a thread's time is left out.
 const LEAST_LOSS: f64 = 1e-4;
+
+/// Letters of a holder: a name is as long as the kernel keeps one, unless a record is forged.
+const LONGEST_HOLDER: usize = 32;
 
 /// More processes of one name are a row together.
 const MOST_ALIKE: u32 = 3;
@@ -95,7 +98,9 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
         [] | [_] => rows.extend(small),
         many => rows.push((format!("{} others", many.len()), many.iter().map(|(_, ns)| ns).sum())),
     }
-    rows.into_iter().map(move |(who, ns)| [who, number::percent(part(ns)), number::seconds(ns)])
+    rows.into_iter().map(move |(who, ns)| {
+        [shortened(&who, LONGEST_HOLDER), number::percent(part(ns)), number::seconds(ns)]
+    })
 }
 
 /// The process that had the CPU for most of the wait, and its part of it.
@@ -134,7 +139,7 @@ fn is_own(thread: LoadThread, interrupt: &Holder) -> bool {
     thread != LoadThread::Reader && is_packets
 }
 
-/// Such as `86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %`.
+/// Such as `86 % of the time to receive (all messages) is waiting for CPU 1: rustc (pid 3121) had it 71 %`.
 fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> {
     let cpu = thread.cpu;
     let waits = match (thread.thread, of_receiving) {
@@ -143,7 +148,8 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
             if foreign < LEAST_OF_STAGE * ns {
                 return None;
             }
-            format!("{} of the time to receive is waiting for CPU {cpu}", number::whole_percent(share))
+            let share = number::whole_percent(share);
+            format!("{share} of the time to receive (all messages) is waiting for CPU {cpu}")
         }
         (_, None) | (LoadThread::Sender, _) if thread.waited_share() >= LEAST_WAITED => {
             let share = number::whole_percent(thread.waited_share());
@@ -285,7 +291,7 @@ mod tests {
         let reader = thread(LoadThread::Reader, 100, &busy);
         assert_eq!(
             remark(&reader, waiting(0.86, 100.0)).unwrap(),
-            "86 % of the time to receive is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %"
+            "86 % of the time to receive (all messages) is waiting for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %"
         );
         assert_eq!(remark(&reader, waiting(0.05, 100.0)), None);
         assert_eq!(remark(&reader, waiting(0.86, 10_000.0)), None, "mostly wake-ups");

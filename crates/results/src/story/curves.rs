@@ -17,8 +17,7 @@ pub(super) fn per_second(counts: &[u64], window_ns: u64) -> Vec<Option<f64>> {
 
 /// The mean of each window; `None` where nothing fell into it.
 pub(super) fn means(windows: &Windows) -> Vec<Option<f64>> {
-    let mean = |(&n, &sum): (&u64, &i64)| (n > 0).then(|| sum as f64 / n as f64);
-    windows.n.iter().zip(&windows.sum_ns).map(mean).collect()
+    (0..windows.n.len()).map(|window| windows.mean_ns(window)).collect()
 }
 
 /// Each trial, where there are several, with its number, and the mean of all over `windows` windows.
@@ -47,18 +46,15 @@ pub(super) fn beside_trials(
         ..single_trial(name, color, *index)
     };
     let mut series: Vec<Series> = trials.iter().filter(|_| trials.len() > 1).map(single).collect();
-    series.push(Series { label: name.to_owned(), color, values: all, ..Series::default() });
+    series.push(Series { values: all, ..Series::new(name, color, Look::Strong) });
     series
 }
 
 /// A curve of one trial among others, without its values.
 pub(super) fn single_trial(name: &str, color: Color, index: u32) -> Series {
     Series {
-        label: format!("{name}, trial {}", super::trial_number(index)),
         group: Some(format!("{name}, single trials")),
-        color,
-        look: Look::Faint,
-        ..Series::default()
+        ..Series::new(format!("{name}, trial {}", super::trial_number(index)), color, Look::Faint)
     }
 }
 

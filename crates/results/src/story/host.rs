@@ -28,16 +28,20 @@ fn machine(report: &HostReport) -> String {
         .join(", ")
 }
 
-/// What does not work, and the remedy: a line each.
+/// What does not work, and the remedy: a line each, and one for neighbors that lack the same.
 fn shortcomings(page: &mut Page, report: &HostReport, widest: usize) {
     let rows = report.groups.iter().flat_map(|g| &g.rows);
-    let short = rows.filter_map(|row| row.status.shortcoming().map(|why| (row, why)));
-    for (i, (row, (reason, remedy))) in short.enumerate() {
+    let short: Vec<_> = rows.filter_map(|row| row.status.shortcoming().map(|why| (row, why))).collect();
+    for (i, alike) in short.chunk_by(|(a, _), (b, _)| a.status == b.status).enumerate() {
         if i == 0 {
             page.main("Limited or missing");
         }
+        let [(row, (reason, remedy)), others @ ..] = alike else { continue };
+        let others: Vec<&str> = others.iter().map(|(other, _)| other.name.as_str()).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!("; the same for {}", others.join(", ")) };
         let label = format!("  {:<widest$}  {:<7}", row.name, row.status.name());
-        page.labelled(style(&row.status), &label, &format!("{remedy} ({reason})"));
+        page.labelled(style(&row.status), &label, &format!("{remedy} ({reason}){others}"));
     }
 }
 

@@ -59,13 +59,15 @@ const ASKED_FOR: &str = "Plan";
 
 /// The plan as a section of the page.
 fn asked_for(page: &mut Page, plan: &Words) {
-    page.heading(ASKED_FOR);
-    for (name, value) in plan {
-        page.bullet(&format!("{name}: {value}"));
-    }
+    words(page, ASKED_FOR, plan);
 }
 
-/// What a measurement has to say.
+fn words(page: &mut Page, heading: &str, words: &Words) {
+    page.heading(heading);
+    words.iter().for_each(|(name, value)| page.bullet(&format!("{name}: {value}")));
+}
+
+/// What a measurement has to say, in words too.
 pub(crate) trait Story {
     fn body(&self) -> Body<'_>;
 
@@ -91,6 +93,7 @@ pub(crate) trait Story {
     }
 }
 
+/// The one place that knows of each measurement.
 pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
     match measurement {
         Measurement::Stack(result) => &**result,

@@ -30,6 +30,11 @@ pub(super) fn quantile(d: &Distribution, ns: i64) -> String {
     if d.n == 0 { "-".into() } else { least(ns) }
 }
 
+/// From the least to the longest: min, p50, p90, p99, p99.9, max.
+pub(super) fn quantiles(d: &Distribution) -> [String; 6] {
+    [d.min_ns, d.p50_ns, d.p90_ns, d.p99_ns, d.p999_ns, d.max_ns].map(|ns| quantile(d, ns))
+}
+
 /// A difference of two clocks, whole, with its sign.
 pub(super) fn signed(ns: i64) -> String {
     format!("{}{}", if ns < 0 { "-" } else { "+" }, count(ns.unsigned_abs()))

@@ -20,11 +20,8 @@ pub(super) fn rate(page: &mut Page, profile: &Profile, loads: &[(u32, &Load)]) {
         return;
     }
     let wanted = Series {
-        label: "planned".into(),
-        color: "planned",
-        look: Look::Broad,
         values: planned(profile, window_ns, windows),
-        ..Series::default()
+        ..Series::new("planned", "planned", Look::Broad)
     };
     page.chart(Chart {
         id: "rate".into(),
@@ -73,9 +70,7 @@ fn mean_rate(pieces: &[Piece], from_s: f64, to_s: f64) -> Option<f64> {
 }
 
 pub(super) fn lag(page: &mut Page, lag: &Distribution, send_call: &Distribution) {
-    let curve = |label: &str, color, d| (Series { label: label.into(), color, ..Series::default() }, d);
+    let curve = |label: &str, color, d| (Series::new(label, color, Look::Strong), d);
     let curves = vec![curve("lag", "lag", lag), curve("send call", "call", send_call)];
-    if let Some(chart) = by_percentile("lag", "Lag and send call by percentile", curves) {
-        page.chart(chart);
-    }
+    page.chart(by_percentile("lag", "Lag and send call by percentile", curves));
 }

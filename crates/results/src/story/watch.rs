@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::print::counted;
+use netfathom_model::print::{bytes, counted, rate};
 use netfathom_model::record::{
     WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage,
 };
@@ -173,27 +173,88 @@ fn remarks(result: &WatchResult) -> Vec<String> {
     let ways = ways(result);
     let most = ways.iter().filter_map(|way| way.most(ways.len() > 1, &result.waits));
     let timed = |seen: u64, share: f64, what: &str| {
+        let rate = rate(seen as f64 * 1e9 / result.followed_ns().max(1) as f64);
         // The counts of two ways make more than a line; the account has them.
         let of = if ways.len() > 1 { String::new() } else { format!("{} ", number::count(seen)) };
-        (seen > 0).then(|| format!("{} of {of}{what}", number::percent_down(share)))
+        (seen > 0).then(|| format!("{} of {of}{what} ({rate})", number::percent_down(share)))
     };
     let (send, account) = (result.send.as_ref().map(|send| &send.account), &result.account);
-    let (sent, received) = match (send, result.plan.watches(Direction::Rx)) {
-        (Some(send), both) => (
-            timed(send.seen, send.share_timed(), if both { "sent" } else { "sent messages" }),
-            timed(account.seen, account.share_timed(), "received messages"),
-        ),
-        (None, _) => (None, timed(account.seen, account.share_timed(), "received messages")),
-    };
+    let sent = if ways.len() > 1 { "sent" } else { "sent messages" };
+    let sent = send.and_then(|send| timed(send.seen, send.share_timed(), sent));
+    let received = timed(account.seen, account.share_timed(), "received messages");
     let timed: Vec<String> = [sent, received].into_iter().flatten().collect();
-    let timed =
-        (!timed.is_empty()).then(|| format!("{} are timed, in {}", timed.join(" and "), followed(result)));
+    let timed = (!timed.is_empty()).then(|| {
+        format!(
+            "{} have times, in {}{}",
+            timed.join(" and "),
+            followed(result),
+            merged(result, timed.len() > 1)
+        )
+    });
     let application = result.application.as_ref().filter(|times| times.n > 0).map(|times| {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
     let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
-    slow.into_iter().chain(most).chain([application, timed].into_iter().flatten()).collect()
+    let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
+    let first = slow.into_iter().chain(own);
+    first.chain(most).chain([application, timed, joined(result)].into_iter().flatten()).collect()
+}
+
+/// The payload of a larger message fits into no single packet of an Ethernet.
+const MTU: f64 = 1500.0;
+
+/// Where a message of TCP is no unit of the application: `a message is what TCP gets at once`.
+fn joined(result: &WatchResult) -> Option<String> {
+    let account = &result.account;
+    let mean = account.bytes_timed as f64 / account.timed.saturating_add(account.merged).max(1) as f64;
+    let is_tcp = !result.datagrams && !result.plan.follows_unix();
+    (is_tcp && mean > MTU).then(|| {
+        format!(
+            "a received message is what TCP gets at once, {} on average, not what one call wrote",
+            bytes(mean)
+        )
+    })
+}
+
+/// From these parts of a CPU, and of the mean time, on, what the programs take changes how to read the times.
+const MUCH_OF_CPU: f64 = 0.05;
+const MUCH_OF_MEAN: f64 = 0.1;
+
+fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
+    let share = programs.ns as f64 / programs.sampled_ns.max(1) as f64;
+    let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
+    let sums = totals.into_iter().flatten().map(|of| (of.sum_ns as f64, of.n as f64));
+    let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let each = programs.ns as f64 / programs.messages.max(1) as f64;
+    programs.messages > 0 && (share > MUCH_OF_CPU || each * n > MUCH_OF_MEAN * sum_ns)
+}
+
+/// With slow messages they are counted once, perhaps while none came.
+fn programs(result: &WatchResult) -> impl Iterator<Item = &WatchPrograms> {
+    result.programs.iter().filter(|of| of.messages > 0 || result.slow.is_none())
+}
+
+/// A smaller part stands in the account alone.
+const LEAST_MERGED: f64 = 0.01;
+
+/// What part of the timed messages has no times of its own.
+fn merged(result: &WatchResult, beside: bool) -> String {
+    let account = &result.account;
+    let sent = result.send.as_ref().map(|send| ("sent", send.account.seen, send.account.merged));
+    let ways = sent.into_iter().chain([("received", account.seen, account.merged)]);
+    let parts: Vec<String> = ways
+        .filter(|&(_, seen, merged)| merged as f64 > LEAST_MERGED * seen as f64)
+        .map(|(way, seen, merged)| {
+            let of = if beside { format!(" of {way}") } else { String::new() };
+            format!("{}{of}", number::percent(merged as f64 / seen.max(1) as f64))
+        })
+        .collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("; {} share the times of the message before (merged)", parts.join(" and "))
+    }
 }
 
 /// How long messages were followed, and of how long.
@@ -225,7 +286,8 @@ fn account(page: &mut Page, result: &WatchResult) {
     let of_received = receives.then(|| (head, received(&result.account, result.plan.follows_unix())));
     let columns: Vec<Column> = [of_sent, of_received].into_iter().flatten().collect();
     table(page, &columns);
-    result.programs.iter().for_each(|programs| page.note(&own(programs, result)));
+    let overhead = programs(result).filter(|of| !distorts(of, result));
+    overhead.for_each(|programs| page.note(&format!("overhead: {}", own(programs, result))));
     if columns.len() > 1 {
         // The tables of two directions leave no room for it.
         page.rest();
@@ -258,7 +320,7 @@ fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
     });
     let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
     format!(
-        "overhead: netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the cost of calling them is not included{attached}"
+        "netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the cost of calling them is not included{attached}"
     )
 }
 

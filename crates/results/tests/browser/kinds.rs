@@ -72,7 +72,8 @@ fn every_report_is_silent_and_shows_saves_and_prints_what_its_page_says() {
 
 #[test]
 fn hostile_strings_are_shown_and_not_run() {
-    for kind in ALL {
+    // That of stack is in `safety.rs`.
+    for kind in ALL.into_iter().filter(|&kind| kind != "stack") {
         let record = poisoned(of(kind));
         assert_eq!(record.environment.kernel, HOSTILE);
         stays_quiet(&format!("hostile {kind}"), &record);

@@ -2,7 +2,7 @@
 
 use netfathom_model::verdict::{Level, Part};
 use netfathom_results::compare::{
-    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs,
+    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs, testable,
 };
 
 use crate::fixtures::fixture;
@@ -30,6 +30,27 @@ fn a_change_is_beyond_within_or_untold() {
     assert_eq!(passage(1.3, "tx.mean>29%"), Passage::CannotTell);
     // Both directions: a rate that is the same in all trials.
     assert_eq!(passage(1.3, "rate<-3%"), Passage::Within);
+}
+
+#[test]
+fn the_end_of_a_name_will_do_where_one_main_quantity_has_it() {
+    let mut maker = Maker::new(7);
+    let run = |factor: f64, maker: &mut Maker| maker.run(10, factor);
+    let (a, b) = (run(1.0, &mut maker), run(1.3, &mut maker));
+    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let of = |text: &str| gates(&comparison, &[text.parse().unwrap()]);
+    let ambiguous = of("mean>5%").unwrap_err().to_string();
+    assert!(ambiguous.ends_with("; these end with it: rx.mean, tx.mean"), "{ambiguous}");
+    let mut of_one = comparison.clone();
+    of_one.quantities.iter_mut().filter(|q| q.name == "rx.mean").for_each(|q| q.main = false);
+    let found = gates(&of_one, &["mean>5%".parse().unwrap()]).unwrap();
+    assert_eq!((found.gates[0].quantity.as_str(), found.gates[0].passage), ("tx.mean", Passage::Beyond));
+    // One that is left out for its VOID runs is not replaced by another.
+    of_one.withheld.insert("rx.mean".into(), 1);
+    assert!(gates(&of_one, &["mean>5%".parse().unwrap()]).is_err());
+    // A whole name is no end of another.
+    assert_eq!(of("rate<-3%").unwrap().gates[0].quantity, "rate");
+    assert!(of("ean>5%").is_err());
 }
 
 /// As many rounds again, each with the values of one before.
@@ -145,6 +166,20 @@ fn a_quantity_of_one_side_is_no_mistake_in_the_threshold() {
     let wrong = |text: &str| gates(&comparison, &[text.parse().unwrap()]).unwrap_err();
     assert!(matches!(wrong("tx.extra>5%"), ThresholdError::OneSided { side: "B", .. }));
     assert!(matches!(wrong("tx.none>5%"), ThresholdError::Unknown { .. }));
+}
+
+#[test]
+fn what_a_first_run_has_by_chance_ends_no_comparison() {
+    let mut maker = Maker::new(9);
+    let (mut a, b) = (maker.run(3, 1.0), maker.run(3, 1.0));
+    let tested = |a: &Run, b: Option<&Run>, text: &str| testable(a, b, &[text.parse().unwrap()]);
+    for b in [None, Some(&b)] {
+        assert!(tested(&a, b, "tx.undisturbed.none>5%").is_err() && tested(&a, b, "tx.none>5%").is_err());
+        // There is a tx.mean.
+        assert!(tested(&a, b, "tx.undisturbed.mean>5%").is_ok() && tested(&a, b, "tx.mean>5%").is_ok());
+    }
+    a.record.verdict.lower(Level::Void, "late");
+    assert!(tested(&a, None, "tx.none>5%").is_ok() && tested(&a, Some(&b), "tx.none>5%").is_ok());
 }
 
 /// An uneven load says nothing against the time to send.

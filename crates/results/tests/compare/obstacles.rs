@@ -2,8 +2,8 @@
 
 use netfathom_model::environment::Settings;
 use netfathom_model::path::Direction;
-use netfathom_model::plan::InsertedDelay;
-use netfathom_model::record::{Measurement, State};
+use netfathom_model::plan::{Benchmark, BenchmarkKind, InsertedDelay, MarkSource, Subject};
+use netfathom_model::record::{Measurement, StackResult, State};
 use netfathom_model::verdict::Level;
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
 use netfathom_results::render::html;
@@ -17,6 +17,24 @@ const FORCE: Wishes = Wishes { force: true };
 fn two() -> (Run, Run) {
     let mut maker = Maker::new(11);
     (maker.run(5, 1.0), maker.run(5, 1.0))
+}
+
+fn stack(run: &mut Run) -> &mut StackResult {
+    let Measurement::Stack(stack) = &mut run.record.measurement else { panic!("no stack") };
+    stack
+}
+
+/// Compared as two runs that nothing stands against.
+fn compared(a: &Run, b: &Run) -> Comparison {
+    apart(a, b, &Wishes::default()).unwrap()
+}
+
+/// As a terminal, Markdown and a page show it.
+fn shown_as(comparison: Comparison) -> [String; 3] {
+    let all = [(comparison, Gates::default())];
+    let page = story::compare::of(&all);
+    let html = html::render_comparisons(&all).unwrap();
+    [draw::terminal(&page, 120, false), draw::markdown(&page), html]
 }
 
 fn refused(a: &Run, b: &Run) -> String {
@@ -33,18 +51,16 @@ fn differing(comparison: &Comparison) -> Vec<&str> {
 #[test]
 fn other_work_is_named_with_why() {
     let (a, mut b) = two();
-    let Measurement::Stack(stack) = &mut b.record.measurement else { panic!() };
-    stack.plan.size_bytes = 1000;
-    stack.plan.seed = 99;
-    stack.plan.trials = 50;
-    stack.plan.profile = "constant:1k/1s".parse().unwrap();
+    let plan = &mut stack(&mut b).plan;
+    (plan.size_bytes, plan.seed, plan.trials) = (1000, 99, 50);
+    plan.profile = "constant:1k/1s".parse().unwrap();
     let message = refused(&a, &b);
     assert!(message.contains("size_bytes differs (64 and 1000): messages of another size"), "{message}");
     assert!(
         message.contains("profile") && !message.contains("seed") && !message.contains("trials differs"),
         "{message}"
     );
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &b);
     assert!(differing(&comparison).contains(&"trials"), "{:?}", differing(&comparison));
     assert!(!differing(&comparison).contains(&"seed"), "{:?}", differing(&comparison));
 }
@@ -53,7 +69,7 @@ fn other_work_is_named_with_why() {
 fn another_measurement_is_nothing_to_compare_with() {
     let (a, _) = two();
     let b = Run { name: "other".into(), record: fixture("load") };
-    let message = apart(&a, &b, &Wishes::default()).unwrap().obstacles.join("\n");
+    let message = compared(&a, &b).obstacles.join("\n");
     assert!(message.contains("nothing in common"), "{message}");
     assert!(apart(&a, &b, &FORCE).unwrap().is_refused(), "no force makes them the same");
 }
@@ -67,7 +83,7 @@ fn void_runs_need_force_and_others_are_cautioned() {
     let (a, mut b) = two();
     b.record.state = State::Interrupted;
     b.record.verdict.lower(Level::Degraded, "late");
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &b);
     let cautions = comparison.cautions.join("\n");
     assert!(cautions.contains("ended early") && cautions.contains("DEGRADED"), "{cautions}");
 }
@@ -79,7 +95,7 @@ fn a_run_is_not_compared_with_itself_but_with_a_changed_copy() {
     assert!(matches!(apart(&a, &again, &Wishes::default()), Err(CompareError::SameRun { .. })));
     let mut copy = b.clone();
     copy.record.id = a.record.id.clone();
-    let comparison = apart(&a, &copy, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &copy);
     assert!(comparison.cautions.iter().any(|caution| caution.contains("copy")), "{:?}", comparison.cautions);
 }
 
@@ -89,7 +105,7 @@ fn no_trial_is_nothing_and_one_has_no_interval() {
     let (a, none) = (maker.run(5, 1.0), maker.run(0, 1.0));
     assert!(refused(&a, &none).contains("no finished trial"));
     let one = maker.run(1, 1.5);
-    let comparison = apart(&a, &one, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &one);
     let mean = &comparison.quantities[0];
     assert_eq!((mean.outcome, mean.change.interval), (Outcome::CannotTell, None));
     assert!(mean.note.as_ref().unwrap().contains("one trial of B"), "{:?}", mean.note);
@@ -99,9 +115,8 @@ fn no_trial_is_nothing_and_one_has_no_interval() {
 fn zero_and_below_have_a_difference_and_no_ratio() {
     let mut maker = Maker::new(13);
     let (mut a, b) = (maker.run(5, 1.0), maker.run(5, 1.0));
-    let Measurement::Stack(stack) = &mut a.record.measurement else { panic!() };
-    stack.trials[2].paths[0].total.mean_ns = -3.0;
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    stack(&mut a).trials[2].paths[0].total.mean_ns = -3.0;
+    let comparison = compared(&a, &b);
     let mean = comparison.quantities.iter().find(|q| q.name == "tx.mean").unwrap();
     assert_eq!(serde_json::to_value(mean.change.scale).unwrap(), "difference");
     assert!(mean.note.as_ref().unwrap().contains("no ratio"));
@@ -111,12 +126,11 @@ fn zero_and_below_have_a_difference_and_no_ratio() {
 fn values_without_spread_tell_nothing() {
     let (mut a, mut b) = two();
     for (run, value) in [(&mut a, 100), (&mut b, 120)] {
-        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
-        for trial in &mut stack.trials {
+        for trial in &mut stack(run).trials {
             trial.paths[0].total.p99_ns = value;
         }
     }
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &b);
     let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap();
     assert_eq!((of("tx.p99").outcome, of("rate").outcome), (Outcome::CannotTell, Outcome::Same));
     assert!(of("tx.p99").note.as_ref().unwrap().contains("chance cannot be estimated"));
@@ -139,7 +153,7 @@ fn the_surroundings_are_compared_setting_by_setting() {
     around.devices[0].mtu = 9000;
     around.mitigations.clear();
     around.clock_read_ns += 1.0;
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &b);
     assert_eq!(
         differing(&comparison),
         [
@@ -170,14 +184,79 @@ fn a_setting_is_shown_with_what_it_does_where_that_matters() {
     }
     b.record.environment.settings.host.insert("net.ipv4.tcp_wmem".into(), "4096 4096 4096".into());
     let comparison = apart(&a, &b, &FORCE).unwrap();
-    let all = [(comparison, Gates::default())];
     let line = "net.ipv4.tcp_wmem  4096 16384 4194304 \u{2192} 4096 4096 4096   (limits TCP send buffers)";
-    let text = draw::terminal(&story::compare::of(&all), 120, false);
+    let [text, markdown, html] = shown_as(comparison);
     assert!(text.contains(&format!("changed       {line}")), "{text}");
     assert!(text.find("changed").unwrap() < text.find("Main quantities").unwrap(), "{text}");
-    let text = draw::markdown(&story::compare::of(&all));
-    assert!(text.contains("changed") && text.contains("(limits TCP send buffers)"), "{text}");
-    assert!(html::render_comparisons(&all).unwrap().contains("(limits TCP send buffers)"));
+    assert!(markdown.contains("changed") && markdown.contains("(limits TCP send buffers)"), "{markdown}");
+    assert!(html.contains("(limits TCP send buffers)"));
+}
+
+/// Two runs of cost, each with a command as its benchmark.
+fn of_commands(commands: [&str; 2]) -> Comparison {
+    let [a, b] = [("a", commands[0]), ("b", commands[1])].map(|(name, command)| {
+        let mut record = fixture("cost");
+        let Measurement::Cost(cost) = &mut record.measurement else { panic!("no cost") };
+        let kind = BenchmarkKind::Command {
+            command: ["sh", "-c", command].map(Into::into).to_vec(),
+            marks: MarkSource::Emitted,
+        };
+        cost.plan.as_mut().unwrap().benchmarks = vec![Benchmark { name: "g".into(), kind }];
+        record.id.push_str(name);
+        Run { name: name.into(), record }
+    });
+    apart(&a, &b, &FORCE).unwrap()
+}
+
+#[test]
+fn commands_that_differ_are_shown_as_a_shell_takes_them() {
+    let short = of_commands(["gzip -1 F", "gzip -2 F"]);
+    assert_eq!(differing(&short), ["benchmarks.g.kind.command"]);
+    let [text, markdown, html] = shown_as(short);
+    for shown in [text, markdown] {
+        assert!(shown.contains("sh -c 'gzip -1 F' \u{2192} sh -c 'gzip -2 F'"), "{shown}");
+    }
+    assert!(!html.contains("in full"));
+}
+
+#[test]
+fn commands_that_were_timed_alone_are_compared_whatever_they_are() {
+    let of = |name: &str, benchmark: &str, command: &str, subject: Subject| {
+        let mut record = fixture("cost-chance");
+        let Measurement::Cost(cost) = &mut record.measurement else { panic!("no cost") };
+        let kind = BenchmarkKind::Command { command: vec![command.into()], marks: MarkSource::Emitted };
+        let plan = cost.plan.as_mut().unwrap();
+        plan.benchmarks = vec![Benchmark { name: benchmark.into(), kind }];
+        plan.subject = subject;
+        record.id.push_str(name);
+        Run { name: name.into(), record }
+    };
+    let nothing = |name, benchmark, command| of(name, benchmark, command, Subject::Nothing);
+    let (a, b) = (nothing("a", "x", "one"), nothing("b", "y", "other"));
+    let comparison = compared(&a, &b);
+    assert!(!comparison.is_refused(), "{:?}", comparison.obstacles);
+    let main: Vec<&str> = comparison.quantities.iter().filter(|q| q.main).map(|q| q.name.as_str()).collect();
+    assert_eq!(main, ["command.time"]);
+    assert!(differing(&comparison).iter().any(|what| what.ends_with("kind.command")));
+    // Each side is one command all the same.
+    let rounds = [(a.clone(), b.clone()), (nothing("c", "x", "one"), nothing("d", "y", "another"))];
+    assert!(pairs(&rounds, &Wishes::default()).unwrap().is_refused());
+    // Beside a program they are what it slows: it must be the same.
+    let beside = |name, command| of(name, "x", command, Subject::Command { argv: vec!["p".into()] });
+    assert!(compared(&beside("a", "one"), &beside("b", "other")).is_refused());
+}
+
+#[test]
+fn long_commands_are_cut_around_what_differs() {
+    let long = |file: &str, level: u8| format!("cd {}; gzip -{level} {file}", "x/".repeat(50));
+    let [a, b] = [long("F", 1), long("F", 2)];
+    let [text, _, html] = shown_as(of_commands([&a, &b]));
+    assert!(text.contains("\u{2026}/x/x/x/; gzip -1 F' \u{2192} \u{2026}/x/x/x/; gzip -2 F'"), "{text}");
+    assert!(!text.contains(&a) && html.contains(&a) && html.contains("in full"), "{text}");
+    let [a, b] = ["1", "2"].map(|first| format!("{first}{}", long("F", 1)));
+    let [text, ..] = shown_as(of_commands([&a, &b]));
+    assert!(text.contains("sh -c '1cd x/x/") && text.contains("sh -c '2cd"), "{text}");
+    assert!(!text.contains("gzip"), "{text}");
 }
 
 #[test]
@@ -188,7 +267,7 @@ fn what_a_record_lacks_is_not_called_equal() {
     settings.not_recorded.insert("nftables.rules".into(), "Operation not permitted".into());
     settings.not_recorded.insert("sender: veth0.feature.".into(), "no".into());
     settings.namespaces.get_mut("sender").unwrap().remove("veth0.feature.tx-udp-segmentation");
-    let comparison = apart(&a, &b, &Wishes::default()).unwrap();
+    let comparison = compared(&a, &b);
     assert!(comparison.differences.is_empty(), "{:?}", comparison.differences);
     let shown: Vec<String> =
         comparison.not_compared.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
@@ -202,12 +281,7 @@ fn what_a_record_lacks_is_not_called_equal() {
     for run in [&mut a, &mut b] {
         run.record.environment.settings = Settings::default();
     }
-    let all = [(apart(&a, &b, &Wishes::default()).unwrap(), Gates::default())];
-    for text in [
-        draw::terminal(&story::compare::of(&all), 80, false),
-        draw::markdown(&story::compare::of(&all)),
-        html::render_comparisons(&all).unwrap(),
-    ] {
+    for text in shown_as(compared(&a, &b)) {
         assert!(text.contains("No settings were compared"), "{text}");
     }
 }
@@ -216,10 +290,7 @@ fn what_a_record_lacks_is_not_called_equal() {
 fn of_pairs_the_difference_is_what_they_are_for_but_each_side_is_one_thing() {
     let mut maker = Maker::new(14);
     let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
-    let larger = |run: &mut Run, size: usize| {
-        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
-        stack.plan.size_bytes = size;
-    };
+    let larger = |run: &mut Run, size: usize| stack(run).plan.size_bytes = size;
     made.iter_mut().for_each(|pair| larger(&mut pair.1, 1000));
     assert!(!pairs(&made, &Wishes::default()).unwrap().is_refused());
     larger(&mut made[2].1, 500);
@@ -240,8 +311,7 @@ fn of_pairs_a_difference_of_any_is_shown_once() {
     }
     for (_, b) in &mut made[2..] {
         b.record.environment.cpus = 99;
-        let Measurement::Stack(stack) = &mut b.record.measurement else { panic!() };
-        stack.plan.trials = 50;
+        stack(b).plan.trials = 50;
     }
     let comparison = pairs(&made, &Wishes::default()).unwrap();
     let shown = |comparison: &Comparison, what: &str| {
@@ -252,11 +322,9 @@ fn of_pairs_a_difference_of_any_is_shown_once() {
     for what in ["cpus", "trials"] {
         assert_eq!(shown(&comparison, what), (1, Some("in 2 of 4 pairs".into())), "{what}");
     }
-    let set = |run: &mut Run| {
-        let Measurement::Stack(stack) = &mut run.record.measurement else { panic!() };
-        stack.plan.inserted_delay = Some(InsertedDelay { direction: Direction::Tx, delay_ns: 5000 });
-    };
-    made.iter_mut().for_each(|(_, b)| set(b));
+    for (_, b) in &mut made {
+        stack(b).plan.inserted_delay = Some(InsertedDelay { direction: Direction::Tx, delay_ns: 5000 });
+    }
     let with_delay = pairs(&made, &Wishes::default()).unwrap();
     let delay: Vec<_> =
         with_delay.differences.iter().filter(|d| d.what.starts_with("inserted_delay")).collect();
@@ -269,12 +337,7 @@ fn of_pairs_a_difference_of_any_is_shown_once() {
         shown(&pairs(&made, &Wishes::default()).unwrap(), "cpus"),
         (2, Some("in 1 of 4 pairs".into()))
     );
-    let all = [(comparison, Gates::default())];
-    for text in [
-        draw::terminal(&story::compare::of(&all), 100, false),
-        draw::markdown(&story::compare::of(&all)),
-        html::render_comparisons(&all).unwrap(),
-    ] {
+    for text in shown_as(comparison) {
         assert!(text.contains("in 2 of 4 pairs"), "{text}");
     }
 }

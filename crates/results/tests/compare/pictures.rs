@@ -123,3 +123,12 @@ fn distributions_stand_where_the_records_have_them() {
     let of_one = netfathom_results::quantity::pooled(&other.record.measurement)[0].times.n;
     assert_eq!(spreads[0], 2 * of_one);
 }
+
+#[test]
+fn without_a_significant_change_the_closest_one_is_named() {
+    let mut maker = Maker::new(5);
+    let [text, ..] = drawn(apart(&maker.run(8, 1.0), &maker.run(8, 1.0), &Wishes::default()).unwrap());
+    assert!(text.starts_with("INCONCLUSIVE  No significant change; closest: "), "{text}");
+    let [alone, ..] = drawn(apart(&maker.run(1, 1.0), &maker.run(1, 1.1), &Wishes::default()).unwrap());
+    assert!(alone.starts_with("INCONCLUSIVE  No significant change: without an interval"), "{alone}");
+}

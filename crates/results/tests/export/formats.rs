@@ -8,6 +8,7 @@ use netfathom_model::record::{
 };
 use netfathom_results::export::{self, Extent, Format, Part, What};
 use netfathom_results::quantity;
+use netfathom_testkit::{needs_programs, test_name};
 use serde_json::{Value, json};
 
 use crate::fixtures::ALL;
@@ -55,10 +56,7 @@ fn a_dashboard_gets_the_main_quantities_and_few_series() {
 
 #[test]
 fn the_reference_parser_of_openmetrics_reads_every_fixture() {
-    let Some(python) = python("export::formats::the_reference_parser_of_openmetrics_reads_every_fixture")
-    else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let (_dirs, files): (Vec<_>, Vec<_>) =
         ALL.iter().map(|name| exported(&run(name), Format::Openmetrics, EVERYTHING)).unzip();
     for (name, families) in ALL.iter().zip(read_all(&python, OPENMETRICS, &files)) {
@@ -77,9 +75,7 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
 /// Every count and every set of times of a run that goes on, in series that do not depend on what came.
 #[test]
 fn the_reference_parser_reads_what_an_exporter_shows() {
-    let Some(python) = python("export::formats::the_reference_parser_reads_what_an_exporter_shows") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let Measurement::Watch(watch) = run("watch-both").record.measurement else { panic!() };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("metrics");
@@ -128,9 +124,7 @@ fn samples<'a>(families: &'a Value, kind: &str) -> impl DoubleEndedIterator<Item
 
 #[test]
 fn histograms_of_openmetrics_count_what_was_measured() {
-    let Some(python) = python("export::formats::histograms_of_openmetrics_count_what_was_measured") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let run = run("stack");
     let (_dir, file) = exported(&run, Format::Openmetrics, EVERYTHING);
     let families = read(&python, OPENMETRICS, &file);
@@ -163,11 +157,7 @@ fn histograms_of_openmetrics_count_what_was_measured() {
 
 #[test]
 fn promtool_accepts_it() {
-    const TEST: &str = "export::formats::promtool_accepts_it";
-    let Ok(version) = Command::new("promtool").arg("--version").output() else {
-        return crate::skip(TEST, "needs promtool: apt-get install prometheus");
-    };
-    assert!(version.status.success());
+    needs_programs!(["promtool"], "prometheus");
     for name in ALL {
         for extent in [EVERYTHING, What::Trials.into()] {
             let (_dir, file) = exported(&run(name), Format::Openmetrics, extent);
@@ -194,9 +184,7 @@ print(json.dumps(shown))";
 
 #[test]
 fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
-    let Some(python) = python("export::formats::a_log_of_histograms_is_read_by_another_hdrhistogram") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let run = run("stack");
     let (_dir, file) = exported(&run, Format::Hdr, What::Trials);
     let (_, left_out) = written(&run, Format::Hdr, What::Trials).unwrap();
@@ -232,7 +220,7 @@ print(json.dumps({k: v for k, v in vars(r).items() if k not in ('text', 'json')}
 
 #[test]
 fn a_transfer_is_read_as_one_of_iperf3() {
-    let Some(python) = python("export::formats::a_transfer_is_read_as_one_of_iperf3") else { return };
+    let Some(python) = python(test_name!()) else { return };
     let mut run = run("ttcp");
     let result = transfer(&mut run).clone();
     let (_dir, file) = exported(&run, Format::Iperf3, What::Trials);
@@ -275,7 +263,7 @@ fn what_iperf3_knows_and_we_do_not_is_null() {
         (&json!(20), &json!(null))
     );
     assert_eq!(shown["end"]["sum_received"]["bytes"], json!(null));
-    if let Some(python) = python("export::formats::what_iperf3_knows_and_we_do_not_is_null") {
+    if let Some(python) = python(test_name!()) {
         let (_dir, file) = exported(&run, Format::Iperf3, What::Trials);
         assert_eq!(read(&python, IPERF3, &file)["packets"], 20);
     }
@@ -299,9 +287,7 @@ print(json.dumps({'result': result, 'metadata': metadata}))";
 
 #[test]
 fn a_transfer_is_read_by_flent_as_one_of_netperf() {
-    let Some(python) = python("export::formats::a_transfer_is_read_by_flent_as_one_of_netperf") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let mut run = run("ttcp");
     let (_dir, file) = exported(&run, Format::Netperf, What::Trials);
     let shown = read(&python, FLENT, &file);

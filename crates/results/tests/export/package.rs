@@ -7,6 +7,7 @@ use std::process::Command;
 use netfathom_results::export::{Format, What};
 use netfathom_results::store::{self, Written};
 use netfathom_sys::directory::Directory;
+use netfathom_testkit::{needs, test_name};
 use tempfile::TempDir;
 
 use crate::fixtures::{ALL, fixture};
@@ -60,7 +61,7 @@ fn tested(python: &Path, exports: &Path, path: Option<PathBuf>) -> String {
 
 #[test]
 fn installed_it_tells_what_this_crate_tells() {
-    let Some(python) = python("export::package::installed_it_tells_what_this_crate_tells") else { return };
+    let Some(python) = python(test_name!()) else { return };
     let exports = exports();
     // A copy, since setuptools builds beside the source.
     let copy = exports.path().join("package");
@@ -84,14 +85,9 @@ fn installed_it_tells_what_this_crate_tells() {
 
 #[test]
 fn it_needs_no_other_package() {
-    let Ok(version) =
-        Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status()
-    else {
-        return crate::skip("export::package::it_needs_no_other_package", "needs python3");
-    };
-    if !version.success() {
-        return crate::skip("export::package::it_needs_no_other_package", "needs Python 3.9 or later");
-    }
+    let version =
+        Command::new("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status();
+    needs!(version.is_ok_and(|version| version.success()), "needs Python 3.9 or later");
     let exports = exports();
     // Without what is installed beside it: only what Python itself brings.
     let bare = exports.path().join("bare");

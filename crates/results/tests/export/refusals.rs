@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use netfathom_model::record::{Export, Measurement, TransferEnd};
 use netfathom_results::export::{self, ExportError, Format, StoredRun, What};
 
+use crate::fixtures::ALL;
 use crate::runs::{run, sampled, transfer, written};
 
 fn refused(run: &StoredRun, format: Format, what: What) -> String {
@@ -32,19 +33,7 @@ fn a_measurement_with_nothing_for_a_format_is_refused_with_those_that_have() {
 /// The catalogue names what has histograms and series; the figures of each measurement are what has them.
 #[test]
 fn the_catalogue_knows_what_can_be_exported() {
-    for name in [
-        "stack",
-        "load",
-        "capacity",
-        "reverse",
-        "join",
-        "ttcp",
-        "sweep",
-        "message",
-        "cost",
-        "reproduce",
-        "watch",
-    ] {
+    for name in ALL.into_iter().filter(|name| !name.contains('-')) {
         let run = run(name);
         for (export, what) in [(Export::Histograms, What::Histograms), (Export::Series, What::Series)] {
             let has = export::write(&mut Vec::new(), &run, Format::Csv, what).is_ok();

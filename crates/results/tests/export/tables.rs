@@ -3,6 +3,7 @@
 use netfathom_model::record::Measurement;
 use netfathom_results::export::{Format, StoredRun, What};
 use netfathom_results::quantity;
+use netfathom_testkit::test_name;
 use serde_json::{Value, json};
 
 use crate::fixtures::ALL;
@@ -19,7 +20,7 @@ for file in sys.argv[1:]:
     print(json.dumps(pq.read_table(file).to_pylist()))";
 
 fn by(script: &str, run: &StoredRun, format: Format, what: What) -> Option<Vec<Value>> {
-    let python = python("export::tables")?;
+    let python = python(test_name!())?;
     let (_dir, file) = exported(run, format, what);
     let Value::Array(rows) = read(&python, script, &file) else { panic!("no list of rows") };
     Some(rows)
@@ -27,9 +28,7 @@ fn by(script: &str, run: &StoredRun, format: Format, what: What) -> Option<Vec<V
 
 #[test]
 fn every_quantity_of_every_fixture_is_read_as_it_was() {
-    let Some(python) = python("export::tables::every_quantity_of_every_fixture_is_read_as_it_was") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     for (script, format) in [(CSV, Format::Csv), (PARQUET, Format::Parquet)] {
         let (_dirs, files): (Vec<_>, Vec<_>) =
             ALL.iter().map(|name| exported(&run(name), format, What::Trials)).unzip();

@@ -6,6 +6,7 @@ use netfathom_model::record::Measurement;
 use netfathom_results::export::{Format, What};
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
+use netfathom_testkit::{needs_programs, test_name};
 use serde_json::{Value, json};
 
 use crate::readers::{python, read, run};
@@ -41,7 +42,7 @@ print(json.dumps({'tracks': tracks, 'slices': slices, 'clocks': clocks, 'unknown
 
 #[test]
 fn a_trace_is_what_perfetto_defines() {
-    let Some(python) = python("export::traces::a_trace_is_what_perfetto_defines") else { return };
+    let Some(python) = python(test_name!()) else { return };
     let (_dir, run) = sampled();
     let (_file_dir, file) = exported(&run, Format::Perfetto, What::Trials);
     let (_, left_out) = written(&run, Format::Perfetto, What::Trials).unwrap();
@@ -77,9 +78,7 @@ fn a_trace_is_what_perfetto_defines() {
 
 #[test]
 fn slow_messages_are_a_trace_with_a_track_a_socket() {
-    let Some(python) = python("export::traces::slow_messages_are_a_trace_with_a_track_a_socket") else {
-        return;
-    };
+    let Some(python) = python(test_name!()) else { return };
     let run = kept("watch-slow");
     let Measurement::Watch(watch) = &run.record.measurement else { panic!() };
     let slow = &watch.slow.as_ref().unwrap().messages;
@@ -106,10 +105,7 @@ fn slow_messages_are_a_trace_with_a_track_a_socket() {
 
 #[test]
 fn packets_are_read_by_wireshark() {
-    const TEST: &str = "export::traces::packets_are_read_by_wireshark";
-    if Command::new("tshark").arg("--version").output().is_err() {
-        return crate::skip(TEST, "needs tshark: apt-get install tshark");
-    }
+    needs_programs!(["tshark"], "tshark");
     let (dir, sampled) = sampled();
     let (_file_dir, file) = exported(&sampled, Format::Pcapng, What::Trials);
     let mut tshark = Command::new("tshark");

@@ -46,6 +46,24 @@ fn eighty_columns_of_host() {
 }
 
 #[test]
+fn neighbors_that_lack_the_same_share_a_line_of_the_short_view() {
+    let mut report = report();
+    let fentry = report.groups[1].rows[0].clone();
+    for name in ["CAP_BPF", "CAP_PERFMON"] {
+        report.groups[1].rows.push(HostRow { name: name.into(), ..fentry.clone() });
+    }
+    let short = draw::short(&story::host::of(&report), 200, false);
+    assert!(
+        short.contains("(cannot load: Operation not permitted); the same for CAP_BPF, CAP_PERFMON\n"),
+        "{short}"
+    );
+    assert_eq!(short.matches("  missing ").count(), 1, "{short}");
+    // The whole has a row each.
+    let whole = draw::terminal(&story::host::of(&report), 200, false);
+    assert!(whole.contains("\n  CAP_PERFMON "), "{whole}");
+}
+
+#[test]
 fn no_line_of_host_is_wider_than_the_page() {
     for width in [0, 80, 100, 200] {
         let text = draw::terminal(&story::host::of(&report()), width, false);

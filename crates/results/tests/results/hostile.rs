@@ -75,9 +75,10 @@ fn markdown_of_honest_records_holds_their_tables() {
 #[test]
 fn no_line_of_any_measurement_is_wider_than_the_page() {
     for name in ALL {
-        for width in [80, 120] {
+        // Of no known width there are 80 columns.
+        for (width, most) in [(0, 80), (80, 80), (100, 100), (120, 120)] {
             let text = contract::render(&fixture(name), width, false);
-            assert!(text.lines().all(|line| line.chars().count() <= width), "{name} at {width}: {text}");
+            assert!(text.lines().all(|line| line.chars().count() <= most), "{name} at {width}: {text}");
         }
     }
 }
@@ -86,7 +87,9 @@ fn no_line_of_any_measurement_is_wider_than_the_page() {
 fn a_terminal_obeys_nothing_of_a_record() {
     for name in ALL {
         let record = poisoned(fixture(name));
-        let plain = contract::render(&record, 100, false);
+        // Forged names in the tables of others may be wider than the page.
+        let of_cost = name.starts_with("cost");
+        let plain = if of_cost { contract::sane(&record) } else { contract::render(&record, 100, false) };
         assert!(!plain.chars().any(steers), "{name}");
         assert!(plain.contains("window.pwned"), "{name}: the test is of no use");
         // In colour there are our own marks, and no others.

@@ -1,8 +1,6 @@
 //! Tests of `netfathom-results` through its public interface, in one binary so that it is
 //! linked once.
 
-use netfathom_testkit::skipped as skip;
-
 mod charts;
 mod contract;
 mod cost;
@@ -25,3 +23,4 @@ mod swapped;
 mod terminal;
 #[path = "../walk.rs"]
 mod walk;
+mod watch;

@@ -4,8 +4,8 @@
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{Carrier, MessageTest, Placement};
 use netfathom_model::record::{
-    AbsentCell, Counted, Distribution, EndCost, Estimate, Measurement, MessageCell, MessageResult, Record,
-    State,
+    AbsentCell, Contention, Counted, Distribution, EndCost, Estimate, Held, Holder, LoadThread, Measurement,
+    MessageCell, MessageResult, Record, State,
 };
 use netfathom_results::story;
 
@@ -39,7 +39,8 @@ fn each_test_is_answered_by_what_it_is_about() {
         (
             MessageTest::Pingpong,
             &[
-                "RTT of 4 bytes: 4.54 µs with “adaptive”, 1.04 ± 0.05 × that of “write+nodelay” (not significant)",
+                "4-byte RTT: 4.37 µs ± 0.49 with “write+nodelay”; “adaptive”: not significant",
+                "1,024-byte RTT: 4.84 µs ± 0.49 with “write+nodelay”; “adaptive” ×1.04±0.04",
                 "both ends in user space on CPU 1 alone",
                 "on CPUs 0 and 1 (apart) “write+nodelay” takes 9.49 ± 0.52 × that on CPU 1 alone",
             ],
@@ -76,7 +77,31 @@ fn the_only_layer_stands_by_itself() {
         m.cells.retain(|c| c.layer == Layer::reference() && c.pair == 0);
     });
     let text = flat(&sane(&record));
-    assert!(text.contains("RTT of 4 bytes: 4.37 µs ± 0.49 with “write+nodelay” -"), "{text}");
+    assert!(text.contains("4-byte RTT: 4.37 µs ± 0.49 with “write+nodelay” -"), "{text}");
+}
+
+/// The answer is of one CPU; the second one is that of another pair.
+#[test]
+fn waits_for_the_cpus_of_another_pair_are_left_to_the_table() {
+    let text = |cpu: usize| {
+        let by = Holder::Process { name: "rustc".into(), pid: 7, cgroup: None };
+        let waited = Contention {
+            thread: LoadThread::Server,
+            cpu,
+            span_ns: 1000,
+            waited_ns: 500,
+            holders: vec![Held { by, ns: 500 }],
+            stolen_ns: 0,
+            interrupts: Vec::new(),
+            stopped_ns: 0,
+            blocked_ns: 0,
+        };
+        // The note below the table names the kernel's sched_info.
+        flat(&contract::sane(&message(|m| m.contention = vec![waited])))
+    };
+    let of = |cpu| format!("the server waited 50 % of the time for CPU {cpu}");
+    assert!(text(1).contains(&of(1)), "{}", text(1));
+    assert!(!text(0).contains(&of(0)), "{}", text(0));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 use netfathom_model::sample::Sample;
 use netfathom_results::store::samples;
 use netfathom_sys::directory::Directory;
+use netfathom_testkit::skip;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -93,11 +94,9 @@ fn another_implementation_reads_it() {
             let expected = format!("{ROWS} {} {} {ROWS}\n", ROWS - 1, ROWS.div_ceil(10));
             assert_eq!(String::from_utf8_lossy(&out.stdout), expected);
         }
-        Ok(out) if out.status.code() == Some(77) => {
-            crate::skip("samples::another_implementation_reads_it", "python3 has no pyarrow");
-        }
+        Ok(out) if out.status.code() == Some(77) => skip!("python3 has no pyarrow"),
         Ok(out) => panic!("pyarrow refuses: {}", String::from_utf8_lossy(&out.stderr)),
-        Err(e) => crate::skip("samples::another_implementation_reads_it", &format!("no python3: {e}")),
+        Err(e) => skip!("no python3: {e}"),
     }
 }
 

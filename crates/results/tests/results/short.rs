@@ -68,6 +68,20 @@ fn the_answer_of_ways_with_different_verdicts_is_one_line() {
 }
 
 #[test]
+fn answers_that_are_faster_under_load_are_explained() {
+    let text = |part: i64| {
+        let mut record = fixture("load");
+        let Measurement::Load(result) = &mut record.measurement else { unreachable!() };
+        let summary = result.summary.as_mut().unwrap();
+        let idle_ns = summary.echo_idle.as_ref().unwrap().response.p50_ns;
+        summary.echo_loaded.as_mut().unwrap().response.p50_ns = idle_ns * part / 100;
+        draw::short(&story::of(&record), 80, false)
+    };
+    assert!(text(25).contains("loaded is faster than idle"), "{}", text(25));
+    assert!(!text(95).contains("loaded is faster than idle"), "{}", text(95));
+}
+
+#[test]
 fn a_limit_beside_which_another_cause_took_more_has_no_share() {
     let answer = |share| {
         let mut record = fixture("ttcp");
@@ -94,8 +108,8 @@ fn the_stages_are_of_the_messages_that_the_answer_is_of() {
         assert_eq!(text.matches("  12.3 %").count(), 1, "{text}");
         assert_eq!(text.matches("\n  all messages  3.02M ").count(), 1, "{text}");
         assert_eq!(text.matches("All messages, the disturbed ones too:").count(), all, "{text}");
-        assert!(text.contains("socket, 12 % of the time to send"), "{text}");
     }
+    assert!(texts[1].contains("socket, 12 % of the time to send"), "{}", texts[1]);
 }
 
 #[test]
@@ -228,6 +242,24 @@ fn the_answer_of_a_capacity_is_never_cut() {
         assert!(first.chars().count() <= 100 && !first.contains('…'), "{first}");
         assert_eq!(first.contains("102k to 225k messages/s"), searches == 2, "{first}");
     }
+}
+
+#[test]
+fn more_workers_that_sustain_less_are_named() {
+    let mut record = fixture("capacity");
+    let Measurement::Capacity(result) = &mut record.measurement else { panic!("a capacity") };
+    result.rows.retain(|row| row.engine == netfathom_model::engine::Engine::Sendmmsg);
+    result.rows.truncate(1);
+    let mut more = result.rows[0].clone();
+    more.workers = 16;
+    more.sustained_per_s.as_mut().expect("a rate").mean_per_s /= 2.0;
+    result.rows.push(more);
+    let text = draw::terminal(&story::of(&record), 300, false);
+    assert!(text.contains("- sendmmsg ×16 sustains less, "), "{text}");
+    let Measurement::Capacity(result) = &mut record.measurement else { unreachable!() };
+    result.rows[1].sustained_per_s = result.rows[0].sustained_per_s;
+    let text = draw::terminal(&story::of(&record), 300, false);
+    assert!(!text.contains("×16 sustains less"), "{text}");
 }
 
 /// Looked at by whoever changes a story.

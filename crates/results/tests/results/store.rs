@@ -156,7 +156,10 @@ fn tiny_disk() -> Option<Mount> {
     if mount.is_ok_and(|s| s.success()) {
         return Some(Mount(dir));
     }
-    crate::skip("store::a_full_disk", "it needs a small tmpfs, and this user may not mount one");
+    netfathom_testkit::skipped(
+        "store::a_full_disk",
+        "it needs a small tmpfs, and this user may not mount one",
+    );
     None
 }
 

@@ -11,7 +11,7 @@ use netfathom_model::verdict::Verdict;
 use netfathom_stats as stats;
 
 use crate::contract::stack_fixture;
-use crate::fixtures::fixture;
+use crate::fixtures::{ALL, fixture};
 
 fn changed(change: impl FnOnce(&mut Record)) -> Record {
     let mut record = stack_fixture();
@@ -41,25 +41,9 @@ fn a_hundred_and_twenty_columns() {
 }
 
 #[test]
-fn no_line_is_wider_than_the_page() {
-    for width in [80, 100, 120] {
-        let text = render(&stack_fixture(), width, false);
-        assert!(widest(&text) <= width, "{width}: {text}");
-    }
-    assert!(widest(&render(&stack_fixture(), 0, false)) <= 80);
-}
-
-#[test]
-fn escapes_come_with_color_only() {
-    assert!(render(&stack_fixture(), 80, true).contains("\x1b[30;43mDEGRADED\x1b[0m"));
-    let hostile = changed(|r| r.findings[0].seen = "\x1b[2Jgone\r\nand\x07 back".into());
-    let text = render(&hostile, 80, false);
-    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text}");
-}
-
-#[test]
 fn color_changes_nothing_but_escapes() {
     let colored = render(&stack_fixture(), 80, true);
+    assert!(colored.contains("\x1b[30;43mDEGRADED\x1b[0m"));
     let mut plain = String::new();
     for (i, part) in colored.split("\x1b[").enumerate() {
         plain.push_str(if i == 0 { part } else { part.split_once('m').expect("an escape").1 });
@@ -149,6 +133,8 @@ fn the_taps_own_part_of_the_times_is_shown() {
         text.contains("the timestamp of timestamping is 431 ns later, which is part of the difference"),
         "{text}"
     );
+    let much = "the answer includes the time of the bpf tap itself: 149 ns ± 21 of the time to send (";
+    assert!(text.contains(much) && text.find(much) < text.find("largest stages"), "{text}");
 }
 
 #[test]
@@ -229,21 +215,9 @@ fn reverse_answers_with_what_is_significant() {
 
 #[test]
 fn eighty_columns_of_the_others() {
-    for name in [
-        "load",
-        "capacity",
-        "reverse",
-        "join",
-        "reproduce",
-        "watch",
-        "watch-tx",
-        "watch-both",
-        "taps",
-        "sweep",
-        "ttcp",
-        "message",
-        "watch-slow",
-    ] {
+    // Of the others each has a snapshot of its own.
+    let elsewhere = ["stack", "cost", "fleet"];
+    for name in ALL.into_iter().filter(|name| !elsewhere.iter().any(|kind| name.starts_with(kind))) {
         insta::assert_snapshot!(format!("eighty_columns_of_{name}"), render(&fixture(name), 80, false));
     }
 }
@@ -401,6 +375,28 @@ fn messages_of_unix_sockets_begin_at_their_sender() {
     watch.stages.retain(|stage| !matches!(stage.stage, WatchStage::Protocol | WatchStage::Lock));
     let text = render(&record, 200, false);
     assert!(text.contains("Receive (rx): sender's call to application"), "{text}");
+}
+
+#[test]
+fn merged_messages_have_the_times_of_others() {
+    let merged = |name: &str, sent: bool| {
+        let mut record = fixture(name);
+        let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
+        let account = &mut watch.send.as_mut().unwrap().account;
+        (account.merged, account.timed) = (account.seen / 4, account.seen - account.seen / 4);
+        if !sent {
+            (account.merged, watch.account.merged) = (0, watch.account.seen / 2);
+        }
+        render(&record, 200, false)
+    };
+    let words = "share the times of the message before (merged)";
+    assert!(!render(&fixture("watch-tx"), 200, false).contains(words));
+    let text = merged("watch-tx", true);
+    assert!(text.contains(&format!("; 25.0 % {words}")), "{text}");
+    let text = merged("watch-both", true);
+    assert!(text.contains(&format!("; 25.0 % of sent {words}")), "{text}");
+    let text = merged("watch-both", false);
+    assert!(text.contains(&format!(" % of received {words}")), "{text}");
 }
 
 #[test]

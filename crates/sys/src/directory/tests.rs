@@ -2,6 +2,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 
+use netfathom_testkit::needs;
+
 use super::*;
 
 /// A directory in another, which has a victim beside it.
@@ -88,10 +90,7 @@ fn a_link_of_another_user_is_no_place_to_write_to() {
     let victim = fs::metadata(ground.above.path().join("victim")).unwrap().ino();
     let ours = Directory::open_to_write(&path).unwrap();
     assert_eq!(fs::metadata(ours.through()).unwrap().ino(), victim);
-    if effective_user() != ROOT {
-        netfathom_testkit::skipped("a_link_of_another_user_is_no_place_to_write_to", "needs root");
-        return;
-    }
+    needs!(effective_user() == ROOT, "needs root");
     lchown(&path, Some(65_534), None).unwrap();
     for typed in [path.clone(), path.join(""), path.join(".")] {
         let refused = Directory::open_to_write(&typed).unwrap_err().to_string();

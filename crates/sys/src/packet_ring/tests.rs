@@ -1,7 +1,7 @@
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{needs, needs_root};
 
 use super::*;
 use crate::lab::Lab;
@@ -178,9 +178,7 @@ fn foreign_ports_stay_out_and_long_packets_are_cut() {
 #[test]
 fn ipv6_is_captured_too() {
     needs_root!();
-    if !link::ipv6_available() {
-        return netfathom_testkit::skipped("ipv6_is_captured_too", "the kernel runs without IPv6");
-    }
+    needs!(link::ipv6_available(), "the kernel runs without IPv6");
     let lab = Lab::create();
     let sockets = [0, 1].map(|end: usize| {
         let settle = || {

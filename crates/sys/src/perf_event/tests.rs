@@ -34,7 +34,7 @@ fn growth(event: PerfEvent) -> Option<f64> {
 fn instructions_rise_with_the_work() {
     match growth(PerfEvent::Instructions) {
         Some(ratio) => assert!((2.7..3.3).contains(&ratio), "{ratio}"),
-        None => netfathom_testkit::skipped("sys::perf_event", "needs a counter of instructions"),
+        None => netfathom_testkit::skip!("needs a counter of instructions"),
     }
 }
 

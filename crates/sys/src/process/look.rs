@@ -28,6 +28,15 @@ pub fn name(pid: u32) -> Option<String> {
     Some(name.trim_end_matches('\n').to_owned())
 }
 
+/// When a process was started, in ticks since the machine was: numbers are used again, the pair is not. `None` if there
+/// is no such process, or it only waits to be reaped.
+pub fn started(pid: u32) -> Option<u64> {
+    let stat = after_name(pid)?;
+    let mut words = stat.split_ascii_whitespace();
+    let state = words.next()?;
+    words.nth(18)?.parse().ok().filter(|_| !matches!(state, "Z" | "X"))
+}
+
 /// The letter of proc(5); `None` if there is no such process.
 fn state(pid: u32) -> Option<char> {
     after_name(pid)?.chars().next()

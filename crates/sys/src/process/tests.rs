@@ -32,16 +32,14 @@ fn a_wait_ends_with_the_process_its_time_or_an_interrupt() {
 
 #[test]
 fn the_exit_status_comes_with_resource_usage() {
-    // Writes to each page of 64 MiB: at least as many faults as huge pages, and the memory.
-    const MIB: usize = 64;
-    let child = shell(&format!("head -c {}M /dev/zero | tail -n 1 | wc -c; exit 7", MIB));
+    // Writes to each page of 64 MiB: at least as many faults as huge pages.
+    let child = shell("head -c 64M /dev/zero | tail -n 1 | wc -c; exit 7");
     let process = Process::open(child.id()).unwrap();
     process.wait(LONG, &NEVER).unwrap();
     let id = child.id();
     let times = run_times(id).unwrap();
     let ended = reap(child).unwrap();
     assert_eq!(ended.status.code(), Some(7));
-    assert!(ended.usage.peak_rss_bytes >= MIB as u64 * 1024 * 1024, "{ended:?}");
     assert!(ended.usage.minor_faults > 0 && ended.usage.voluntary_switches > 0, "{ended:?}");
     // The shell's own thread is one of those that ran.
     let ran = ended.usage.user_ns + ended.usage.system_ns;
@@ -57,7 +55,6 @@ fn our_own_usage_grows() {
     while ran(&own_usage()) < ran(&before) + 10_000_000 {
         black_box((0..10_000u64).sum::<u64>());
     }
-    assert!(own_usage().peak_rss_bytes > 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use netfathom_testkit::{needs_root, privileged};
+use netfathom_testkit::{needs, needs_root};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteHeader, RouteProtocol, RouteScope};
@@ -39,9 +39,8 @@ fn a_static_neighbor_is_known() {
 
 #[test]
 fn an_ipv6_neighbour_is_found_beside_others() {
-    if !privileged("an_ipv6_neighbour_is_found_beside_others") || !link::ipv6_available() {
-        return;
-    }
+    needs_root!();
+    needs!(link::ipv6_available(), "needs IPv6");
     let lab = Lab::create();
     let host = |number| IpAddr::V6(Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, number));
     let ways = lab.hosts[0].run(|| {

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs, needs_root};
 
 use super::*;
 use crate::lab::{DEVICE, Lab};
@@ -138,10 +138,7 @@ fn more_calls_than_the_kernel_has_memory_for_have_to_wait() {
     needs_root!();
     let lossy = Lossy::create();
     let (sender, mut reader) = (&lossy.sender, &lossy.reader);
-    if lossy.lab.hosts[0].run(|| std::fs::write(MEMORY, "1000")).unwrap().is_err() {
-        skipped("zero copy beyond the kernel's memory", "needs Linux 6.7");
-        return;
-    }
+    needs!(lossy.lab.hosts[0].run(|| std::fs::write(MEMORY, "1000")).unwrap().is_ok(), "needs Linux 6.7");
     endpoint::set_no_delay(sender.as_fd()).unwrap();
     let pages = vec![5; TOO_LONG];
     let mut ledger = Ledger::new(8);

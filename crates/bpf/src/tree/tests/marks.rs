@@ -1,5 +1,7 @@
 //! Marks, and who makes them.
 
+use netfathom_testkit::test_name;
+
 use super::*;
 
 #[test]
@@ -31,15 +33,6 @@ fn of_twelve_thousand_files_the_named_ones_are_reported_in_order() {
     assert!(found.iter().zip(expected.iter().enumerate()).all(matches), "{found:?}");
     let times: Vec<u64> = events.iter().map(|event| event.at_ns).collect();
     assert!(times.is_sorted() && times[0] > before && *times.last().unwrap() < after, "{times:?}");
-    assert_eq!(events.last().unwrap().what, What::Ended);
-    let executed = |event: &&TreeEvent| matches!(event.what, What::Executed { .. });
-    let programs: Vec<_> = events.iter().filter(executed).map(|event| &event.what).collect();
-    let is = |what: &What, is_root: bool, name: &str| matches!(what, What::Executed { root, path } if *root == is_root && path.ends_with(name));
-    assert!(
-        is(programs[0], true, "sh")
-            && programs[1..].iter().all(|p| is(p, false, "tar") || is(p, false, "cat"))
-    );
-    assert_eq!(programs.len(), 4, "{programs:?}");
     let lost = tree.lost();
     assert_eq!((lost.events, lost.threads, lost.unread_paths), (0, 0, 0), "{lost:?}");
 }
@@ -55,16 +48,14 @@ fn others_opens_are_not_reported_and_a_full_ring_is() {
     run(&tree, shell("cat unknown 2> /dev/null; cat known").current_dir(&folder.0));
     let events = tree.events().unwrap();
     assert_eq!(opened(&events), [(0, Path::new("known"))]);
-    assert!(events.iter().all(|event| event.pid.is_some() && event.tid.is_some()), "{events:?}");
-    // A MiB of events of more than 32 bytes each.
+    // A MiB of events of more than 32 bytes each, with the header that the ring gives them.
     tree.reset().unwrap();
     const OPENS: usize = 40_000;
     let script = format!("i=0; while [ $i -lt {OPENS} ]; do read x < known; i=$((i+1)); done");
     run(&tree, shell(&script).current_dir(&folder.0));
     let (seen, lost) = (opened(&tree.events().unwrap()).len(), tree.lost().events as usize);
     assert!(seen > 1000 && seen < OPENS, "{seen}");
-    // The end is an event too.
-    assert!(seen + lost == OPENS || seen + lost == OPENS + 1, "{seen} {lost}");
+    assert_eq!(seen + lost, OPENS, "{seen} {lost}");
     tree.reset().unwrap();
     assert_eq!((tree.events().unwrap(), tree.lost()), (vec![], Lost::default()));
 }
@@ -128,8 +119,7 @@ fn the_kth_call_is_that_of_the_whole_tree() {
     tree.arm(false).unwrap();
     run(&tree, &mut command);
     assert_eq!(links_at_calls(&tree), 0);
-    let events = tree.events().unwrap();
-    assert!(called(&events).is_empty() && events.len() == 4, "{events:?}");
+    assert_eq!(tree.events().unwrap(), []);
 }
 
 #[test]
@@ -146,10 +136,9 @@ fn all_calls_of_the_tree_are_counted_and_timed() {
         recorded.calls.iter().copied().find(|calls| i64::from(calls.number) == number).unwrap()
     };
     let [write, slept, left] = [libc::SYS_write, libc::SYS_clock_nanosleep, libc::SYS_exit_group].map(of);
-    assert_eq!((write.count, write.returned), (1000, 1000));
-    assert!(slept.count == 1 && slept.max_ns >= 300_000_000 && slept.max_ns == slept.total_ns, "{slept:?}");
-    assert!(write.max_ns < write.total_ns, "{write:?}");
-    assert_eq!((left.count, left.returned), (3, 0));
+    assert!(write.count == 1000 && write.total_ns > 0, "{write:?}");
+    assert!(slept.count == 1 && slept.total_ns >= 300_000_000, "{slept:?}");
+    assert_eq!((left.count, left.total_ns), (3, 0));
     let count: u64 = recorded.calls.iter().map(|calls| calls.count).sum();
     assert_eq!(recorded.first.len() as u64, count);
     let place = |number: libc::c_long| {
@@ -175,7 +164,6 @@ fn wrong_marks_are_refused() {
 
 #[test]
 fn a_tree_is_followed_in_a_pid_namespace_too() {
-    const TEST: &str = "tree in a PID namespace";
     needs_root!();
     let same = ["others_opens_are_not_reported_and_a_full_ring_is", "the_kth_call_is_that_of_the_whole_tree"];
     for test in same {
@@ -195,7 +183,7 @@ fn a_tree_is_followed_in_a_pid_namespace_too() {
                     String::from_utf8_lossy(&output.stderr)
                 );
             }
-            Err(e) => skipped(TEST, &format!("unshare: {e}")),
+            Err(e) => skipped(test_name!(), &format!("unshare: {e}")),
         }
     }
 }

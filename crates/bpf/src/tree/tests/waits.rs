@@ -1,5 +1,7 @@
 //! Who had the processors that a tree waited for.
 
+use std::sync::atomic::AtomicBool;
+
 use netfathom_model::record::Holder;
 use netfathom_sys::cpu;
 
@@ -39,6 +41,23 @@ fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     // Others on the machine have their part of it; the one that never sleeps has the largest.
     assert_eq!(waits.holders.iter().map(|held| held.ns).max(), Some(by_other), "{waits:?}");
     assert!(by_other * 3 > waits.waited_ns, "{waits:?}");
+    // This process is netfathom, not another one: it keeps the processor busy.
+    tree.reset().unwrap();
+    tree.follow_waits(true).unwrap();
+    let (stop, began) = (AtomicBool::new(false), Instant::now());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            cpu::pin(cpu::allowed().unwrap()[0]).unwrap();
+            while !stop.load(Relaxed) && began.elapsed() < Duration::from_secs(60) {
+                std::hint::spin_loop();
+            }
+        });
+        run(&tree, &mut burner(300_000));
+        stop.store(true, Relaxed);
+    });
+    tree.follow_waits(false).unwrap();
+    let own = tree.waits().unwrap();
+    assert!(own.holders.iter().any(|held| held.by == Holder::Netfathom && held.ns > 0), "{own:?}");
     // Of two of its own each waits for the other.
     tree.reset().unwrap();
     tree.follow_waits(true).unwrap();

@@ -40,9 +40,7 @@ fn drop_long(socket: &TcpStream) {
 fn what_waits_for_a_lost_message_is_in_hole_and_what_is_sent_again_is_counted() {
     const ROUNDS: u64 = 5;
     needs_root!();
-    if tracepoint::is_missing(SENDING) {
-        return skipped("watch::tests::held", "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let (watch, mut server, mut client) = watched();
     watch.mark(&client, false).unwrap();
     let (mut least, mut most) = (0, 0);
@@ -139,13 +137,10 @@ impl Absent {
 
 #[test]
 fn what_comes_while_a_system_call_has_the_socket_is_in_lock_by_how_long() {
-    const TEST: &str = "watch::tests::held::what_comes_while_a_system_call_has_the_socket_is_in_lock";
     needs_root!();
     needs_times!();
-    if tracepoint::is_missing(SENDING) {
-        return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
-    }
-    let Some(absent) = Absent::new() else { return skipped(TEST, "needs CONFIG_USERFAULTFD") };
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
+    let Some(absent) = Absent::new() else { skip!("needs CONFIG_USERFAULTFD") };
     let (watch, mut server, mut client) = watched();
     let mut before = 0;
     for ms in SIZES_MS {

@@ -2,6 +2,7 @@
 
 use std::net::UdpSocket;
 use std::process::Command;
+use std::time::Instant;
 
 use netfathom_model::path::Direction::{Rx, Tx};
 use netfathom_sys::link;
@@ -70,8 +71,12 @@ fn slow_pair(room: usize) -> Option<(Pair, UdpSocket, UdpSocket)> {
 
 /// What `messages` wait in the queue of the slow device, at least.
 fn waited(messages: u64) -> i128 {
-    let end = |n: u64| (n as usize * (BYTES + HEADERS)).saturating_sub(BURST) as u64;
-    (1..=messages).map(|n| i128::from(end(n) * 8_000_000_000 / RATE)).sum()
+    (1..=messages).map(|n| i128::from(end_ns(n))).sum()
+}
+
+/// When the slow device is done with the nth of several messages, at the earliest.
+fn end_ns(n: u64) -> u64 {
+    (n as usize * (BYTES + HEADERS)).saturating_sub(BURST) as u64 * 8_000_000_000 / RATE
 }
 
 #[test]
@@ -100,9 +105,7 @@ fn each_datagram_is_a_message_whether_connected_or_not() {
 #[test]
 fn what_a_port_sends_is_seen_from_its_first_datagram_on() {
     needs_root!();
-    if tracepoint::is_missing(SENDING) {
-        return skipped("watch::tests::outgoing", "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let (server, client) = (bound("127.0.0.1"), bound("127.0.0.1"));
     let port = Selection::Port(server.local_addr().unwrap().port());
     let watch = Watch::attach(port, &[Tx], Detail::default()).unwrap();
@@ -205,12 +208,16 @@ fn what_waits_as_a_sample_begins_or_ends_has_no_time() {
     let Some(mut watch) = attach(&[&near], &[Tx], detail) else { return };
     let send = |n| (0..n).for_each(|_| assert_eq!(near.send(&[7; BYTES]).unwrap(), BYTES));
     let receive = |n| (0..n).for_each(|_| assert_eq!(far.recv(&mut [0; BYTES]).unwrap(), BYTES));
+    let leaves_after = Duration::from_nanos(end_ns(5));
+    let mut late = 0;
     for _ in 0..ROUNDS {
+        let since = Instant::now();
         // The slow device has several to send before.
         send(4);
         watch.begin_sample().unwrap();
         send(1);
         watch.end_sample();
+        late += u64::from(since.elapsed() > leaves_after);
         receive(5);
         send(4);
         watch.begin_sample().unwrap();
@@ -218,8 +225,10 @@ fn what_waits_as_a_sample_begins_or_ends_has_no_time() {
         watch.end_sample();
     }
     let account = watch.send_account().unwrap();
-    println!("{account:?}");
-    assert_eq!((account.seen, account.timed), (ROUNDS, 0), "{account:?}");
+    println!("{late} late: {account:?}");
+    // Where this thread had no processor, the message left in its sample.
+    assert_eq!(account.seen, ROUNDS, "{account:?}");
+    assert!(account.timed <= late, "{late} late: {account:?}");
     assert!(account.missed > 0, "no address came again: {account:?}");
 }
 
@@ -279,9 +288,7 @@ fn fragments_are_one_message_with_all_of_its_bytes() {
 #[test]
 fn what_has_extension_headers_is_a_message() {
     needs_root!();
-    if !link::ipv6_available() {
-        return skipped("watch::tests::outgoing", "needs IPv6");
-    }
+    needs!(link::ipv6_available(), "needs IPv6");
     // Of options nothing but what fills them.
     const OPTIONS: [u8; 8] = [0, 0, 1, 4, 0, 0, 0, 0];
     let pair = Pair::new();

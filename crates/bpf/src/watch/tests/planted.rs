@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use netfathom_model::record::Holder;
 use netfathom_sys::cpu::{self, scheduling, thread_id};
-use netfathom_testkit::Burner;
+use netfathom_testkit::{Burner, skip};
 
 use super::*;
-use crate::contention::tests::Group;
+use crate::contention::tests::CpuGroup;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SIZES_MS: [u64; 3] = [1, 3, 10];
@@ -166,10 +166,9 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
 
 #[test]
 fn a_quota_that_is_used_up_is_in_runqueue() {
-    const TEST: &str = "watch::tests::planted::a_quota_that_is_used_up_is_in_runqueue";
     needs_root!();
-    let Some(group) = Group::new("netfathom-watch-quota") else {
-        return skipped(TEST, "needs a cgroup with the CPU controller");
+    let Some(group) = CpuGroup::new("netfathom-watch-quota") else {
+        skip!("needs a cgroup with the CPU controller")
     };
     // Only while a message waits: the reader is also stopped before the first and after the last.
     let stopped = [AtomicU64::new(u64::MAX), AtomicU64::new(0)];
@@ -196,18 +195,22 @@ connection, _ = listener.accept()
 while message := connection.recv(64):
     connection.sendall(message)";
 
-#[test]
-fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
+/// A server in Python that prints its port, and that port.
+pub(super) fn serving(script: &str) -> Option<(netfathom_testkit::Killed, u16)> {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
-    needs_root!();
-    let server = Command::new("python3").args(["-c", ECHO]).stdout(Stdio::piped()).spawn();
-    let Ok(server) = server else { return skipped("watch::tests::planted", "needs python3") };
-    let mut server = netfathom_testkit::Killed(server);
+    let server = Command::new("python3").args(["-c", script]).stdout(Stdio::piped()).spawn();
+    let mut server = netfathom_testkit::Killed(server.ok()?);
     let mut port = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut port).unwrap();
-    let port: u16 = port.trim().parse().unwrap();
+    Some((server, port.trim().parse().unwrap()))
+}
+
+#[test]
+fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
+    needs_root!();
+    let Some((server, port)) = serving(ECHO) else { skip!("needs python3") };
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let (pid, watch) = (server.id(), attach(Some(port)));
     let process = netfathom_sys::process::Process::open(pid).unwrap();

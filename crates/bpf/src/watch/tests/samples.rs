@@ -4,6 +4,8 @@ use std::net::UdpSocket;
 use std::sync::mpsc;
 use std::time::Instant;
 
+use netfathom_sys::cpu::thread_id;
+
 use super::*;
 
 const OPEN: Duration = Duration::from_millis(20);
@@ -67,9 +69,7 @@ fn datagrams_of_two_samples_are_not_mixed_up() {
     needs_root!();
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut watch = attach(server.local_addr().unwrap().port(), &[Direction::Rx]);
-    if !watch.follow_datagrams().unwrap() {
-        return skipped("watch::tests::samples", "needs sk_data_ready and sock_recv_length: Linux 6.3");
-    }
+    needs!(watch.follow_datagrams().unwrap(), "needs sk_data_ready and sock_recv_length: Linux 6.3");
     datagrams::exchange(&server, 3, || ());
     assert_eq!(watch.account().unwrap().seen, 0);
     let lasted = samples(&mut watch, || datagrams::exchange(&server, REQUESTS, pause));
@@ -137,17 +137,27 @@ fn a_reader_that_sleeps_as_a_sample_begins_is_known_to_sleep() {
     let (tell, read) = mpsc::channel();
     let reader = thread::spawn(move || {
         while server.read_exact(&mut [0; 64]).is_ok() {
-            tell.send(()).unwrap();
+            tell.send(thread_id()).unwrap();
         }
     });
-    one_a_sample(&mut watch, &mut client, || read.recv().unwrap());
+    one_a_sample(&mut watch, &mut client, || {
+        let reader = read.recv().unwrap();
+        while !sleeps(reader) {
+            thread::yield_now();
+        }
+    });
     drop(client);
     reader.join().unwrap();
     let account = watch.account().unwrap();
-    let sum = |stage| watch.stage(stage).unwrap().moments.sum;
+    // A stage has the messages that spent time in it: a wake-up that preempts waits in no run queue.
+    let median = |stage| watch.stage(stage).unwrap().histogram.quantile(0.5).unwrap_or(0);
     assert!(nearly(account.timed + 1, REQUESTS / 10), "{account:?}");
-    let woken = sum(WatchStage::Wakeup) + sum(WatchStage::Runqueue);
-    assert!(woken > sum(WatchStage::Sockqueue), "{woken} {}", sum(WatchStage::Sockqueue));
+    let woken = median(WatchStage::Wakeup) + median(WatchStage::Runqueue);
+    assert!(woken > median(WatchStage::Sockqueue), "{woken} {}", median(WatchStage::Sockqueue));
+}
+
+fn sleeps(thread: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap().contains(") S ")
 }
 
 #[test]
@@ -184,9 +194,7 @@ fn sends_within(watch: &Watch, length_ns: i128) {
 #[test]
 fn what_is_sent_in_a_sample_is_timed_within_it() {
     needs_root!();
-    if tracepoint::is_missing(SENDING) {
-        return skipped("watch::tests::samples", "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Tx]);
     exchange(&listener, 3, || ());
@@ -198,9 +206,7 @@ fn what_is_sent_in_a_sample_is_timed_within_it() {
 #[test]
 fn datagrams_that_are_sent_in_a_sample_are_timed_within_it() {
     needs_root!();
-    if tracepoint::is_missing(SENDING) {
-        return skipped("watch::tests::samples", "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut watch = attach(server.local_addr().unwrap().port(), &[Direction::Tx]);
     datagrams::exchange(&server, 3, || ());

@@ -110,9 +110,7 @@ fn mptcp(at: Option<SocketAddr>) -> io::Result<TcpListener> {
 #[test]
 fn connections_of_mptcp_are_recognized_and_not_seen() {
     needs_root!();
-    let Ok(listener) = mptcp(None) else {
-        return skipped("watch::tests::target::mptcp", "needs CONFIG_MPTCP and net.mptcp.enabled=1");
-    };
+    let Ok(listener) = mptcp(None) else { skip!("needs CONFIG_MPTCP and net.mptcp.enabled=1") };
     let at = listener.local_addr().unwrap();
     let watch = attach(Some(at.port()));
     let client = mptcp(Some(at)).unwrap();

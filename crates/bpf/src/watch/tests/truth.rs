@@ -23,9 +23,7 @@ fn the_stages_of_both_ends_are_the_time_that_the_client_sees() {
     /// Of the server, for each request, at least.
     const WORK_NS: u64 = 200_000;
     let work_ns = AtomicU64::new(0);
-    if tracepoint::is_missing(SENDING) {
-        return skipped("watch::tests::truth", "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx], Detail::default()).unwrap();
     watch.watch_process(std::process::id()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

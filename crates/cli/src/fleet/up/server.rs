@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use netfathom_sys::process::started;
 use nkeys::KeyPair;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyUsagePurpose};
 use serde::{Deserialize, Serialize};
@@ -65,13 +66,6 @@ impl Process {
         }
         Ok(End::Killed)
     }
-}
-
-/// When a process was started, in ticks since the boot; `None` of none, or of one that has ended (proc(5), stat).
-fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let rest: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    (*rest.first()? != "Z").then(|| rest.get(19)?.parse().ok())?
 }
 
 /// Starts one; it runs on when this program ends.

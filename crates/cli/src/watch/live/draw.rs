@@ -3,13 +3,14 @@
 use netfathom_model::path::Direction;
 use netfathom_model::print;
 use netfathom_model::record::{SocketWay, WatchSocket, WatchedSum};
+use netfathom_results::draw::bar;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
-use super::spark::{bar, spark};
+use super::spark::spark;
 use super::state::{MINUTE, Scope, State};
 use crate::output::harmless;
 
@@ -30,7 +31,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
     }
     let ways = ways(state);
     let shown = state.shown();
-    let stages = ways.iter().map(|&way| passed(of(&shown, way)).len() as u16).max().unwrap_or(0);
+    let stages = ways.iter().map(|&way| passed(shown.way(way)).len() as u16).max().unwrap_or(0);
     let heights = [
         Constraint::Length(2),
         Constraint::Length(ways.len() as u16 + 2),
@@ -71,20 +72,6 @@ impl Look {
 
 fn ways(state: &State) -> Vec<Direction> {
     [Direction::Rx, Direction::Tx].into_iter().filter(|way| state.directions.contains(way)).collect()
-}
-
-fn of(socket: &WatchSocket, way: Direction) -> &SocketWay {
-    match way {
-        Direction::Rx => &socket.receive,
-        Direction::Tx => &socket.send,
-    }
-}
-
-fn named(way: Direction) -> &'static str {
-    match way {
-        Direction::Rx => "receive",
-        Direction::Tx => "send",
-    }
 }
 
 fn passed(way: &SocketWay) -> Vec<&WatchedSum> {
@@ -146,11 +133,11 @@ fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchS
     let nothing = Default::default();
     let points = state.history.get(&state.scope()).unwrap_or(&nothing);
     let row = |&way: &Direction| {
-        let figures = figures(state, of(shown, way));
+        let figures = figures(state, shown.way(way));
         let index = usize::from(way == Direction::Tx);
         let rates = points.iter().map(|point| point[index].per_second);
         let tails = points.iter().map(|point| point[index].p99_ns as f64);
-        let cells = [Cell::from(format!("  {}", named(way)))].into_iter();
+        let cells = [Cell::from(format!("  {}", way.verb()))].into_iter();
         let cells = cells.chain(figures.into_iter().map(right));
         let sparks = [spark(rates, width), spark(tails, width)];
         Row::new(cells.chain(sparks.into_iter().map(|text| Cell::from(text).style(look.bars()))))
@@ -172,8 +159,8 @@ fn right(text: String) -> Cell<'static> {
 fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &WatchSocket, look: Look) {
     let columns = Layout::horizontal(ways.iter().map(|_| Constraint::Fill(1))).spacing(2).split(area);
     for (&way, &column) in ways.iter().zip(columns.iter()) {
-        let total = &of(shown, way).total;
-        let mut stages = passed(of(shown, way));
+        let total = &shown.way(way).total;
+        let mut stages = passed(shown.way(way));
         // Where there are more than fit, those that take least have no row.
         if stages.len() > usize::from(MOST_STAGES) {
             stages.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
@@ -193,7 +180,7 @@ fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &Wa
             ];
             Row::new(cells.into_iter().chain([Cell::from(shown).style(look.bars())]))
         };
-        let head = format!("{:<12} {:>8} {:>8}", format!("{} stages", named(way)), "mean", "share");
+        let head = format!("{:<12} {:>8} {:>8}", format!("{} stages", way.verb()), "mean", "share");
         let widths = [12, 8, 8, width as u16].map(Constraint::Length);
         let line = |y, height| Rect { y: column.y + y, height, ..column };
         frame.render_widget(Paragraph::new(head).style(look.dim()), line(1, 1));
@@ -217,8 +204,8 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction
     let row = |row: &super::state::Row<'_>| {
         let mut cells = columns.names(row);
         for &way in ways {
-            cells.extend(figures(state, of(&row.of, way)).into_iter().map(right));
-            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", of(&row.of, way).largest()))));
+            cells.extend(figures(state, row.of.way(way)).into_iter().map(right));
+            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", row.of.way(way).largest()))));
         }
         let marks = if state.selected == Some(row.scope) { Modifier::REVERSED } else { Modifier::empty() };
         Row::new(cells).style(Style::new().add_modifier(marks))
@@ -259,7 +246,7 @@ impl Columns {
         let mut heads: Vec<Cell<'_>> =
             [Cell::from(format!("{name}: {rows}"))].into_iter().chain(process).collect();
         for &way in ways {
-            heads.extend([named(way), "mean", "p99"].map(|text| right(text.into())));
+            heads.extend([way.verb(), "mean", "p99"].map(|text| right(text.into())));
             heads.extend(self.names_more.then(|| Cell::from(" most of it")));
         }
         heads

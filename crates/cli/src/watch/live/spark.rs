@@ -1,7 +1,6 @@
-//! Bars and curves of characters.
+//! Curves of characters.
 
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /// Points as columns, the highest full: the last ones, or where they do not fit the highest of neighbors. Nothing has no
 /// column.
@@ -23,14 +22,6 @@ pub fn spark(points: impl Iterator<Item = f64>, width: usize) -> String {
     text.into_iter().collect()
 }
 
-/// A share of the width; what is above zero shows.
-pub fn bar(share: f64, width: usize) -> String {
-    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
-    let eighths = if share > 0.0 { eighths.max(1) } else { eighths };
-    let part = (eighths % 8).checked_sub(1).map(|part| PARTS[part]);
-    std::iter::repeat_n('█', eighths / 8).chain(part).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,10 +31,5 @@ mod tests {
         assert_eq!(spark([1.0, 8.0, 0.0, 4.0].into_iter(), 10), "▁█ ▄");
         assert_eq!(spark([1.0, 8.0, 0.0, 4.0].into_iter(), 2), "█▄");
         assert_eq!(spark([0.0, 0.0].into_iter(), 2), "  ");
-    }
-
-    #[test]
-    fn a_bar_has_eighths() {
-        assert_eq!([bar(1.0, 2), bar(0.5, 1), bar(0.0001, 4), bar(0.0, 4)], ["██", "▌", "▏", ""]);
     }
 }

@@ -1,16 +1,25 @@
 //! `compare` with commands that change the system before each run.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use netfathom_model::record::Record;
 use netfathom_results::store;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{needs, needs_root};
 
 use super::SHORT;
-use crate::child::{end, netfathom, out, run, shell, signal, start, until};
+use crate::child::{children, end, netfathom, out, run, shell, signal, start, until};
 
-fn records(dir: &std::path::Path) -> Vec<Record> {
+/// Two rounds with these commands around each run.
+fn compare(out: &Path, commands: &[[&str; 2]]) -> Command {
+    let mut command = netfathom("compare --rounds 2 --out");
+    command.arg(out).args(commands.concat());
+    command
+}
+
+fn records(dir: &Path) -> Vec<Record> {
     let mut all: Vec<Record> =
         fs::read_dir(dir).unwrap().filter_map(|run| store::read(&run.unwrap().path()).ok()).collect();
     all.sort_by(|a, b| a.id.cmp(&b.id));
@@ -23,17 +32,10 @@ fn commands_are_run_around_each_interleaved_run_and_are_in_the_record() {
     let log = dir.path().join("log");
     let write = |word: &str| format!("echo {word} >> '{}'", log.display());
     let runs = dir.path().join("runs");
-    let found = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
-        "--before-a",
-        &write("a"),
-        "--before-b",
-        &write("b"),
-        "--after",
-        &write("undo"),
-        "--run",
-        SHORT,
-    ]));
-    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    let (a, b, undo) = (write("a"), write("b"), write("undo"));
+    let commands = [["--before-a", &a], ["--before-b", &b], ["--after", &undo], ["--run", SHORT]];
+    let found = run(&mut compare(&runs, &commands));
+    assert!(matches!(found.status, 0 | 3), "{found}");
     let order = fs::read_to_string(&log).unwrap();
     assert_eq!(
         order.split_whitespace().collect::<Vec<_>>(),
@@ -41,9 +43,9 @@ fn commands_are_run_around_each_interleaved_run_and_are_in_the_record() {
     );
     let around: Vec<_> = records(&runs).into_iter().map(|record| record.around.unwrap()).collect();
     assert_eq!(around.len(), 4);
-    assert!(around.iter().all(|around| around.after.as_ref() == Some(&write("undo"))), "{around:?}");
-    assert!(found.out.contains("changed") && found.out.contains("before"), "{}", found.out);
-    assert!(found.err.contains("settings as before: "), "{}", found.err);
+    assert!(around.iter().all(|around| around.after.as_ref() == Some(&undo)), "{around:?}");
+    assert!(found.out.contains("changed") && found.out.contains("before"), "{found}");
+    assert!(found.err.contains("settings as before: "), "{found}");
 }
 
 #[test]
@@ -52,19 +54,12 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
     let log = dir.path().join("log");
     let after = format!("echo undone >> '{}'", log.display());
     let runs = dir.path().join("runs");
-    let found = run(netfathom("compare --rounds 2 --out").arg(&runs).args([
-        "--before-a",
-        "echo no such card >&2; exit 7",
-        "--after",
-        &after,
-        "--run",
-        SHORT,
-    ]));
-    assert_eq!(found.status, 1, "{}", found.out);
+    let before = "echo no such card >&2; exit 7";
+    let found = run(&mut compare(&runs, &[["--before-a", before], ["--after", &after], ["--run", SHORT]]));
+    assert_eq!(found.status, 1, "{found}");
     assert!(
         found.err.contains("the command before it failed") && found.err.contains("no such card"),
-        "{}",
-        found.err
+        "{found}"
     );
     assert_eq!(fs::read_to_string(&log).unwrap(), "undone\n");
     assert!(!runs.exists());
@@ -87,36 +82,15 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
         let (before, after) =
             (format!("echo changed > '{}'", state.display()), format!("echo usual > '{}'", state.display()));
         let long = long();
-        let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
-            "--before-a",
-            &before,
-            "--before-b",
-            &before,
-            "--after",
-            &after,
-            "--run",
-            &long,
-        ]));
+        let runs = dir.path().join("runs");
+        let commands =
+            [["--before-a", &before], ["--before-b", &before], ["--after", &after], ["--run", &long]];
+        let child = start(&mut compare(&runs, &commands));
         let is = |wanted: &str| fs::read_to_string(&state).is_ok_and(|now| now.trim() == wanted);
-        let until = |what: &str, reached: &dyn Fn() -> bool| {
-            let began = Instant::now();
-            while !reached() {
-                assert!(began.elapsed() < Duration::from_secs(30), "{victim}: {what}");
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        };
-        until("changed", &|| is("changed") && dir.path().join("runs").exists());
-        let pid = match victim {
-            "watching" => child.id(),
-            _ => {
-                let list = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
-                list.split_whitespace().next().unwrap().parse().unwrap()
-            }
-        };
-        assert!(
-            std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success()
-        );
-        until("undone", &|| is("usual"));
+        until(&format!("{victim}: changed"), || (is("changed") && runs.exists()).then_some(()));
+        let pid = if victim == "watching" { child.id().to_string() } else { children(child.id()).remove(0) };
+        assert!(shell(&format!("kill -9 {pid}")).status().unwrap().success());
+        until(&format!("{victim}: undone"), || is("usual").then_some(()));
         drop(end(child));
         assert!(is("usual"));
     }
@@ -129,19 +103,13 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
     let (state, tried) = (state.display(), tried.display());
     let after = format!("test -e '{tried}' || {{ touch '{tried}'; exit 9; }}; echo usual > '{state}'");
     let long = long();
-    let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
-        "--before-a",
-        &format!("echo changed > '{state}'"),
-        "--after",
-        &after,
-        "--run",
-        &long,
-    ]));
-    until("the run", || dir.path().join("runs").exists().then_some(()));
+    let (before, runs) = (format!("echo changed > '{state}'"), dir.path().join("runs"));
+    let child = start(&mut compare(&runs, &[["--before-a", &before], ["--after", &after], ["--run", &long]]));
+    until("the run", || runs.exists().then_some(()));
     signal("INT", &child);
     let ended = end(child);
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("the change may still be there"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("the change may still be there"), "{ended}");
     assert_eq!(fs::read_to_string(dir.path().join("state")).unwrap(), "usual\n");
 }
 
@@ -149,26 +117,20 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
 #[test]
 fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
     let dir = out();
-    let mut process = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
     let stat = format!("/proc/{}/stat", process.id());
     let is_stopped = || fs::read_to_string(&stat).unwrap().contains(") T ");
     let run = format!("cost --pid {} --benchmark 'b=sleep 1000'", process.id());
-    let child = start(netfathom("compare --rounds 2 --out").arg(dir.path().join("runs")).args([
-        "--before-a",
-        "true",
-        "--after",
-        "true",
-        "--run",
-        &run,
-    ]));
+    let commands = [["--before-a", "true"], ["--after", "true"], ["--run", &run]];
+    let child = start(&mut compare(&dir.path().join("runs"), &commands));
     until("it to be stopped", || is_stopped().then_some(()));
-    let watched = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    let watched = children(child.id()).join(" ");
     assert!(shell(&format!("kill -9 {watched}")).status().unwrap().success());
     let ended = end(child);
     let goes_on = !is_stopped();
     process.kill().unwrap();
     process.wait().unwrap();
-    assert!(ended.status == 128 + 9 && goes_on, "{}: {}", ended.status, ended.err);
+    assert!(ended.status == 128 + 9 && goes_on, "{ended}");
 }
 
 #[test]
@@ -181,31 +143,30 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
         .arg(dir.path())
         .env("COLUMNS", "120")
         .args(["--before-b", before, "--run", &lab]));
-    assert!(matches!(found.status, 0 | 3), "{}: {}", found.status, found.err);
+    assert!(matches!(found.status, 0 | 3), "{found}");
     let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("changed net.ipv4.tcp_wmem")
             && text.contains("\u{2192} 4096 4096 4096 (limits TCP send buffers)"),
-        "{}",
-        found.out
+        "{found}"
     );
-    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{}", found.out);
+    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{found}");
     let refused = dir.path().join("x");
     let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
-    assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{}", loopback.err);
+    assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{loopback}");
     assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
     // It leaves a program with its standard error, which nothing waits for.
     let began = Instant::now();
     let left = format!("sleep 95.{}", std::process::id());
     let leaves = run(netfathom(&lab).args(["--setup", &format!("{left} &"), "--out"]).arg(&refused));
-    assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{}", leaves.err);
+    assert!(matches!(leaves.status, 0 | 3) && began.elapsed() < Duration::from_secs(30), "{leaves}");
     // It ends with the lab.
     assert!(!runs(&left));
     let hangs = start(netfathom(&lab).args(["--setup", &format!("{left}; true"), "--out"]).arg(&refused));
     until("the command", || runs(&left).then_some(()));
     signal("TERM", &hangs);
     let ended = end(hangs);
-    assert!(ended.status == 1 && !runs(&left), "{} {}", ended.status, ended.err);
+    assert!(ended.status == 1 && !runs(&left), "{ended}");
 }
 
 fn runs(command: &str) -> bool {
@@ -220,23 +181,17 @@ fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
     let hangs = format!("sleep 90.{}", std::process::id());
     let compare = |before: &str, after: &str| {
         // Where a shell runs the tests in the background, SIGINT is ignored.
-        let mut command = std::process::Command::new("env");
-        command.args([
-            "--default-signal=INT",
-            env!("CARGO_BIN_EXE_netfathom"),
-            "compare",
-            "--rounds",
-            "2",
-            "--out",
-        ]);
-        start(command.arg(dir.path()).args(["--before-a", before, "--after", after, "--run", SHORT]))
+        let compare = compare(dir.path(), &[["--before-a", before], ["--after", after], ["--run", SHORT]]);
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT").arg(compare.get_program()).args(compare.get_args());
+        start(&mut command)
     };
     let child = compare(&format!("{hangs}; true"), "true");
     until("the command before", || runs(&hangs).then_some(()));
     // A shell ends by SIGINT only if what it waits for does.
     signal("INT", &child);
     let ended = end(child);
-    assert!(ended.status == 1 && !runs(&hangs), "{} {}", ended.status, ended.err);
+    assert!(ended.status == 1 && !runs(&hangs), "{ended}");
     let child = compare("true", &format!("{hangs}; true"));
     until("the command after", || runs(&hangs).then_some(()));
     signal("TERM", &child);
@@ -245,9 +200,9 @@ fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
     assert!(runs(&hangs), "the first signal waits for it");
     signal("TERM", &child);
     let ended = end(child);
-    assert!(ended.status == 1 && !runs(&hangs), "{} {}", ended.status, ended.err);
+    assert!(ended.status == 1 && !runs(&hangs), "{ended}");
     for text in ["press Ctrl-C again to give up", "the change may still be there"] {
-        assert!(ended.err.contains(text), "{}", ended.err);
+        assert!(ended.err.contains(text), "{ended}");
     }
 }
 
@@ -257,12 +212,10 @@ fn a_change_of_one_side_that_nothing_undoes_is_refused() {
     let dir = out();
     for (side, other) in [("a", "b"), ("b", "a")] {
         let before = format!("--before-{side}");
-        let refused = run(netfathom("compare --rounds 2 --out")
-            .arg(dir.path())
-            .args([&before, "true", "--run", SHORT]));
-        assert_eq!(refused.status, 2, "{}", refused.err);
+        let refused = run(&mut compare(dir.path(), &[[&before, "true"], ["--run", SHORT]]));
+        assert_eq!(refused.status, 2, "{refused}");
         for remedy in ["--after CMD", &format!("--before-{other} CMD")] {
-            assert!(refused.err.contains(remedy), "{}", refused.err);
+            assert!(refused.err.contains(remedy), "{refused}");
         }
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -280,58 +233,42 @@ fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
     let ended = compare("echo nothing was written >&2");
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let reply = "the command of B changed none of the watched settings; it wrote: nothing was written";
-    assert!(text.contains(reply), "{}{}", ended.out, ended.err);
-    assert!(
-        text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"),
-        "{}",
-        ended.out
-    );
+    assert!(text.contains(reply), "{ended}");
+    assert!(text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"), "{ended}");
     let failed = compare("false");
-    assert!(failed.err.contains("the command of --before-b failed in the lab's sender"), "{}", failed.err);
-    assert!(!failed.err.contains("--setup") && !failed.err.contains("loopback"), "{}", failed.err);
+    assert!(failed.err.contains("the command of --before-b failed in the lab's sender"), "{failed}");
+    assert!(!failed.err.contains("--setup") && !failed.err.contains("loopback"), "{failed}");
 }
 
 #[test]
-fn a_threshold_for_nothing_ends_the_rounds_after_the_first() {
+fn a_threshold_for_nothing_ends_the_rounds_after_the_first_run() {
     let dir = out();
-    let ended = run(netfathom("compare --rounds 50 --fail-if").arg("roundtrip.maen>5%").arg("--out").args([
-        dir.path().to_str().unwrap(),
-        "--run",
-        SHORT,
-        "--",
-        SHORT,
-    ]));
-    assert_eq!(ended.status, 2, "{}{}", ended.out, ended.err);
-    assert!(ended.err.contains("did you mean"), "{}", ended.err);
-    assert_eq!(records(dir.path()).len(), 2);
-    // There is nothing to decide, and no reason to compare them all the same.
-    assert!(
-        !ended.out.contains("NOT COMPARED") && !ended.err.contains("--force"),
-        "{}{}",
-        ended.out,
-        ended.err
-    );
+    for done in 1..=2 {
+        let mut command = netfathom("compare --rounds 50 --fail-if roundtrip.maen>5% --out");
+        let ended = run(command.arg(dir.path()).args(["--run", SHORT, "--", SHORT]));
+        assert_eq!(ended.status, 2, "{ended}");
+        assert!(ended.err.contains("did you mean"), "{ended}");
+        assert_eq!(records(dir.path()).len(), done);
+        // There is nothing to decide, and no pair to compare all the same.
+        assert!(ended.out.is_empty() && !ended.err.contains("--force"), "{ended}");
+        assert!(!ended.err.contains("once more"), "{ended}");
+    }
     // Runs that are there already are not compared either.
     let names: Vec<String> = records(dir.path()).into_iter().map(|record| record.id).collect();
     let late = run(netfathom("compare --fail-if nonsense>5% --out").arg(dir.path()).args(&names));
-    assert_eq!(late.status, 2, "{}", late.err);
-    assert!(late.out.is_empty() && late.err.contains("did you mean"), "{}{}", late.out, late.err);
+    assert_eq!(late.status, 2, "{late}");
+    assert!(late.out.is_empty() && late.err.contains("did you mean"), "{late}");
 }
 
 /// The job of docs/ci: its command, with less to do and nothing to install.
 #[test]
 fn the_job_for_ci_is_yaml_and_its_command_works() {
-    let job = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci/netfathom.yml");
+    let job = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ci/netfathom.yml");
     let print = "import sys, yaml; steps = yaml.safe_load(open(sys.argv[1]))['jobs']['compare']['steps']; \
                  print(next(step['run'] for step in steps if 'Compare' in step.get('name', '')))";
-    let parsed = std::process::Command::new("python3").args(["-c", print]).arg(job).output().unwrap();
+    let parsed = Command::new("python3").args(["-c", print]).arg(job).output().unwrap();
     let reply = String::from_utf8_lossy(&parsed.stderr);
-    if reply.contains("No module named") {
-        return netfathom_testkit::skipped(
-            "the_job_for_ci_is_yaml_and_its_command_works",
-            "needs python3-yaml",
-        );
-    }
+    needs!(!reply.contains("No module named"), "needs python3-yaml");
     assert!(parsed.status.success(), "{reply}");
     let mut script = String::from_utf8(parsed.stdout).unwrap();
     for (there, here) in [
@@ -347,7 +284,7 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
     }
     let dir = out();
     let ended = run(crate::child::shell(&script).current_dir(dir.path()));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let markdown = fs::read_to_string(dir.path().join("comparison.md")).unwrap();
     assert!(markdown.starts_with("**") && markdown.contains("## Settings and plan"), "{markdown}");
 }

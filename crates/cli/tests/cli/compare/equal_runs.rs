@@ -15,7 +15,7 @@ const LONGEST: std::time::Duration = std::time::Duration::from_secs(3600);
 
 fn shown(args: &[String]) -> Value {
     let ended = end_within(start(netfathom("compare --quiet --json").args(args)), LONGEST);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     serde_json::from_str::<Value>(&ended.out).unwrap()["comparisons"][0].clone()
 }
 

@@ -22,7 +22,7 @@ fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
         .args(["--net"])
         .arg(shell(&script).get_program())
         .args(shell(&script).get_args()));
-    assert_eq!(made.status, 0, "{}", made.err);
+    assert_eq!(made.status, 0, "{made}");
     let usual = made.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let only = |name: &str| std::fs::read_dir(dir.path().join(name)).unwrap().next().unwrap().unwrap().path();
     let (before, after) = (only("before"), only("after"));
@@ -30,9 +30,9 @@ fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
     let line = format!("net.ipv4.tcp_wmem  {usual} \u{2192} 4096 4096 4096");
     let text = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = format!("changed {} (limits TCP send buffers)", line.replace("  ", " "));
-    assert!(text.contains(&wanted), "{}", shown.out);
+    assert!(text.contains(&wanted), "{shown}");
     let place = |of: &str| text.find(of).unwrap();
-    assert!(place("changed net.ipv4") < place("Main quantities"), "{}", shown.out);
+    assert!(place("changed net.ipv4") < place("Main quantities"), "{shown}");
     let command = store::read(&before).unwrap().command;
     assert!(command.starts_with("netfathom message pingpong") && command.contains("--over tcp"), "{command}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use netfathom_testkit::{needs_root, privileged, skipped};
+use netfathom_testkit::{needs, needs_root, privileged, test_name};
 
 use super::{CHEAP, SHORT, Short, TRIALS, cost, measured, trials};
 use crate::child::{is_root, record, run, runs, shell, unprivileged};
@@ -28,7 +28,7 @@ fn one_that_fails_shows_its_output() {
     let file = short.file("there");
     let turns = format!("b=test -e {file} && {{ echo spoilt >&2; exit 9; }}; touch {file}");
     let ended = run(short.beside(&turns).arg(NOTHING));
-    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(ended.status, 3, "{ended}");
     let result = cost(&record(&short.runs()).unwrap());
     let failed: Vec<_> =
         result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
@@ -54,7 +54,7 @@ fn one_that_never_ends_is_killed_with_all_its_own_and_named() {
         "{message}"
     );
     assert!(!lives());
-    if privileged("cli::cost::benchmarks::one_that_never_ends_is_killed_with_all_its_own_and_named") {
+    if privileged(test_name!()) {
         let message = short.refused(short.beside(&benchmark).args(["--sequence", "auto", NOTHING]), 1);
         assert!(message.contains("had not ended after 10 s and was killed"), "{message}");
         assert!(!lives());
@@ -67,7 +67,7 @@ fn one_that_ends_no_more_takes_no_longer_than_the_time_and_one_run() {
     let (sleep, lives) = lasting(4002);
     let file = short.file("there");
     let ended = run(short.beside(&format!("b=test -e {file} && {sleep}; touch {file}")).arg(NOTHING));
-    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(ended.status, 3, "{ended}");
     let result = cost(&record(&short.runs()).unwrap());
     let failed: Vec<_> =
         result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
@@ -87,7 +87,8 @@ fn what_cannot_be_is_wrong_usage() {
         ("--benchmark light --benchmark light --nothing", "light is there twice"),
         ("--load udp:0,x --nothing", "x"),
         ("--load udp:8M --levels 1 -- true", "--load udp has its own levels"),
-        ("--load true --nothing", "{level}"),
+        ("--load true --levels 1 --nothing", "{level}"),
+        ("--load true -- true {level}", "{level} stands for nothing"),
         ("--levels 1,2 -- true", "{level}"),
         ("--precision 1k --nothing", "write 1% or 0.5%"),
         ("--max-blocks 1 --nothing", "blocks"),
@@ -154,10 +155,7 @@ fn a_tree_is_made_read_and_removed() {
 
 #[test]
 fn no_room_for_a_tree() {
-    if !is_root() {
-        skipped("cli::cost::benchmarks::no_room_for_a_tree", "needs root for a file system of its own");
-        return;
-    }
+    needs!(is_root(), "needs root for a file system of its own");
     let short = Short::new();
     let tree = short.file("tree");
     fs::create_dir(&tree).unwrap();
@@ -194,13 +192,8 @@ fn without_privilege_marks_are_taken_another_way() {
     let short = Short::new();
     let benchmark = three_files(&short);
     let mut command = unprivileged(SHORT);
-    command.arg("--out").arg(short.runs()).args([
-        "--benchmark",
-        &benchmark,
-        "--marks",
-        "one,two,three",
-        NOTHING,
-    ]);
+    command.arg("--out").arg(short.runs());
+    command.args(["--benchmark", &benchmark, "--marks", "one,two,three", NOTHING]);
     let (_, result) = measured(&mut command);
     let benchmark = &result.benchmarks[0];
     let absent = benchmark.absent.join("; ");

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Child, Command};
 
 use super::{Beside, Short, lives, state};
-use crate::child::{end, netfathom, run, shell, signal, start, until};
+use crate::child::{children, end, netfathom, run, shell, signal, start, until};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Whom {
@@ -14,9 +14,7 @@ enum Whom {
 }
 
 fn worker(guard: &Child) -> String {
-    let guard = guard.id();
-    let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();
-    children.trim().to_owned()
+    children(guard.id()).join(" ")
 }
 
 fn kill(whom: Whom, guard: &Child) {
@@ -51,7 +49,7 @@ fn nothing_stays(whom: Whom) {
     assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1);
     kill(whom, &guard);
     let ended = end(guard);
-    assert_eq!(ended.status, 128 + 9, "{}", ended.err);
+    assert_eq!(ended.status, 128 + 9, "{ended}");
     until("its processes to end", || (!left.iter().any(|pid| lives(pid))).then_some(()));
     until("its tree to be gone", || (fs::read_dir(&tmp).unwrap().count() == 0).then_some(()));
 }
@@ -143,18 +141,8 @@ fn nothing_stays_after_a_second_ctrl_c() {
     let stubborn =
         format!("trap '' TERM; setsid sleep 1000 & echo $! >>{pids}; echo $$ >>{pids}; wait; sleep 1000");
     let mut command = short.quickly("tar");
-    command.args([
-        "--entries",
-        "200",
-        "--grace",
-        "60s",
-        "--benchmark",
-        super::CHEAP,
-        "--",
-        "sh",
-        "-c",
-        &stubborn,
-    ]);
+    command.args(["--entries", "200", "--grace", "60s", "--benchmark", super::CHEAP]);
+    command.args(["--", "sh", "-c", &stubborn]);
     let guard = start(command.env("TMPDIR", &tmp));
     until("the program", || (short.lines("pids").len() == 2).then_some(()));
     signal("INT", &guard);

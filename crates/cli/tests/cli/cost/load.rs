@@ -62,3 +62,24 @@ fn levels_stand_in_the_program_and_in_the_load() {
     let many = 2 * super::TRIALS + super::one_more(&result);
     assert_eq!((counts("load few"), counts("load many")), (2 * super::TRIALS, many));
 }
+
+#[test]
+fn a_load_without_levels_is_one() {
+    let short = Short::new();
+    let load = format!("echo load >>{}; exec sleep 1000", short.file("log"));
+    let args = ["--load", &load, "--", "sleep", "1000"];
+    let (_, result) = measured(short.quickly("b=sleep 0.05").args(args));
+    let names: Vec<&str> = result.conditions.iter().map(|condition| condition.name.as_str()).collect();
+    assert_eq!(names, ["baseline", "load, load alone", "load"]);
+    assert_eq!(short.lines("log").len(), 2 * super::TRIALS + super::one_more(&result));
+}
+
+#[test]
+fn phases_beside_a_benchmark_are_measured_too() {
+    let short = Short::new();
+    let args = ["--phases", "calls", "--phase", "20ms", "--nothing"];
+    let (_, result) = measured(short.quickly(CHEAP).args(args));
+    let names: Vec<&str> = result.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    assert_eq!(names, ["b", "light"]);
+    assert_eq!(result.benchmarks[1].spans, ["calls"]);
+}

@@ -4,7 +4,7 @@ use std::iter;
 use std::process::Command;
 
 use super::{Beside, Short, lives, measured, state, trials};
-use crate::child::{end, start, until};
+use crate::child::{children, end, start, until};
 
 #[test]
 fn a_process_is_stopped_and_goes_on() {
@@ -12,7 +12,7 @@ fn a_process_is_stopped_and_goes_on() {
     // Its child ends by itself soon after a test that fails.
     let process = Beside::start(Command::new("sh").args(["-c", "sleep 60 & wait"]));
     let pid = process.pid();
-    let child = until("its child", || child_of(&pid));
+    let child = until("its child", || children(process.0.id()).pop());
     let stopped = || [&pid, &child].map(|pid| state(pid) == Some('T'));
     let run = start(short.quickly("b=sleep 0.2").args(["--pid", &pid]));
     until("both to be stopped", || (stopped() == [true; 2]).then_some(()));
@@ -32,11 +32,6 @@ fn a_process_is_stopped_and_goes_on() {
     let ours = std::process::id().to_string();
     let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 2);
     assert!(message.contains("netfathom was started by it"), "{message}");
-}
-
-fn child_of(pid: &str) -> Option<String> {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    children.split_whitespace().next().map(str::to_owned)
 }
 
 #[test]

@@ -81,9 +81,9 @@ fn the_calls_of_whoever_starts_it_are_not_its_own() {
 fn without_privilege_its_calls_cannot_be_timed() {
     let dir = out();
     let ended = run(unprivileged("cost --self --out").arg(dir.path()).args(["--", "true"]));
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("--self: cannot record system calls"), "{}", ended.err);
-    assert!(!ended.err.contains("--sequence") && !ended.err.contains("--marks"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("--self: cannot record system calls"), "{ended}");
+    assert!(!ended.err.contains("--sequence") && !ended.err.contains("--marks"), "{ended}");
 }
 
 #[test]

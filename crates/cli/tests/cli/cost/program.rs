@@ -36,7 +36,7 @@ fn one_that_ends_in_the_middle_was_not_measured() {
     let script = "sleep 0.1; echo out of memory >&2; exit 3";
     // Long enough that the program ends first, also where others keep it from the processor.
     let ended = run(short.quickly("b=sleep 1").args(["--", "sh", "-c", script]));
-    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(ended.status, 3, "{ended}");
     let result = cost(&record(&short.runs()).unwrap());
     let with: Vec<_> = result.benchmarks[0].trials.iter().filter(|trial| trial.condition == 1).collect();
     assert!(!with.is_empty());
@@ -131,7 +131,7 @@ fn a_job_may_end_and_again_starts_it_anew() {
     }
     // A job that fails is none.
     let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"]));
-    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(ended.status, 3, "{ended}");
     assert_eq!(runs(&short.runs()).len(), 3);
 }
 

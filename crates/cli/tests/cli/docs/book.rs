@@ -78,7 +78,7 @@ fn each_section_of_the_bench_has_its_place() {
             name.as_ref(),
             copy.as_os_str(),
         ]));
-        assert_eq!(ended.status, 0, "{name}: {}", ended.err);
+        assert_eq!(ended.status, 0, "{name}: {ended}");
         let (before, after) = benchmarks.split_once(&format!("<!-- bench: {name} -->")).unwrap();
         let after = after.split_once(&format!("<!-- /bench: {name} -->")).unwrap().1;
         let text = fs::read_to_string(&copy).unwrap();

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_testkit::{docs, skipped};
+use netfathom_testkit::{docs, skipped, test_name};
 
 use super::*;
 use crate::child::{end_within, is_root, out, start};
@@ -29,7 +29,6 @@ const AROUND: &str = "set -eu -o pipefail; trap 'kill $(jobs -p) 2>/dev/null || 
 
 #[test]
 fn each_command_of_the_book_is_run() {
-    let test = "cli::docs::commands::each_command_of_the_book_is_run";
     let pages: Mutex<VecDeque<PathBuf>> = Mutex::new(docs::pages(&sources()).into());
     let (failures, skips) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
@@ -46,7 +45,7 @@ fn each_command_of_the_book_is_run() {
     });
     let skips = skips.into_inner().unwrap();
     if !skips.is_empty() {
-        skipped(test, &format!("a part of it, {} blocks: {}", skips.len(), skips.join("; ")));
+        skipped(test_name!(), &format!("a part of it, {} blocks: {}", skips.len(), skips.join("; ")));
     }
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use netfathom_model::sample::Sample;
 use netfathom_results::store;
 use netfathom_sys::directory::Directory;
-use netfathom_testkit::skipped;
+use netfathom_testkit::{needs, skip};
 use rustix::fs::{Mode, OFlags, open};
 use tempfile::TempDir;
 
@@ -62,7 +62,7 @@ fn an_export_that_is_killed_leaves_nothing() {
     let to = dir.path().join("to");
     if open(&to, OFlags::TMPFILE | OFlags::WRONLY, Mode::RUSR).is_err() {
         let why = "the temporary directory's file system has no files without a name";
-        return skipped("export::killed::an_export_that_is_killed_leaves_nothing", why);
+        skip!("{why}");
     }
     for format in ["csv", "parquet"] {
         let export = || {
@@ -84,10 +84,10 @@ fn without_proc(args: &str) -> Command {
 
 #[test]
 fn where_a_file_must_have_a_name_it_is_that_of_its_process() {
-    let test = "export::killed::where_a_file_must_have_a_name_it_is_that_of_its_process";
-    if !is_root() || run(&mut shell("unshare -m umount -l /proc")).status != 0 {
-        return skipped(test, "needs root to take /proc away");
-    }
+    needs!(
+        is_root() && run(&mut shell("unshare -m umount -l /proc")).status == 0,
+        "needs root to take /proc away"
+    );
     let (dir, at) = many();
     let to = dir.path().join("to");
     let args = format!("export --what samples --to csv {} -o {}", at.display(), to.join("x").display());

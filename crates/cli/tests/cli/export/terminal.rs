@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 
 use netfathom_results::store;
+use netfathom_testkit::test_name;
 
 use crate::child::{fixture, netfathom, on_terminal, out, run};
 
@@ -13,7 +14,6 @@ const STEERING: [char; 5] = ['\u{1b}', '\u{7}', '\u{9b}', '\u{7f}', '\u{202e}'];
 
 #[test]
 fn an_export_steers_no_terminal_and_changes_nothing_elsewhere() {
-    let test = "export::terminal::an_export_steers_no_terminal_and_changes_nothing_elsewhere";
     let dir = out();
     let path = dir.path().join("record.json");
     for (name, formats) in [
@@ -38,7 +38,7 @@ fn an_export_steers_no_terminal_and_changes_nothing_elsewhere() {
             );
             for to in ["-", "/dev/stdout"] {
                 let args = format!("export --to {format} {} -o {to} 2>/dev/null", path.display());
-                let Some(shown) = on_terminal(test, &args) else { return };
+                let Some(shown) = on_terminal(test_name!(), &args) else { return };
                 assert_eq!(shown.out.replace("\r\n", "\n"), expected, "{format} to {to}");
             }
         }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
+use netfathom_fleet::wire::VERSION;
+use netfathom_sys::clock::realtime_ns;
 use netfathom_testkit::Star;
 use serde_json::{Value, json};
 
@@ -114,6 +116,63 @@ fn watched(fleet: &Fleet, args: &str) -> (Ended, u64) {
     (end(child), most.join().unwrap())
 }
 
+fn facts(name: &str) -> Value {
+    json!({
+        "version": VERSION, "name": name, "incarnation": "0", "labels": {}, "tool": "none", "kernel": "none", "cpus": 1,
+        "address": "10.78.0.254", "now_utc_ns": realtime_ns(), "lacks": [], "busy": false,
+    })
+}
+
+/// Takes each order, does nothing, and reports at once that it is done.
+fn lie(client: &mut Client, stop: &AtomicBool) {
+    while let Some(message) = client.next(stop) {
+        let Some(reply) = message.reply else { continue };
+        if !message.subject.contains(".order.") {
+            client.publish(&reply, "netfathom.nowhere", facts("liar").to_string().as_bytes());
+            continue;
+        }
+        let order: Value = serde_json::from_slice(&message.payload).unwrap();
+        let answer = json!({"taken": {"port": 9}});
+        client.publish(&reply, "netfathom.nowhere", answer.to_string().as_bytes());
+        let outcome = if order["task"]["transfer"].is_object() {
+            json!({"transferred": {
+                "started_utc_ns": order["task"]["transfer"]["start_utc_ns"], "start_waited_ns": null, "peer": null,
+                "bytes": 1000, "duration_ns": 1000, "retransmits": null, "rtt_us": null, "cause": null, "broken": null,
+            }})
+        } else {
+            json!("served")
+        };
+        let report = json!({
+            "from": ["liar", "0"], "session": order["session"], "number": order["number"], "outcome": outcome,
+        });
+        let subject = format!("netfathom.default.report.{}", order["session"].as_str().unwrap());
+        client.publish(&subject, "netfathom.nowhere", report.to_string().as_bytes());
+    }
+}
+
+#[test]
+fn an_agent_that_only_says_that_it_sent_makes_no_other_one_missing() {
+    needs_fleet!();
+    let fleet = Fleet::start(1);
+    let names = fleet.dir.path().join("names");
+    std::fs::write(&names, "c00\nliar\n").unwrap();
+    let mut client = Client::connect(&fleet, &["hello", "who.liar", "order.liar"]);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| lie(&mut client, &stop));
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let args = format!("fleet mesh throughput --time 200ms --hosts {}", names.display());
+            fleet.measure(&args, "lied")
+        }));
+        stop.store(true, Relaxed);
+        let (ended, result) = done.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
+        let missing: Vec<_> = result.hosts.iter().filter(|host| host.missing.is_some()).collect();
+        assert!(missing.is_empty(), "{missing:#?} {ended}");
+        let failed: Vec<_> = result.pairs.iter().filter_map(|pair| pair.failed.as_deref()).collect();
+        assert!(failed.iter().any(|why| why.contains("c00: ended before a sender came")), "{failed:#?}");
+    });
+}
+
 /// Answers a call for hosts as 10,000 of them, which take no order, with garbage between.
 fn crowd(client: &mut Client, stop: &AtomicBool) {
     while let Some(message) = client.next(stop) {
@@ -123,10 +182,7 @@ fn crowd(client: &mut Client, stop: &AtomicBool) {
             continue;
         }
         for fake in 0..FAKES {
-            let facts = json!({
-                "version": 1, "name": format!("fake{fake:05}"), "incarnation": "0", "labels": {}, "tool": "none",
-                "kernel": "none", "cpus": 1, "address": "10.78.0.254", "now_utc_ns": 0, "lacks": [], "busy": false,
-            });
+            let facts = facts(&format!("fake{fake:05}"));
             client.publish(&reply, "netfathom.nowhere", facts.to_string().as_bytes());
             if fake % 500 == 0 {
                 client.garbage(&reply);
@@ -153,15 +209,15 @@ fn ten_thousand_fake_agents_are_left_out_and_do_no_harm() {
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let (hosts, crowded_kb) = watched(&fleet, "fleet hosts --json");
             let listed: Value = serde_json::from_str(&hosts.out).expect(&hosts.err);
-            assert_eq!((hosts.status, listed.as_array().unwrap().len()), (5, MOST_HOSTS), "{}", hosts.err);
-            assert!(hosts.err.contains("more answers are left out"), "{}", hosts.err);
+            assert_eq!((hosts.status, listed.as_array().unwrap().len()), (5, MOST_HOSTS), "{hosts}");
+            assert!(hosts.err.contains("more answers are left out"), "{hosts}");
             let left_out: usize = hosts.err.split_whitespace().next().unwrap().parse().unwrap();
             assert!(left_out >= FAKES - MOST_HOSTS, "{left_out}");
             // Nothing is measured with whoever comes first; hosts that are named are found in the crowd.
             let mesh = fleet.run("fleet mesh throughput --time 200ms");
-            assert!(mesh.status == 1 && mesh.err.contains("answers are left out"), "{}", mesh.err);
+            assert!(mesh.status == 1 && mesh.err.contains("answers are left out"), "{mesh}");
             let mesh = fleet.run(&format!("fleet mesh throughput --time 200ms --hosts {names}"));
-            assert_eq!(mesh.status, 0, "{}\n{}", mesh.out, mesh.err);
+            assert_eq!(mesh.status, 0, "{mesh}");
             let grown_kb = (crowded_kb - alone_kb, agent_kb() - before_kb);
             eprintln!("grown: fleet hosts {} KB, an agent {} KB", grown_kb.0, grown_kb.1);
             assert!(grown_kb.0 < MOST_GROWN_KB && grown_kb.1 < MOST_GROWN_KB, "{grown_kb:?}");

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use netfathom_model::random::SplitMix64;
 use netfathom_model::record::FleetResult;
-use netfathom_testkit::{alone, needs_root};
+use netfathom_testkit::{alone, needs_programs, needs_root};
 
-use super::{Fleet, agent, has_nats, name, needs_fleet, result, serve, temporary, until_measured};
+use super::{Fleet, agent, name, needs_fleet, result, serve, temporary, until_measured};
 use crate::child::{end, end_within, only_run, until};
 
 /// Processes in the network namespace of a host.
@@ -38,9 +38,8 @@ fn places() -> BTreeSet<PathBuf> {
 #[test]
 fn a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing() {
     needs_root!();
-    if has_nats("cli::fleet::lost::a_quarter_of_the_agents_that_is_killed_is_named_and_leaves_nothing") {
-        killed(12, 3, Duration::from_secs(60));
-    }
+    needs_programs!(["nats-server"], "nats-server");
+    killed(12, 3, Duration::from_secs(60));
 }
 
 /// Kills some of the agents in the middle of a mesh, and looks for them in the result and on their hosts.
@@ -68,19 +67,19 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     }
     let ended = end_within(running, within);
     let result = result(&into);
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.status, 5, "{ended}");
     let there = hosts - number;
-    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", hosts + 1)), "{}", ended.out);
+    assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", hosts + 1)), "{ended}");
     let report = std::fs::read_to_string(only_run(&into).join("report.html")).unwrap();
     assert!(report.contains(&format!("<strong>PARTIAL {there} of {}</strong>", hosts + 1)));
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
-    assert_eq!(missing, [killed.clone(), vec![name(hosts)]].concat(), "{}", ended.out);
+    assert_eq!(missing, [killed.clone(), vec![name(hosts)]].concat(), "{ended}");
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for name in &killed {
-        assert!(text.contains(&format!("{name} (its agent ")), "{name}: {}", ended.out);
+        assert!(text.contains(&format!("{name} (its agent ")), "{name}: {ended}");
     }
-    assert!(text.contains(&format!("{} (no agent", name(hosts))), "{}", ended.out);
+    assert!(text.contains(&format!("{} (no agent", name(hosts))), "{ended}");
     // Whoever is there has all its pairs with the others.
     let is_there = |name: &String| !killed.contains(name);
     let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
@@ -112,18 +111,18 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     fleet.server = serve(&fleet.star);
     let ended = end(running);
     let result = result(&into);
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.status, 5, "{ended}");
     let measured = result.measured().count();
-    assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{}", ended.out);
+    assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{ended}");
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("the NATS server nats://10.78.0.254:4222 was away"), "{}", ended.out);
+    assert!(text.contains("the NATS server nats://10.78.0.254:4222 was away"), "{ended}");
     assert!(result.hosts.iter().all(|host| host.missing.is_none()), "{:#?}", result.hosts);
     // All but what was under way.
     assert!(result.pairs.len() == 12 && (8..12).contains(&measured), "{measured}: {:#?}", result.pairs);
 
     let run = only_run(&into);
     let ended = fleet.run(&format!("fleet resume {} --out {}", run.display(), whole.display()));
-    assert_eq!((ended.status, super::result(&whole).measured().count()), (0, 12), "{}", ended.out);
+    assert_eq!((ended.status, super::result(&whole).measured().count()), (0, 12), "{ended}");
 }
 
 #[test]
@@ -139,9 +138,9 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     let ended = end(running);
     let lost = result(&into);
     let senders = |result: &FleetResult| result.steps.iter().map(|step| step.senders).collect::<Vec<_>>();
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 sustains at least"), "{}", ended.out);
-    assert_eq!(senders(&lost), [2, 1, 1], "{}", ended.out);
+    assert_eq!(ended.status, 5, "{ended}");
+    assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 sustains at least"), "{ended}");
+    assert_eq!(senders(&lost), [2, 1, 1], "{ended}");
     assert_eq!(lost.steps.iter().map(|step| step.failed.len()).collect::<Vec<_>>(), [0, 1, 0]);
 
     let back = agent(&fleet.star, 2, "");
@@ -150,7 +149,7 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     until("three hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
     let ended = fleet.run(&format!("fleet resume {} --out {}", only_run(&into).display(), whole.display()));
     let resumed = result(&whole);
-    assert_eq!((ended.status, senders(&resumed)), (0, vec![2, 2, 2]), "{}\n{}", ended.out, ended.err);
+    assert_eq!((ended.status, senders(&resumed)), (0, vec![2, 2, 2]), "{ended}");
     let first = |result: &FleetResult| (result.steps[0].sent, result.steps[0].lag_p99_ns);
     assert_eq!(first(&resumed), first(&lost));
 }

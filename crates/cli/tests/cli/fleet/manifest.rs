@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use netfathom_testkit::{python, skipped};
+use netfathom_testkit::{python, skip, test_name};
 use tempfile::TempDir;
 
 use crate::child::{Ended, netfathom, out, run};
@@ -45,14 +45,11 @@ fn beside(python: &Path, program: &str) -> Command {
 
 #[test]
 fn systemd_takes_the_unit() {
-    const TEST: &str = "cli::fleet::manifest::systemd_takes_the_unit";
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let (_dir, unit) = written("systemd", &binary, "netfathom-agent.service");
     let verify =
         |unit: &Path| Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(unit).output();
-    let Ok(verified) = verify(&unit) else {
-        return skipped(TEST, "needs systemd-analyze: apt-get install systemd");
-    };
+    let Ok(verified) = verify(&unit) else { skip!("needs systemd-analyze: apt-get install systemd") };
     let complaint = String::from_utf8_lossy(&verified.stderr);
     assert!(verified.status.success() && complaint.is_empty(), "{complaint}");
     // It does look at what it reads.
@@ -62,14 +59,13 @@ fn systemd_takes_the_unit() {
 
 #[test]
 fn kubernetes_takes_the_secret_and_the_daemon_sets() {
-    const TEST: &str = "cli::fleet::manifest::kubernetes_takes_the_secret_and_the_daemon_sets";
-    let Some(python) = python(TEST, env!("CARGO_TARGET_TMPDIR")) else { return };
+    let Some(python) = python(test_name!(), env!("CARGO_TARGET_TMPDIR")) else { return };
     let (_dir, agent) =
         written("kubernetes", "--fleet 2024 --image registry.local:5000/nf@sha256:0a", "agent.yaml");
     let validate = |path: &Path| run(beside(&python, "kubernetes-validate").arg("--strict").arg(path));
     for path in [&agent, &sources("packaging/kubernetes/watch.yaml")] {
         let ended = validate(path);
-        assert_eq!(ended.status, 0, "{}{}", ended.out, ended.err);
+        assert_eq!(ended.status, 0, "{ended}");
     }
     let read = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
     let read = run(Command::new(&python).args(["-c", read]).arg(&agent));
@@ -90,8 +86,7 @@ fn kubernetes_takes_the_secret_and_the_daemon_sets() {
 
 #[test]
 fn ansible_takes_the_playbook_and_names_hosts_as_the_list_does() {
-    const TEST: &str = "cli::fleet::manifest::ansible_takes_the_playbook_and_names_hosts_as_the_list_does";
-    let Some(python) = python(TEST, env!("CARGO_TARGET_TMPDIR")) else { return };
+    let Some(python) = python(test_name!(), env!("CARGO_TARGET_TMPDIR")) else { return };
     let (dir, playbook) = written("ansible", "--credentials /etc/netfathom-test-none", "agent.yml");
     let play = |more: &str| {
         let mut command = beside(&python, "ansible-playbook");
@@ -101,7 +96,7 @@ fn ansible_takes_the_playbook_and_names_hosts_as_the_list_does() {
         run(&mut command)
     };
     let checked = play("--syntax-check");
-    assert_eq!(checked.status, 0, "{}{}", checked.out, checked.err);
+    assert_eq!(checked.status, 0, "{checked}");
     // Without a change to this host: what it would write. The last task fails where there is no systemd.
     let shown = play(&format!(
         "--check --diff -e ansible_become=false -e ansible_python_interpreter={}",
@@ -129,12 +124,12 @@ fn values_that_a_manifest_would_read_in_another_way_are_refused() {
         "--nats nats://10.0.0.1",
     ] {
         let ended = manifest("systemd", more).1;
-        assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{more}: {}", ended.err);
+        assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{more}: {ended}");
     }
     let upper = manifest("kubernetes", "--fleet Lab").1;
-    assert!(upper.status == 2 && upper.err.contains("lower-case"), "{}", upper.err);
+    assert!(upper.status == 2 && upper.err.contains("lower-case"), "{upper}");
     let dir = out();
     let mut command = netfathom("fleet manifest ansible");
     let none = run(command.env("XDG_RUNTIME_DIR", dir.path()));
-    assert!(none.status == 1 && none.err.contains("fleet up"), "{}", none.err);
+    assert!(none.status == 1 && none.err.contains("fleet up"), "{none}");
 }

@@ -2,14 +2,13 @@
 //! that they print into docs/benchmarks.md.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_testkit::{alone, needs_root};
+use netfathom_testkit::{Group, alone, needs_programs, needs_root, skip};
 
-use super::{Fleet, has_nats, lost, name, needs_fleet, result, status_kb, tc};
+use super::{Fleet, lost, name, needs_fleet, result, status_kb, tc};
 use crate::child::end_within;
 
 const RUNS: usize = 20;
@@ -63,53 +62,25 @@ fn a_host_that_loses_one_percent_is_named_and_no_host_without() {
 #[ignore = "takes minutes: make bench runs it"]
 fn a_host_with_a_cpu_quota_is_named_and_no_host_without() {
     needs_root!();
-    let Some(group) = Group::with_quota() else {
-        return netfathom_testkit::skipped("cli::fleet::many", "needs cgroups of the first version");
-    };
-    runs("with 2.5 % of a CPU (cgroup)", "latency --peers 6 --time 300ms --rate 1k", |fleet, host| {
-        group.take(fleet.agents[host].id());
-        let group = group.0.clone();
-        Box::new(move |fleet| {
-            fs::write(group.join("../cgroup.procs"), fleet.agents[host].id().to_string()).unwrap();
-        })
+    let name = format!("netfathom-test-{}", std::process::id());
+    let group = Group::below("/sys/fs/cgroup/cpu", &name);
+    // 2.5 % of a CPU. It is gone after the agents in it.
+    let limited = group.as_ref().and_then(|group| {
+        group.set("cpu.cfs_period_us", 40_000)?;
+        group.set("cpu.cfs_quota_us", 1000)
     });
-}
-
-/// A cgroup that may use 2.5 % of a CPU. It is gone with the value, after the agents in it.
-struct Group(PathBuf);
-
-impl Group {
-    fn with_quota() -> Option<Self> {
-        let root = Path::new("/sys/fs/cgroup/cpu");
-        root.join("cpu.cfs_quota_us").exists().then_some(())?;
-        let group = Self(root.join(format!("netfathom-test-{}", std::process::id())));
-        fs::create_dir(&group.0).ok()?;
-        fs::write(group.0.join("cpu.cfs_period_us"), "40000").unwrap();
-        fs::write(group.0.join("cpu.cfs_quota_us"), "1000").unwrap();
-        Some(group)
-    }
-
-    fn take(&self, pid: u32) {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        for pid in fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default().lines() {
-            let _ = fs::write(self.0.join("../cgroup.procs"), pid);
-        }
-        let _ = fs::remove_dir(&self.0);
-    }
+    let Some((group, ())) = group.as_ref().zip(limited) else { skip!("needs cgroups of the first version") };
+    runs("with 2.5 % of a CPU (cgroup)", "latency --peers 6 --time 300ms --rate 1k", |fleet, host| {
+        group.set("cgroup.procs", fleet.agents[host].id()).unwrap();
+        Box::new(move |fleet| group.set("../cgroup.procs", fleet.agents[host].id()).unwrap())
+    });
 }
 
 type Undo<'a> = Box<dyn FnOnce(&Fleet) + 'a>;
 
 /// Runs with a planted host and without one, in turn, and how often the right host is named, alone, or none.
 fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
-    if !has_nats("cli::fleet::many") {
-        return;
-    }
+    needs_programs!(["nats-server"], "nats-server");
     let _alone = alone();
     let fleet = Fleet::start(HOSTS);
     let names = fleet.names(HOSTS);
@@ -171,12 +142,11 @@ fn chance() -> Vec<u8> {
 #[ignore = "takes minutes: make bench runs it"]
 fn ten_of_forty_agents_that_are_killed_are_named_and_leave_nothing() {
     needs_root!();
-    if has_nats("cli::fleet::many::ten_of_forty_agents_that_are_killed_are_named_and_leave_nothing") {
-        lost::killed(40, 10, HANGS);
-        let what = "`mesh throughput`, ten random agents killed".to_owned();
-        let result = "all ten named, PARTIAL, exit status 5, no process, socket or file left".to_owned();
-        row("named", &["40".into(), what, "1".into(), result]);
-    }
+    needs_programs!(["nats-server"], "nats-server");
+    lost::killed(40, 10, HANGS);
+    let what = "`mesh throughput`, ten random agents killed".to_owned();
+    let result = "all ten named, PARTIAL, exit status 5, no process, socket or file left".to_owned();
+    row("named", &["40".into(), what, "1".into(), result]);
 }
 
 #[test]
@@ -198,9 +168,9 @@ fn a_hundred_hosts_take_part() {
         let ended = end_within(running, HANGS);
         let took = began.elapsed();
         let result = result(&into);
-        println!("{hosts} hosts, {plan}: status {}\n{}", ended.status, ended.out);
+        println!("{hosts} hosts, {plan}: {ended}");
         let measured = result.measured().count();
-        assert_eq!((result.hosts.len(), measured), (usize::from(hosts), pairs), "{}", ended.err);
+        assert_eq!((result.hosts.len(), measured), (usize::from(hosts), pairs), "{ended}");
         let mut agents: Vec<_> = fleet.agents.iter().map(|agent| memory(agent.id())).collect();
         agents.sort_unstable();
         let start = result.start.expect("senders that start together");

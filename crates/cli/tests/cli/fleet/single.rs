@@ -4,13 +4,11 @@ use std::path::Path;
 
 use netfathom_model::record::{FleetResult, Measured};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{alone, needs_root};
 
-use super::{Fleet, agent, has_nats, name, needs_fleet, result};
+use super::{Fleet, agent, name, needs_fleet, result};
 use crate::child::{Ended, only_run, record, until};
 
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
-const CAPACITY: &str = "fleet capacity --time 50ms --parallel 1";
 
 /// Those that have measured. A host without the processor vouches for none of its figures.
 fn judged(result: &FleetResult) -> Vec<String> {
@@ -44,42 +42,25 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let partial = result(&died);
     // Hosts without the processor vouch for nothing.
     let void = record(&died).unwrap().verdict.level == Level::Void;
-    assert_eq!(ended.status, if void { 3 } else { 5 }, "{}\n{}", ended.out, ended.err);
-    assert!(void || ended.out.starts_with("PARTIAL 2 of 3"), "{}", ended.out);
+    assert_eq!(ended.status, if void { 3 } else { 5 }, "{ended}");
+    assert!(void || ended.out.starts_with("PARTIAL 2 of 3"), "{ended}");
     let missing: Vec<&str> = partial.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
-    assert_eq!((judged(&partial), missing), (names(2), vec!["c02"]), "{}", ended.out);
+    assert_eq!((judged(&partial), missing), (names(2), vec!["c02"]), "{ended}");
 
     let back = agent(&fleet.star, 2, "");
     fleet.agents.push(back);
     until("three hosts", || (fleet.run(&format!("fleet hosts --hosts {listed}")).status == 0).then_some(()));
     goes_on(&fleet, &died, &whole, 3);
     let again = fleet.run(&format!("fleet resume {}", only_run(&whole).display()));
-    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{}", again.err);
+    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{again}");
 }
 
 #[test]
 fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
-    needs_root!();
-    if has_nats("cli::fleet::single::a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept") {
-        without_controller(STACK);
-    }
-}
-
-#[test]
-#[ignore = "takes half a minute: a stack does the same"]
-fn a_capacity_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
-    needs_root!();
-    if has_nats("cli::fleet::single::a_capacity_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept")
-    {
-        without_controller(CAPACITY);
-    }
-}
-
-fn without_controller(plan: &str) {
-    let _alone = alone();
+    needs_fleet!();
     let fleet = Fleet::start(2);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
-    let mut running = fleet.start_command(&format!("{plan} --out {}", died.display()));
+    let mut running = fleet.start_command(&format!("{STACK} --out {}", died.display()));
     until_judged(&died, 1);
     running.kill().unwrap();
     running.wait().unwrap();

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use netfathom_testkit::{Star, alone, needs_root, skipped};
+use netfathom_testkit::{Star, alone, needs_programs, needs_root};
 use tempfile::TempDir;
 
-use super::{has_nats, name, result};
+use super::{name, result};
 use crate::child::{Ended, end, netfathom, out, shell, until};
 
 /// Hosts with what starts programs on them. All of it is gone with this value.
@@ -84,7 +84,7 @@ impl Site {
         until("the agents", || self.fleet("hosts").out.trim_start().starts_with(&answer).then_some(()));
         let runs = self.dir.path().join(runs);
         let ended = self.fleet(&format!("mesh throughput --time 200ms --out {}", runs.display()));
-        assert_eq!(ended.status, status, "{}\n{}", ended.out, ended.err);
+        assert_eq!(ended.status, status, "{ended}");
         assert_eq!(result(&runs).measured().count() as u32, hosts * (hosts - 1));
         let ended = self.fleet("down");
         let line = format!("ended {hosts} agents and the server");
@@ -96,7 +96,7 @@ impl Site {
         let connected = self.star.hub.run(|| TcpStream::connect((Star::hub_address(), port))).unwrap();
         assert!(connected.is_err(), "the server goes on");
         let again = self.fleet("down");
-        assert!(again.status == 1 && again.err.contains("is not up"), "{}", again.err);
+        assert!(again.status == 1 && again.err.contains("is not up"), "{again}");
     }
 }
 
@@ -115,17 +115,6 @@ impl Drop for Site {
             let _ = child.wait();
         }
     }
-}
-
-/// Whether all of these programs are here; says so for the test if not.
-fn have(test: &str, programs: &[&str], packages: &str) -> bool {
-    let at =
-        |program: &&&str| ["/usr/bin", "/usr/sbin"].iter().any(|dir| Path::new(dir).join(program).exists());
-    let missing: Vec<&&str> = programs.iter().filter(|program| !at(program)).collect();
-    if !missing.is_empty() {
-        skipped(test, &format!("needs {missing:?}: apt-get install {packages}"));
-    }
-    missing.is_empty()
 }
 
 /// The directory that sshd changes into; made if there is none, and then removed.
@@ -149,11 +138,11 @@ impl Drop for Jail {
 
 #[test]
 fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
-    const TEST: &str = "cli::fleet::ways::ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down";
     needs_root!();
-    if !has_nats(TEST) || !have(TEST, &["sshd", "ssh", "ssh-keygen"], "openssh-server openssh-client") {
-        return;
-    }
+    needs_programs!(
+        ["nats-server", "sshd", "ssh", "ssh-keygen"],
+        "nats-server openssh-server openssh-client"
+    );
     let _alone = alone();
     let _jail = Jail::make();
     let mut site = Site::new(4, "NONE");
@@ -195,10 +184,10 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         site.start(&mut command)
     };
     let ended = end(up("root@c00\nc01\nc02\n", ""));
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{}", ended.out);
-    assert!(ended.out.contains("3 of 3 hosts answer"), "{}", ended.out);
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{ended}");
+    assert!(ended.out.contains("3 of 3 hosts answer"), "{ended}");
     let twice = end(up("c00\n", ""));
-    assert!(twice.status == 1 && twice.err.contains("is up"), "{}", twice.err);
+    assert!(twice.status == 1 && twice.err.contains("is up"), "{twice}");
     site.measured_and_down("whole", 3, 0);
 
     // By one command, with the status of the mesh.
@@ -213,12 +202,12 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     };
     let at_once = |hosts: &str| end(starts_at_once(hosts, "200ms"));
     let ended = at_once("c00\nc01\nc02\n");
-    assert_eq!(ended.status, 0, "{}\n{}", ended.out, ended.err);
-    assert!(ended.out.contains("3 of 3 hosts answer") && ended.out.contains("median"), "{}", ended.out);
-    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+    assert_eq!(ended.status, 0, "{ended}");
+    assert!(ended.out.contains("3 of 3 hosts answer") && ended.out.contains("median"), "{ended}");
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{ended}");
     let ended = at_once("c00\nc01\nc03\n");
-    assert!(ended.status == 5 && ended.out.contains("PARTIAL"), "{}\n{}", ended.out, ended.err);
-    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+    assert!(ended.status == 5 && ended.out.contains("PARTIAL"), "{ended}");
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{ended}");
 
     // The second Ctrl-C ends the measurement at once, and what was started all the same.
     let mut interrupted = starts_at_once("c00\nc01\nc02\n", "30s");
@@ -230,22 +219,13 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         interrupted.try_wait().unwrap()
     });
     let ended = end(interrupted);
-    assert!(
-        ended.status != 0 && ended.out.contains("ended 3 agents and the server"),
-        "{}\n{}",
-        ended.out,
-        ended.err
-    );
-    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{}", ended.out);
+    assert!(ended.status != 0 && ended.out.contains("ended 3 agents and the server"), "{ended}");
+    assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{ended}");
 
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let ended = end(up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary));
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
-    assert!(
-        ended.err.contains("c03: ssh failed") && ended.err.contains("does not begin with -"),
-        "{}",
-        ended.err
-    );
+    assert_eq!(ended.status, 5, "{ended}");
+    assert!(ended.err.contains("c03: ssh failed") && ended.err.contains("does not begin with -"), "{ended}");
     site.measured_and_down("partial", 2, 5);
 
     // A host that takes the connection and says nothing, and a user who does not wait for it: what has started is known.
@@ -261,12 +241,12 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
 
 #[test]
 fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
-    const TEST: &str = "cli::fleet::ways::slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down";
-    const PROGRAMS: &[&str] = &["srun", "squeue", "sinfo", "slurmd", "slurmctld", "munged"];
     needs_root!();
-    if !has_nats(TEST) || !have(TEST, PROGRAMS, "slurm-client slurmd slurmctld munge") {
-        return;
-    }
+    needs_programs!(["nats-server"], "nats-server");
+    needs_programs!(
+        ["srun", "squeue", "sinfo", "slurmd", "slurmctld", "munged"],
+        "slurm-client slurmd slurmctld munge"
+    );
     let _alone = alone();
     let mut site = Site::new(3, "SLURM_CONF");
     let dir = site.dir.path().display().to_string();
@@ -307,7 +287,7 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         site.fleet(&format!("up --via srun --hosts {hosts} --address {} {more}", Star::hub_address()))
     };
     let ended = up("c00\nc01\nc02\n", "");
-    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{}", ended.out);
+    assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{ended}");
     assert_eq!(slurm("squeue -h -t running -o %N | sort | xargs"), "c00 c01 c02");
     site.measured_and_down("whole", 3, 0);
     assert_eq!(slurm("squeue -h"), "");
@@ -315,12 +295,12 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     // A list of Slurm's is no host; a node that there is not is named; a job that is cancelled leaves nothing.
     let binary = format!("--wait 1s --binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let ended = up("c00\nc[01-02]\nc09\n", &binary);
-    assert_eq!(ended.status, 5, "{}\n{}", ended.out, ended.err);
+    assert_eq!(ended.status, 5, "{ended}");
     assert!(ended.err.contains("c[01-02]: a host is named by") && ended.err.contains("c09: srun failed"));
     let (_, agents) = site.state();
     assert!(agents.len() == 1 && agents[0].0.exists(), "{agents:?}");
     slurm("scancel -u root");
     until("an empty directory", || (!agents[0].0.exists()).then_some(()));
     let ended = site.fleet("down");
-    assert!(ended.status == 1 && ended.err.contains("srun had ended before"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("srun had ended before"), "{ended}");
 }

@@ -39,7 +39,7 @@ fn clocks_that_are_seconds_apart_are_no_time_of_a_path() {
         reply.cause.contains("no path takes so long") && reply.remedy.contains("--clock fitted"),
         "{reply:?}"
     );
-    assert!(ended.out.contains("DEGRADED"), "{}", ended.out);
+    assert!(ended.out.contains("DEGRADED"), "{ended}");
     // What it says to do helps.
     let (_, record) = files.join("a.pcap a.log --clock fitted");
     assert_eq!((record.verdict.level, record.findings.len()), (Level::Valid, 0), "{:?}", record.findings);
@@ -77,20 +77,12 @@ fn a_long_path_is_not_called_a_clock() {
 
 /// A pcapng file of raw IP with times that are some seconds late.
 fn pcapng(later_s: i64, packets: u64) -> Vec<u8> {
-    let block = |kind: u32, body: &[u8]| {
-        let length = (12 + body.len() as u32).to_le_bytes();
-        [&kind.to_le_bytes(), &length, body, &length].concat()
-    };
-    let mut file =
-        block(0x0a0d_0d0a, &[&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
     let options = [&[9, 0, 1, 0, 9, 0, 0, 0, 14, 0, 8, 0], &later_s.to_le_bytes()[..], &[0; 4]].concat();
-    file.extend(block(1, &[&[101, 0, 0, 0, 0, 0, 0, 0], &options[..]].concat()));
+    let mut file = pcapng_of(&[&options]);
     for sequence in 0..packets {
         let sent_ns = BEGIN_NS + 10_000_000 * sequence;
         let data = udp(&Header { flow: FLOW, sequence, intended_ns: sent_ns, sent_ns });
-        let (ticks, length) = (sent_ns + AHEAD_NS as u64 + 3_000, data.len() as u32);
-        let head = [0, (ticks >> 32) as u32, ticks as u32, length, length];
-        file.extend(block(6, &[&head.map(u32::to_le_bytes).concat()[..], &data].concat()));
+        file.extend(captured(0, sent_ns + AHEAD_NS as u64 + 3_000, &data));
     }
     file
 }
@@ -141,7 +133,7 @@ fn impossible_times_are_reported_of_their_file_and_no_defect_of_ours() {
                 "{args}: {:?}",
                 record.verdict
             );
-            assert!(!ended.err.contains("defect"), "{args}: {}", ended.err);
+            assert!(!ended.err.contains("defect"), "{args}: {ended}");
             let (result, reasons) = (result(&record), &record.verdict.reasons);
             let of_files = result.captures[0].damage.iter().chain(&result.logs[0].damage);
             assert!(

@@ -51,21 +51,11 @@ fn pcap_us(truths: &[Truth]) -> Vec<u8> {
 
 /// Two interfaces, one in microseconds, as none says, and one in nanoseconds; every fourth message is of the first.
 fn pcapng_of_both(truths: &[Truth]) -> Vec<u8> {
-    let block = |kind: u32, body: &[u8]| {
-        let length = (12 + body.len() as u32).to_le_bytes();
-        [&kind.to_le_bytes(), &length, body, &length].concat()
-    };
-    let mut file =
-        block(0x0a0d_0d0a, &[&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
-    file.extend(block(1, &[101, 0, 0, 0, 0, 0, 0, 0]));
-    file.extend(block(1, &[101, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]));
+    let mut file = pcapng_of(&[&[], &[9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]]);
     for truth in truths {
-        let data = packet(truth);
         let interface = u32::from(truth.sequence % 4 != 0);
         let ticks = truth.captured_ns / if interface == 0 { 1000 } else { 1 };
-        let length = data.len() as u32;
-        let head = [interface, (ticks >> 32) as u32, ticks as u32, length, length];
-        file.extend(block(6, &[&head.map(u32::to_le_bytes).concat()[..], &data].concat()));
+        file.extend(captured(interface, ticks, &packet(truth)));
     }
     file
 }
@@ -108,7 +98,7 @@ fn a_capture_in_microseconds_gives_the_times_of_the_messages() {
     assert_eq!((&result.captures[0].steps_ns[..], result.logs[0].step_ns), (&[1000][..], 1));
     // A finding has the number, and why.
     let answer = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(answer.contains("4.15 µs (±500 ns) to send and 14.2 µs (±500 ns) to receive"), "{}", ended.out);
+    assert!(answer.contains("4.15 µs (±500 ns) to send and 14.2 µs (±500 ns) to receive"), "{ended}");
     let [out, inward] = &record.findings[..] else { panic!("{:?}", record.findings) };
     assert!(out.seen.ends_with("4.15 µs, is uncertain by ±500 ns, 12 % of it"), "{out:?}");
     assert!(inward.remedy.contains("tcpdump --time-stamp-precision nano"), "{inward:?}");

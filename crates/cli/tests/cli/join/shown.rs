@@ -100,23 +100,16 @@ fn what_one_log_lacks_is_reported_of_that_log() {
     }
     assert_eq!(by_log.len(), 2);
     for log in ["first.log", "second.log"] {
-        assert!(ended.out.contains(&format!("with {log}: 12,000 = joined 6,000")), "{}", ended.out);
+        assert!(ended.out.contains(&format!("with {log}: 12,000 = joined 6,000")), "{ended}");
     }
     let (_, record) = files.join("both.pcap first.log");
     assert_eq!(result(&record).captures[0].by_log, []);
 }
 
-fn block(kind: u32, body: &[u8]) -> Vec<u8> {
-    let length = (12 + body.len() as u32).to_le_bytes();
-    [&kind.to_le_bytes(), &length, body, &length].concat()
-}
-
 #[test]
 fn packets_without_a_time_are_joined_and_make_none() {
-    let mut simple =
-        block(0x0a0d_0d0a, &[&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
-    // Raw IP, without a bound.
-    simple.extend(block(1, &[101, 0, 0, 0, 0, 0, 0, 0]));
+    // Without a bound.
+    let mut simple = pcapng_of(&[&[]]);
     for (flow, sequence, sent_ns) in messages(0..1) {
         let packet = udp(&Header { flow, sequence, intended_ns: sent_ns, sent_ns });
         simple.extend(block(3, &[&(packet.len() as u32).to_le_bytes(), &packet[..]].concat()));

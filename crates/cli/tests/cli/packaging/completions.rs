@@ -53,9 +53,7 @@ fn bash_completes_commands_options_and_values() {
 
 #[test]
 fn fish_completes_commands_options_and_values() {
-    if !here("cli::packaging::completions::fish_completes_commands_options_and_values", "fish", "fish") {
-        return;
-    }
+    needs_programs!(["fish"], "fish");
     let (dir, path) = written("fish", "netfathom.fish");
     let offered = |line: &str| {
         let mut fish = Command::new("fish");
@@ -73,9 +71,7 @@ fn fish_completes_commands_options_and_values() {
 
 #[test]
 fn zsh_completes_what_is_typed() {
-    if !here("cli::packaging::completions::zsh_completes_what_is_typed", "zsh", "zsh") {
-        return;
-    }
+    needs_programs!(["zsh"], "zsh");
     let (dir, _path) = written("zsh", "_netfathom");
     let mut zsh = Command::new("zsh");
     zsh.args(["-f", "-c", TYPED_IN_ZSH, "zsh"]).arg(dir.path()).env("TERM", "dumb").current_dir(dir.path());
@@ -87,5 +83,5 @@ fn zsh_completes_what_is_typed() {
 fn other_shells_are_wrong_usage() {
     let ended = run(&mut netfathom("completions tcsh"));
     assert_eq!((ended.status, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("bash, zsh, fish"), "{}", ended.err);
+    assert!(ended.err.contains("bash, zsh, fish"), "{ended}");
 }

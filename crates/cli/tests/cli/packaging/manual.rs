@@ -92,12 +92,11 @@ fn a_page_says_which_page_of_the_book_it_belongs_to() {
 #[test]
 fn readers_of_manual_pages_find_nothing_wrong() {
     let (dir, pages) = pages();
-    let test = "cli::packaging::manual::readers_of_manual_pages_find_nothing_wrong";
-    if here(test, "mandoc", "mandoc") {
+    if installed(test_name!(), &["mandoc"], "mandoc") {
         let lint = run(script("sh", r#"cd "$1" && mandoc -T lint -W warning -- *.1"#).arg(dir.path()));
         assert_eq!((lint.status, lint.out.as_str(), lint.err.as_str()), (0, "", ""));
     }
-    if here(test, "man", "man-db") {
+    if installed(test_name!(), &["man"], "man-db") {
         for (name, _) in &pages {
             let page = dir.path().join(format!("{name}.1"));
             let mut man = Command::new("man");

@@ -255,7 +255,7 @@ fn a_stopped_run_does_not_wait_for_a_silent_counterpart() {
             signal("INT", &client);
             // Its answers may take five.
             let ended = end_within(client, Duration::from_secs(3));
-            assert!(!ended.err.contains("lost"), "{silent_from}: {}", ended.err);
+            assert!(!ended.err.contains("lost"), "{silent_from}: {ended}");
             assert_eq!(record(dir.path()).unwrap().state, State::Interrupted, "{silent_from}");
         });
     }
@@ -285,5 +285,5 @@ fn windows_that_do_not_add_up_are_not_believed() {
     let client = start(&mut server.client(dir.path()));
     server.serve("", 1 << 44, |_| ());
     let ended = end(client);
-    assert!(ended.status == 1 && ended.err.contains("reports what cannot be"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("reports what cannot be"), "{ended}");
 }

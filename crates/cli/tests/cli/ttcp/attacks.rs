@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use netfathom_testkit::test_name;
+
 use super::{both, receiving, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, run};
 
@@ -18,13 +20,13 @@ fn intervals_of_a_udp_receiver_begin_with_the_data() {
     std::thread::sleep(Duration::from_millis(300));
     let from = run(&mut ttcp(&format!("-tus -l 1000 --pace 8m --time 300ms -i 50ms -p {port} 127.0.0.1")));
     let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    assert_eq!((from.status, to.status), (0, 0), "{from}{to}");
     let accepted = to.err.find("accept from").unwrap();
     let first = intervals(&to)[0];
-    assert!(to.err.find(first).unwrap() > accepted, "{}", to.err);
-    assert!(first.starts_with("ttcp-r:   0.00-"), "{}", to.err);
+    assert!(to.err.find(first).unwrap() > accepted, "{to}");
+    assert!(first.starts_with("ttcp-r:   0.00-"), "{to}");
     for ended in [&from, &to] {
-        assert!(!ended.err.contains("again"), "UDP sends nothing again: {}", ended.err);
+        assert!(!ended.err.contains("again"), "UDP sends nothing again: {ended}");
     }
 }
 
@@ -34,10 +36,10 @@ fn intervals_count_streams_as_the_figures_do() {
     let [from, to] = both("-ts -P 2 --pace 80m --time 250ms -i 100ms", "-rs -P 2 -i 100ms");
     for ended in [&from, &to] {
         for number in [1, 2] {
-            assert!(ended.err.contains(&format!("[{number:>3}] ")), "{}", ended.err);
-            assert!(ended.err.contains(&format!("stream {number}: ")), "{}", ended.err);
+            assert!(ended.err.contains(&format!("[{number:>3}] ")), "{ended}");
+            assert!(ended.err.contains(&format!("stream {number}: ")), "{ended}");
         }
-        assert!(!ended.err.contains("[  0] "), "{}", ended.err);
+        assert!(!ended.err.contains("[  0] "), "{ended}");
     }
     let [from, to] = [&from, &to].map(|ended| intervals(ended).join("\n"));
     assert!(from.contains(", retr ") && from.contains("cwnd"), "{from}");
@@ -49,8 +51,8 @@ fn intervals_count_streams_as_the_figures_do() {
 fn a_service_refuses_what_is_of_one_transfer() {
     for flag in ["explain", "cost"] {
         let ended = run(&mut ttcp(&format!("-rs --serve --{flag}")));
-        assert_eq!(ended.status, 2, "{}", ended.err);
-        assert!(ended.err.contains(&format!("--{flag} is for one transfer")), "{}", ended.err);
+        assert_eq!(ended.status, 2, "{ended}");
+        assert!(ended.err.contains(&format!("--{flag} is for one transfer")), "{ended}");
     }
 }
 
@@ -59,7 +61,7 @@ fn a_service_refuses_what_is_of_one_transfer() {
 #[test]
 fn a_remedy_does_not_lower_the_kernels_limit() {
     let [from, _] = both("-ts --time 300ms --explain", "-rs -b 2k");
-    assert!(!from.err.contains("sysctl -w net.ipv4.tcp_"), "{}", from.err);
+    assert!(!from.err.contains("sysctl -w net.ipv4.tcp_"), "{from}");
 }
 
 /// The message names the option that was given.
@@ -67,16 +69,15 @@ fn a_remedy_does_not_lower_the_kernels_limit() {
 fn a_refused_zero_copy_is_not_called_discard() {
     for args in ["-rs -Z --touch", "-rs -Z --checksum", "-rsu -Z"] {
         let ended = run(&mut ttcp(args));
-        assert_eq!(ended.status, 2, "{}", ended.err);
-        assert!(ended.err.contains("--zero-copy") && !ended.err.contains("--discard"), "{}", ended.err);
+        assert_eq!(ended.status, 2, "{ended}");
+        assert!(ended.err.contains("--zero-copy") && !ended.err.contains("--discard"), "{ended}");
     }
 }
 
 /// Lines of clients are not glued to the progress that is drawn meanwhile.
 #[test]
 fn a_terminal_has_a_clients_line_for_itself() {
-    let name = "cli::ttcp::attacks::a_terminal_has_a_clients_line_for_itself";
-    let Some((service, there)) = service_on_a_terminal(name) else { return };
+    let Some((service, there)) = service_on_a_terminal(test_name!()) else { return };
     // Longer than it takes until the progress is drawn for the first time.
     std::thread::sleep(Duration::from_millis(1200));
     drop(there);
@@ -90,7 +91,7 @@ fn a_sweep_of_one_point_tells_it_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut sweep = ttcp("sweep --here loopback --sndbuf 64k --time 50ms --trials 1");
     let ended = run(sweep.arg("--out").arg(dir.path()));
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let answer = ended.out.split("\n\n").next().unwrap();
     let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(answer.matches("writes of").count(), 1, "{answer}");

@@ -24,7 +24,7 @@ fn shown(options: &str) -> Vec<(String, f64, f64, f64)> {
     let (receiving, port) = receiving("-rs --serve --quiet");
     let ended = run(&mut ttcp(&format!("-ts {options} -p {port} 127.0.0.1")));
     signal("INT", &receiving);
-    assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
+    assert_eq!((ended.status, end(receiving).status), (0, 0), "{ended}");
     ended.err.lines().filter_map(interval).collect()
 }
 
@@ -78,8 +78,8 @@ fn a_record_has_the_looks_and_nothing_is_printed() {
 fn an_explanation_is_the_first_line() {
     let (receiving, port) = receiving("-rs");
     let ended = run(&mut ttcp(&format!("-ts --explain -n 1 -p {port} 127.0.0.1")));
-    assert_eq!((ended.status, end(receiving).status), (0, 0), "{}", ended.err);
+    assert_eq!((ended.status, end(receiving).status), (0, 0), "{ended}");
     let first = ended.err.lines().next().unwrap_or_default();
-    assert!(first.contains("too short to explain"), "{}", ended.err);
-    assert!(ended.err.contains("what to do: send more") && !ended.err.contains("I/O calls"), "{}", ended.err);
+    assert!(first.contains("too short to explain"), "{ended}");
+    assert!(ended.err.contains("what to do: send more") && !ended.err.contains("I/O calls"), "{ended}");
 }

@@ -32,7 +32,7 @@ fn both(transmit: &str, receive: &str) -> [String; 2] {
     let (to, port) = receiving(receive);
     let from = run(&mut ttcp(&format!("{transmit} -p {port} localhost")));
     let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    assert_eq!((from.status, to.status), (0, 0), "{from}{to}");
     assert_eq!((from.out.as_str(), to.out.as_str()), ("", ""), "figures belong to standard error");
     [masked(&from.err, port), masked(&to.err, port)]
 }
@@ -93,7 +93,7 @@ fn the_figures_follow_from_each_other_as_the_books_do() {
     let real = line("real seconds");
     let (bytes, seconds) = (real[0], real[1]);
     assert_eq!(bytes, 200.0 * 8192.0);
-    let near = |a: f64, b: f64| assert!((a - b).abs() <= 0.01 * b + 0.01, "{a} is not {b}: {}", from.err);
+    let near = |a: f64, b: f64| assert!((a - b).abs() <= 0.01 * b + 0.01, "{a} is not {b}: {from}");
     near(real[2], bytes / seconds / 1024.0);
     near(real[3], bytes * 8.0 / seconds / 1_048_576.0);
     let calls = line("I/O calls");
@@ -108,7 +108,7 @@ fn called_by_the_name_it_is_that_program() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_netfathom"));
     command.arg0("/usr/bin/ttcp").args(["-tsb", "1448", &format!("-p{port}"), "127.0.0.1"]);
     let from = run(&mut command);
-    assert_eq!((from.status, end(to).status), (0, 0), "{}", from.err);
-    assert!(from.err.contains("sockbufsize=1448 tcp -> 127.0.0.1"), "{}", from.err);
-    assert!(from.err.contains("buffer of 1448 bytes was asked for, and"), "{}", from.err);
+    assert_eq!((from.status, end(to).status), (0, 0), "{from}");
+    assert!(from.err.contains("sockbufsize=1448 tcp -> 127.0.0.1"), "{from}");
+    assert!(from.err.contains("buffer of 1448 bytes was asked for, and"), "{from}");
 }

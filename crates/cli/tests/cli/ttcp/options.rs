@@ -116,7 +116,7 @@ fn transferred(transmit: &str, receive: &str) -> [TransferResult; 2] {
     let (to, port) = receiving(&format!("-r -s --json {receive}"));
     let from = run(&mut ttcp(&format!("-t -s --json {transmit} -p {port} localhost")));
     let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{}{}", from.err, to.err);
+    assert_eq!((from.status, to.status), (0, 0), "{from}{to}");
     [result(&from.out), result(&to.out)]
 }
 
@@ -167,7 +167,7 @@ fn a_time_ends_it_also_without_a_reader() {
     drop(peer);
     let ended = end(child);
     let result = result(&ended.out);
-    assert_eq!((ended.status, came.len() as u64), (0, result.bytes()), "{}", ended.err);
+    assert_eq!((ended.status, came.len() as u64), (0, result.bytes()), "{ended}");
     assert!(result.streams[0].duration_ns < 900_000_000, "the time was over while it was blocked");
 }
 
@@ -185,7 +185,7 @@ fn datagrams_have_the_size_of_the_buffer_and_go_to_the_port() {
         classic.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let port = classic.local_addr().unwrap().port();
         let ended = run(&mut ttcp(&format!("{options} --port {port} 127.0.0.1")));
-        assert_eq!(ended.status, 0, "{}", ended.err);
+        assert_eq!(ended.status, 0, "{ended}");
         let lengths: Vec<usize> = (0..8).map(|_| classic.recv(&mut [0; 999]).unwrap()).collect();
         assert_eq!(lengths, [4, 700, 700, 4, 4, 4, 4, 4]);
     }
@@ -199,7 +199,7 @@ fn both_versions_of_ip_are_spoken_and_either_is_taken() {
             let (to, port) = receiving(&format!("-rs {protocol} --json -b 1m"));
             let from = run(&mut ttcp(&format!("-ts {protocol} --json -n 10 -l 100 -p {port} {host}")));
             let to = result(&end(to).out);
-            assert_eq!((from.status, to.bytes()), (0, 1000), "{host} {protocol}: {}", from.err);
+            assert_eq!((from.status, to.bytes()), (0, 1000), "{host} {protocol}: {from}");
             assert_eq!(result(&from.out).local, to.peer.unwrap());
         }
     }
@@ -219,7 +219,7 @@ fn the_rate_is_in_the_unit_that_was_asked_for() {
         let (to, port) = receiving("-rs");
         let from = run(&mut ttcp(&format!("-ts -n 100 {options} -p {port} 127.0.0.1")));
         assert_eq!(end(to).status, 0);
-        assert!(from.err.contains(&format!(" {unit} (")), "{options}: {}", from.err);
+        assert!(from.err.contains(&format!(" {unit} (")), "{options}: {from}");
     }
 }
 
@@ -258,12 +258,12 @@ fn nothing_is_kept_unless_it_is_asked_for() {
     let to = receiver(ttcp(&format!("-rs -p {port}")).current_dir(here.path()), port);
     let mut command = ttcp(&format!("-ts -p {port} 127.0.0.1"));
     let from = run(command.arg("--out").arg(out.path()).current_dir(here.path()));
-    assert_eq!((from.status, end(to).status), (0, 0), "{}", from.err);
+    assert_eq!((from.status, end(to).status), (0, 0), "{from}");
     assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
     let kept = std::fs::read_dir(out.path()).unwrap().next().unwrap().unwrap().path();
     assert!(kept.join("report.html").is_file());
-    assert!(from.err.contains(&format!("ttcp-t: report: {}/report.html", kept.display())), "{}", from.err);
+    assert!(from.err.contains(&format!("ttcp-t: report: {}/report.html", kept.display())), "{from}");
     let mut command = crate::child::netfathom("report -v");
     let drawn = run(command.arg(&kept));
-    assert!(drawn.out.contains("16,777,216 bytes sent in "), "{}{}", drawn.out, drawn.err);
+    assert!(drawn.out.contains("16,777,216 bytes sent in "), "{drawn}");
 }

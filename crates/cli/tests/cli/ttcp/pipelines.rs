@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use netfathom_testkit::{ThreeHosts, privileged, skipped};
+use netfathom_testkit::{ThreeHosts, needs, needs_root};
 
 use super::{free_port, listens};
 use crate::child::{end, run, shell};
@@ -48,16 +48,13 @@ fn a_tree_of_files_arrives_as_it_was() {
     let sending =
         run(shell(&format!("tar cf - . | \"$0\" ttcp -t -p {port} localhost")).current_dir(from.path()));
     let received = end(receiving);
-    assert_eq!((sending.status, received.status), (0, 0), "{}{}", sending.err, received.err);
+    assert_eq!((sending.status, received.status), (0, 0), "{sending}{received}");
     assert!(files(from.path()) == files(to.path()), "the trees differ");
 }
 
 #[test]
 fn a_chain_over_three_hosts_moves_a_tree_of_files_while_one_hop_is_slow() {
-    let name = "cli::ttcp::pipelines::a_chain_over_three_hosts_moves_a_tree_of_files_while_one_hop_is_slow";
-    if !privileged(name) {
-        return;
-    }
+    needs_root!();
     let hosts = ThreeHosts::create();
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     tree(from.path());
@@ -71,7 +68,7 @@ fn a_chain_over_three_hosts_moves_a_tree_of_files_while_one_hop_is_slow() {
     let first = format!("tar cf - . | \"$0\" ttcp -t -p 6001 {}", hosts.middle_address());
     let first = hosts.first.run(|| piped(&first, from.path())).unwrap();
     let [first, hop, last] = [first, hop, last].map(end);
-    assert_eq!([first.status, hop.status, last.status], [0; 3], "{}{}{}", first.err, hop.err, last.err);
+    assert_eq!([first.status, hop.status, last.status], [0; 3], "{first}{hop}{last}");
     assert!(files(from.path()) == files(to.path()), "the trees differ");
     let paced = super::result(&hop.out);
     // The kernel lets a little go at once.
@@ -93,7 +90,7 @@ fn a_file_as_input_goes_whole() {
     // The first 100,000 bytes were read by somebody before: only the rest goes.
     let script = format!("{{ head -c 100000 >/dev/null; \"$0\" ttcp -t --json -p {port} localhost; }} <in");
     let sending = run(shell(&script).current_dir(dir.path()));
-    assert_eq!((sending.status, end(receiving).status), (0, 0), "{}", sending.err);
+    assert_eq!((sending.status, end(receiving).status), (0, 0), "{sending}");
     let result = super::result(&sending.out);
     assert_eq!(result.way, netfathom_model::record::Way::SentAsFile);
     let out = fs::read(dir.path().join("out")).unwrap();
@@ -103,7 +100,6 @@ fn a_file_as_input_goes_whole() {
 #[test]
 fn a_terminal_shows_how_far_it_is() {
     let port = free_port();
-    let name = "cli::ttcp::pipelines::a_terminal_shows_how_far_it_is";
     let receiving = piped(&format!("exec \"$0\" ttcp -rs -p {port}"), Path::new("/"));
     listens(&receiving, port);
     // Slow enough to be seen: a small buffer at a time, from a pipe.
@@ -112,10 +108,8 @@ fn a_terminal_shows_how_far_it_is() {
     let script = format!("command -v script >/dev/null || exit 77; script -qec \"{inner}\" /dev/null");
     let ended = run(shell(&script).env("TERM", "xterm"));
     let received = end(receiving);
-    if ended.status == 77 {
-        return skipped(name, "there is no script(1)");
-    }
-    assert_eq!(received.status, 0, "{}", received.err);
+    needs!(ended.status != 77, "there is no script(1)");
+    assert_eq!(received.status, 0, "{received}");
     assert!(ended.out.contains("\r8.58 MiB, "), "{:?}", ended.out);
     let (_, figures) = ended.out.split_once("ttcp-t: 9000000 bytes in ").expect("figures");
     assert!(!figures.contains("MiB"), "{figures:?}");

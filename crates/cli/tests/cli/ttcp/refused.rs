@@ -9,7 +9,7 @@ use super::{free_port, receiving, ttcp};
 use crate::child::{end, run, shell, signal, start, until};
 
 /// Arguments, exit status, and the message.
-const CASES: [(&str, i32, &str); 57] = [
+const CASES: [(&str, i32, &str); 61] = [
     ("-ts", 2, "<HOST>"),
     ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
     ("-ts -r host", 2, "cannot be used with"),
@@ -22,17 +22,18 @@ const CASES: [(&str, i32, &str); 57] = [
     ("-ts -l many 127.0.0.1", 2, "number of bytes such as"),
     ("-ts -A 3 127.0.0.1", 2, "choose 2 or 4"),
     ("-ts -A 8 -O 8 127.0.0.1", 2, "--offset 8"),
-    ("-ts -O 20000 127.0.0.1", 2, "choose less than that"),
+    ("-ts -O 16384 127.0.0.1", 2, "choose less than that"),
     ("-ts -b 4g 127.0.0.1", 2, "wmem_max"),
     ("-ts -n 0 127.0.0.1", 2, "--count 0"),
     ("-ts -n -1 127.0.0.1", 2, "whole number"),
     ("-ts -f q 127.0.0.1", 2, "possible values: k, K, m, M, g, G"),
     ("-ts --discard 127.0.0.1", 2, "--discard is for the receiver"),
+    ("-rs --discard --checksum", 2, "cannot --touch or --checksum"),
     ("-r --discard", 2, "needs --source-sink"),
     ("-rs --discard -T", 2, "cannot --touch"),
     ("-tsu -l 4 127.0.0.1", 2, "choose at least 5"),
     ("-tsu --checksum 127.0.0.1", 2, "--checksum is for TCP"),
-    ("-tsu -l 70000 127.0.0.1", 2, "at most 65507"),
+    ("-tsu -l 65528 127.0.0.1", 2, "at most 65507"),
     ("-tsuD 127.0.0.1", 2, "--no-delay is for TCP"),
     ("-r --json", 2, "standard output is where the data goes"),
     ("-rs --idle 0s", 2, "--idle"),
@@ -49,16 +50,19 @@ const CASES: [(&str, i32, &str); 57] = [
     ("-rs --serve -P 2", 2, "takes any number of streams"),
     ("-rs --serve --time 1s", 2, "--time is for a transmitter"),
     ("-rs --serve --max-clients 0", 2, "--max-clients 0: choose from 1 to 1024"),
+    ("-rs --serve --max-clients 1025", 2, "--max-clients 1025: choose from 1 to 1024"),
     ("-rs --serve --max-clients 4294967296", 2, "whole number"),
     ("-rs --serve --max-bytes 0", 2, "--max-bytes 0: choose from 1"),
-    ("-rs --serve --timeout 0s", 2, "--timeout 0ns: choose from 1ms"),
+    ("-rs --serve --timeout 999us", 2, "--timeout 999us: choose from 1ms"),
     ("-rs --max-clients 2", 2, "--serve"),
     ("-rs --max-bytes 2", 2, "--serve"),
     ("-rs --timeout 2s", 2, "--serve"),
-    ("-ts --pace 0 127.0.0.1", 2, "--pace 0: choose from 8000"),
+    ("-ts --pace 7999 127.0.0.1", 2, "--pace 7999: choose from 8000"),
     ("-ts --pace fast 127.0.0.1", 2, "bits a second such as 500k"),
-    ("-ts --pace 2000g 127.0.0.1", 2, "to 1000000000000"),
+    ("-ts --pace 1000000000001 127.0.0.1", 2, "to 1000000000000"),
     ("-rs --pace 1m", 2, "--pace is for the transmitter"),
+    ("-ts --interval 9ms 127.0.0.1", 2, "--interval 9ms: choose from 10ms"),
+    ("-tsu --explain 127.0.0.1", 2, "--explain is for TCP"),
     ("-tsu -C cubic 127.0.0.1", 2, "--congestion is for TCP"),
     ("-tsu -Z 127.0.0.1", 2, "--zero-copy is for TCP"),
     ("-ts -Z --checksum 127.0.0.1", 2, "leave --checksum out"),
@@ -74,12 +78,7 @@ const CASES: [(&str, i32, &str); 57] = [
 fn what_cannot_be_is_refused() {
     for (args, status, reply) in CASES {
         let ended = run(&mut ttcp(args));
-        assert!(
-            ended.status == status && ended.err.contains(reply),
-            "{args}: {} {}",
-            ended.status,
-            ended.err
-        );
+        assert!(ended.status == status && ended.err.contains(reply), "{args}: {ended}");
         assert_eq!(ended.out, "", "{args}");
     }
 }
@@ -89,8 +88,8 @@ fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
     let port = free_port();
     let ended = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
     let reply = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
-    assert!(ended.status == 1 && ended.err.contains(&reply), "{}", ended.err);
-    assert!(ended.err.contains(&format!("netfathom ttcp -r -p {port}")), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains(&reply), "{ended}");
+    assert!(ended.err.contains(&format!("netfathom ttcp -r -p {port}")), "{ended}");
 }
 
 #[test]
@@ -101,7 +100,7 @@ fn a_host_without_a_way_to_it_is_named() {
     for (host, reply) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {
         let ended = hosts.near.run(|| run(&mut ttcp(&format!("-ts {host}")))).unwrap();
         let shown = ended.err.contains(reply) && ended.err.contains(&format!("ip route get {host}"));
-        assert!(ended.status == 1 && shown, "{} {}", ended.status, ended.err);
+        assert!(ended.status == 1 && shown, "{ended}");
     }
 }
 
@@ -109,7 +108,7 @@ fn a_host_without_a_way_to_it_is_named() {
 fn a_port_in_use_is_reported() {
     let taken = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap();
     let ended = run(&mut ttcp(&format!("-rs -p {}", taken.local_addr().unwrap().port())));
-    assert!(ended.status == 1 && ended.err.contains("another program has the port"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("another program has the port"), "{ended}");
 }
 
 #[test]
@@ -120,7 +119,7 @@ fn a_buffer_beyond_the_limit_is_granted_in_part_and_reported() {
     assert_eq!((from.status, end(to).status), (0, 0));
     if limit < 1 << 30 {
         let reply = format!("of 1073741824 bytes was asked for, and {limit} were granted");
-        assert!(from.err.contains(&reply) && from.err.contains("sysctl -w"), "{}", from.err);
+        assert!(from.err.contains(&reply) && from.err.contains("sysctl -w"), "{from}");
     }
 }
 
@@ -128,11 +127,11 @@ fn a_buffer_beyond_the_limit_is_granted_in_part_and_reported() {
 fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
     for args in ["-ts -C no_such 127.0.0.1", "-rs -C no_such"] {
         let ended = run(&mut ttcp(&format!("{args} -p {}", free_port())));
-        assert!(ended.status == 1 && ended.err.contains("control `no_such`: No such file"), "{}", ended.err);
-        assert!(ended.err.contains("reno") && ended.err.contains("modprobe tcp_no_such"), "{}", ended.err);
+        assert!(ended.status == 1 && ended.err.contains("control `no_such`: No such file"), "{ended}");
+        assert!(ended.err.contains("reno") && ended.err.contains("modprobe tcp_no_such"), "{ended}");
     }
     let ended = run(&mut ttcp("-ts -C a_name_that_is_too_long 127.0.0.1"));
-    assert!(ended.status == 1 && ended.err.contains("there is: "), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("there is: "), "{ended}");
     let names = |which| {
         let path = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
         let text = std::fs::read_to_string(path).unwrap();
@@ -141,7 +140,7 @@ fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
     let allowed = names("allowed");
     if let Some(name) = names("available").iter().find(|name| !allowed.contains(name)) {
         let ended = run(&mut crate::child::unprivileged(&format!("ttcp -ts -C {name} 127.0.0.1")));
-        assert!(ended.status == 1 && ended.err.contains("tcp_allowed_congestion_control"), "{}", ended.err);
+        assert!(ended.status == 1 && ended.err.contains("tcp_allowed_congestion_control"), "{ended}");
     }
 }
 
@@ -151,7 +150,7 @@ fn debugging_without_privilege_is_reported() {
     let _listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let mut command = crate::child::unprivileged("ttcp -tsd 127.0.0.1");
     let ended = run(command.args(["-p", &port.to_string()]));
-    assert!(ended.status == 1 && ended.err.contains("CAP_NET_ADMIN"), "{} {}", ended.status, ended.err);
+    assert!(ended.status == 1 && ended.err.contains("CAP_NET_ADMIN"), "{ended}");
 }
 
 #[test]
@@ -162,7 +161,7 @@ fn closed_and_impossible_standard_streams_are_reported_before_anything_is_sent()
         ("exec $0 ttcp -t 127.0.0.1 < /", "standard input is a directory"),
     ] {
         let ended = run(&mut shell(script));
-        assert!(ended.status == 1 && ended.err.contains(reply), "{script}: {} {}", ended.status, ended.err);
+        assert!(ended.status == 1 && ended.err.contains(reply), "{script}: {ended}");
     }
 }
 
@@ -174,10 +173,10 @@ fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
     super::listens(&to, port);
     let from = run(&mut ttcp(&format!("-ts -n 100000 -p {port} 127.0.0.1")));
     let to = end(to);
-    assert!(to.status == 1 && to.err.contains("free some space"), "{} {}", to.status, to.err);
-    assert!(to.err.contains("received ") && to.err.contains("not the whole"), "{}", to.err);
-    assert!(from.status == 1 && from.err.contains("sent "), "{} {}", from.status, from.err);
-    assert!(!from.err.contains("I/O calls"), "figures of what failed: {}", from.err);
+    assert!(to.status == 1 && to.err.contains("free some space"), "{to}");
+    assert!(to.err.contains("received ") && to.err.contains("not the whole"), "{to}");
+    assert!(from.status == 1 && from.err.contains("sent "), "{from}");
+    assert!(!from.err.contains("I/O calls"), "figures of what failed: {from}");
 }
 
 /// The receiver must not take what came for the whole, however the sender ended.
@@ -198,7 +197,7 @@ fn a_sender_that_is_ended_by_any_signal_fails_both_ends() {
         let status = end(from).status;
         assert!(if name == "KILL" { status == 137 } else { status == 1 }, "{name}: {status}");
         let to = end(to);
-        assert!(to.status == 1 && to.err.contains("cut the connection"), "{name}: {} {}", to.status, to.err);
+        assert!(to.status == 1 && to.err.contains("cut the connection"), "{name}: {to}");
         assert_eq!(to.out, "half of it");
     }
 }

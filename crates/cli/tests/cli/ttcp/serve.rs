@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
+use netfathom_testkit::test_name;
 
 use super::{free_port, receiving, result, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, run, shell, signal, start, until};
@@ -17,7 +18,7 @@ fn serving(options: &str) -> (Child, u16) {
 fn stopped(child: Child) -> Ended {
     signal("INT", &child);
     let ended = end(child);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     ended
 }
 
@@ -42,18 +43,18 @@ fn senders_at_once_are_served_until_ctrl_c_and_each_has_its_line() {
         (0..2).map(|_| start(&mut ttcp(&format!("-ts -n 1000 -p {port} 127.0.0.1")))).collect();
     for sender in senders {
         let ended = end(sender);
-        assert_eq!(ended.status, 0, "{}", ended.err);
+        assert_eq!(ended.status, 0, "{ended}");
     }
     let ended = stopped(service);
     assert_eq!(ended.out, "");
     for number in [1, 2] {
         let start = format!("ttcp-r: client {number} from ");
         let line = ended.err.lines().find(|line| line.starts_with(&start));
-        let line = line.unwrap_or_else(|| panic!("{}", ended.err));
+        let line = line.unwrap_or_else(|| panic!("{ended}"));
         assert!(line.contains(": 8192000 bytes in ") && line.ends_with(", whole"), "{line}");
     }
     let sums = "16384000 bytes from 2 clients: 2 whole, 0 broken, 0 too long; 0 turned away, at most ";
-    assert!(ended.err.contains(sums), "{}", ended.err);
+    assert!(ended.err.contains(sums), "{ended}");
 }
 
 #[test]
@@ -80,10 +81,10 @@ fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
     client(port, 10);
     signal("TERM", &service);
     let ended = end(service);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     assert!(there.read(&mut [0; 1]).is_err(), "it was cut");
-    assert!(ended.err.contains("cut: it was still sending when the service was ended"), "{}", ended.err);
-    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
+    assert!(ended.err.contains("cut: it was still sending when the service was ended"), "{ended}");
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{ended}");
 }
 
 #[test]
@@ -100,8 +101,8 @@ fn a_killed_sender_is_reported_and_the_next_is_served() {
     sender.wait().unwrap();
     client(port, 10);
     let ended = stopped(service);
-    assert!(ended.err.contains("cut: the other end cut the connection"), "{}", ended.err);
-    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{}", ended.err);
+    assert!(ended.err.contains("cut: the other end cut the connection"), "{ended}");
+    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{ended}");
 }
 
 #[test]
@@ -109,17 +110,13 @@ fn limits_cut_clients_off_with_their_reason() {
     let (service, port) = serving("--max-clients 1 --timeout 500ms");
     let mut silent = connect(port);
     let beyond = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
-    assert!(beyond.status == 1 && beyond.err.contains("cut the connection"), "{}", beyond.err);
+    assert!(beyond.status == 1 && beyond.err.contains("cut the connection"), "{beyond}");
     assert!(silent.read(&mut [0; 1]).is_err());
     client(port, 10);
     let ended = stopped(service);
-    assert!(
-        ended.err.contains("0 bytes in ") && ended.err.contains("sent nothing for 500ms"),
-        "{}",
-        ended.err
-    );
-    assert!(ended.err.contains("1 turned away so far: 1 clients may be there"), "{}", ended.err);
-    assert!(ended.err.contains("1 whole, 1 broken, 0 too long; 1 turned away"), "{}", ended.err);
+    assert!(ended.err.contains("0 bytes in ") && ended.err.contains("sent nothing for 500ms"), "{ended}");
+    assert!(ended.err.contains("1 turned away so far: 1 clients may be there"), "{ended}");
+    assert!(ended.err.contains("1 whole, 1 broken, 0 too long; 1 turned away"), "{ended}");
 }
 
 /// Processor time of a child, in ticks of the kernel.
@@ -152,13 +149,12 @@ fn a_service_without_descriptors_left_goes_on() {
         sent.and_then(|()| socket.read(&mut [0; 1])).ok().filter(|&n| n == 0)
     });
     let ended = stopped(service);
-    assert!(!ended.err.contains(" 0 turned away"), "{}", ended.err);
+    assert!(!ended.err.contains(" 0 turned away"), "{ended}");
 }
 
 #[test]
 fn a_terminal_shows_how_many_clients_there_are() {
-    let name = "cli::ttcp::serve::a_terminal_shows_how_many_clients_there_are";
-    let Some((service, there)) = service_on_a_terminal(name) else { return };
+    let Some((service, there)) = service_on_a_terminal(test_name!()) else { return };
     let ended = end(service);
     drop(there);
     assert!(ended.out.contains("\r1 client, 0 B, "), "{:?}", ended.out);

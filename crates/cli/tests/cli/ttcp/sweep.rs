@@ -34,8 +34,8 @@ fn a_sweep_leaves_its_record_and_its_tables() {
     let mut order: Vec<u32> = result.points.iter().flat_map(|p| &p.trials).map(|t| t.index).collect();
     order.sort_unstable();
     assert_eq!(order, [0, 1, 2, 3]);
-    assert!(ended.out.contains("Rate by send buffer, writes of 8,192 bytes"), "{}", ended.out);
-    assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{}", ended.out);
+    assert!(ended.out.contains("Rate by send buffer, writes of 8,192 bytes"), "{ended}");
+    assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{ended}");
     let files: Vec<_> =
         runs(&runs(dir.path())[0]).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
     assert_eq!(files, ["head.json", "record.json", "report.html"]);
@@ -83,8 +83,8 @@ fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
     let dir = out();
     let mut command = ttcp(&format!("sweep -p {port} --sndbuf auto --time 50ms --trials 2 127.0.0.1"));
     let ended = run(command.arg("--out").arg(dir.path()));
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(ended.err.contains("netfathom ttcp -rs --serve"), "{}", ended.err);
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("netfathom ttcp -rs --serve"), "{ended}");
     assert_eq!(end(single).status, 0);
     // What was finished before is kept and shown.
     let record = record(dir.path()).unwrap();
@@ -109,7 +109,7 @@ fn what_cannot_be_is_refused() {
     ];
     for (args, message) in cases {
         let ended = run(&mut ttcp(args));
-        assert!(ended.status == 2 && ended.err.contains(message), "{args}: {} {}", ended.status, ended.err);
+        assert!(ended.status == 2 && ended.err.contains(message), "{args}: {ended}");
     }
 }
 
@@ -117,5 +117,5 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn a_host_may_be_called_sweep() {
     let ended = run(&mut ttcp("-ts -n 1 sweep"));
-    assert!(ended.status == 1 && ended.err.contains("the host `sweep`"), "{} {}", ended.status, ended.err);
+    assert!(ended.status == 1 && ended.err.contains("the host `sweep`"), "{ended}");
 }

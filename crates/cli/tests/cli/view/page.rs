@@ -6,6 +6,7 @@ use std::path::Path;
 use netfathom_model::verdict::Level;
 use netfathom_results::store;
 use netfathom_testkit::browser::Page;
+use netfathom_testkit::test_name;
 use serde_json::json;
 
 use super::Viewed;
@@ -69,9 +70,7 @@ fn runs_are_listed_filtered_and_opened() {
     fs::create_dir(dir.path().join("20261017T000000Z-<img src=x onerror=alert(1)>")).unwrap();
     let name = |run: &Path| run.file_name().unwrap().to_str().unwrap().to_owned();
     let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show("cli::view::page::runs_are_listed_filtered_and_opened", &viewed) else {
-        return;
-    };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     let shown = page.eval(NAMES);
     assert_eq!(shown.as_array().unwrap().len(), 3, "{shown}");
     assert_eq!(shown[0], json!(name(&newest)));
@@ -115,8 +114,7 @@ fn ten_thousand_runs_are_turned_over_a_page_at_a_time() {
     let dir = out();
     many(dir.path(), RUNS);
     let viewed = Viewed::start(dir.path());
-    let test = "cli::view::page::ten_thousand_runs_are_turned_over_a_page_at_a_time";
-    let Some(mut page) = show(test, &viewed) else { return };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     let found = "document.getElementById('found').textContent";
     assert_eq!(page.eval(found), json!("1 to 100 of 10,000 runs"));
     assert_eq!(page.eval("document.querySelectorAll('#runs tbody tr').length"), json!(100));
@@ -145,8 +143,7 @@ fn the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light() {
     many(dir.path(), 150);
     put(dir.path(), 20, "ttcp", |r| r.environment.host = Some("a-name-without-a-break".repeat(9)));
     let viewed = Viewed::start(dir.path());
-    let test = "cli::view::page::the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light";
-    let Some(mut page) = show(test, &viewed) else { return };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     for (width, mobile) in [(360, true), (360, false), (800, false), (1600, false)] {
         page.resize(width, 900, mobile);
         let wide = page.eval("document.documentElement.scrollWidth");
@@ -168,8 +165,7 @@ fn ticked_runs_are_compared_with_the_oldest_of_them() {
     let dir = out();
     let runs: Vec<_> = [3, 5, 9].map(|day| put(dir.path(), day, "ttcp", |_| ())).into();
     let viewed = Viewed::start(dir.path());
-    let test = "cli::view::page::ticked_runs_are_compared_with_the_oldest_of_them";
-    let Some(mut page) = show(test, &viewed) else { return };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     let ticks = "document.getElementById('ticks').textContent";
     let tick = |page: &mut Page, i: usize| {
         page.drag(&format!("document.querySelectorAll('#runs input')[{i}]"), &[0.0], true);
@@ -204,9 +200,8 @@ fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
     hostile_run(dir.path());
     let viewed = Viewed::start(dir.path());
     let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
-    let test = "cli::view::page::a_reader_finds_opens_comes_back_and_compares_on_any_screen";
     for (width, mobile) in [(360, true), (1600, false)] {
-        let Some(mut page) = show(test, &viewed) else { return };
+        let Some(mut page) = show(test_name!(), &viewed) else { return };
         page.resize(width, 900, mobile);
         assert_eq!(page.eval("document.querySelectorAll('#runs tbody tr').length"), json!(5));
         assert_eq!(
@@ -252,11 +247,7 @@ fn the_policy_of_the_list_lets_nothing_else_run_or_be_asked() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());
     let (viewed, other) = (Viewed::start(dir.path()), Viewed::start(dir.path()));
-    let Some(mut page) =
-        show("cli::view::page::the_policy_of_the_list_lets_nothing_else_run_or_be_asked", &viewed)
-    else {
-        return;
-    };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     page.eval(
         "(() => { const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));
             add('script', 'window.pwned = 1'); add('style', 'body { opacity: 0.5 }'); })()",
@@ -278,10 +269,7 @@ fn a_server_that_has_ended_is_shown_in_the_page() {
     let dir = out();
     put(dir.path(), 1, "ttcp", |_| ());
     let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show("cli::view::page::a_server_that_has_ended_is_shown_in_the_page", &viewed)
-    else {
-        return;
-    };
+    let Some(mut page) = show(test_name!(), &viewed) else { return };
     viewed.stop("INT");
     page.eval("window.dispatchEvent(new Event('focus'))");
     page.wait_for(

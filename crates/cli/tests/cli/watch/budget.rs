@@ -6,8 +6,7 @@ use super::*;
 #[test]
 fn a_small_budget_is_kept_by_few_samples() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let stop = AtomicBool::new(false);
     let record = thread::scope(|scope| {
         scope.spawn(|| {
@@ -32,8 +31,7 @@ fn a_small_budget_is_kept_by_few_samples() {
 #[test]
 fn a_budget_that_is_never_reached_lets_the_programs_stay() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let args = format!("watch --port {port} --budget 100% --time 3s --json");
     let child = start(netfathom(&args).arg("--out").arg(dir.path()));
     until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
@@ -60,7 +58,7 @@ fn a_process_that_ends_between_samples_ends_the_run() {
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
     let ended = end(child);
-    assert_eq!(ended.status, 3, "{}", ended.err);
+    assert_eq!(ended.status, 3, "{ended}");
     let record: Record = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(result(&record).sampling.unwrap().samples, 1);
 }
@@ -68,15 +66,14 @@ fn a_process_that_ends_between_samples_ends_the_run() {
 /// A run without a bound would be none of what was asked for.
 #[test]
 fn a_budget_that_the_kernel_does_not_count_is_refused() {
-    const TEST: &str = "cli::watch::budget::a_budget_that_the_kernel_does_not_count_is_refused";
     needs_root!();
     let dir = out();
     let args = "--port 1 --budget 1% --time 1s --json";
-    let Some(child) = with_three_capabilities(TEST, dir.path(), args) else { return };
+    let Some(child) = with_three_capabilities(test_name!(), dir.path(), args) else { return };
     let ended = end(child);
-    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{}", ended.err);
-    assert!(ended.err.contains("cannot keep to a budget"), "{}", ended.err);
-    assert!(ended.err.contains("CAP_SYS_ADMIN"), "{}", ended.err);
+    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{ended}");
+    assert!(ended.err.contains("cannot keep to a budget"), "{ended}");
+    assert!(ended.err.contains("CAP_SYS_ADMIN"), "{ended}");
 }
 
 #[test]
@@ -88,7 +85,7 @@ fn a_budget_has_bounds() {
         ("--budget 1% --time 100ms", "time with --budget"),
     ] {
         let ended = run(&mut netfathom(&format!("watch --port 1 {args}")));
-        assert_eq!(ended.status, 2, "{args}: {}{}", ended.out, ended.err);
-        assert!(ended.err.contains(why), "{args}: {}", ended.err);
+        assert_eq!(ended.status, 2, "{args}: {ended}");
+        assert!(ended.err.contains(why), "{args}: {ended}");
     }
 }

@@ -21,8 +21,7 @@ fn address(child: &mut Child) -> String {
 #[test]
 fn prometheus_gets_what_was_seen_so_far() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let mut child = watching(&format!("both --port {port} --serve :0 --quiet"), dir.path());
     let address = address(&mut child);
     let value = |text: &str, series: &str| {
@@ -49,7 +48,7 @@ fn prometheus_gets_what_was_seen_so_far() {
     assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
     assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
     let ended = interrupted(child);
-    assert_eq!((ended.status, ended.out.as_str()), (0, ""), "{}", ended.err);
+    assert_eq!((ended.status, ended.out.as_str()), (0, ""), "{ended}");
     assert!(TcpStream::connect(&address).is_err());
 }
 
@@ -57,19 +56,14 @@ fn prometheus_gets_what_was_seen_so_far() {
 fn an_exporter_at_a_taken_port_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
-    assert_eq!(ended.status, 1, "{}", ended.err);
-    assert!(
-        ended.err.contains("another program has that port; choose another with --serve"),
-        "{}",
-        ended.err
-    );
+    assert_eq!(ended.status, 1, "{ended}");
+    assert!(ended.err.contains("another program has that port; choose another with --serve"), "{ended}");
 }
 
 #[test]
 fn prometheus_gets_processes_by_their_names() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let mut child = watching(&format!("--port {port} --serve :0 --sockets --quiet"), dir.path());
     let address = address(&mut child);
     // After the first second.

@@ -4,10 +4,8 @@ use super::*;
 
 #[test]
 fn a_terminal_shows_the_run_and_gets_itself_back() {
-    const TEST: &str = "cli::watch::a_terminal_shows_the_run_and_gets_itself_back";
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let end = AtomicBool::new(false);
     let shown = thread::scope(|scope| {
         scope.spawn(|| {
@@ -15,8 +13,10 @@ fn a_terminal_shows_the_run_and_gets_itself_back() {
                 echo(&listener, 20, 1);
             }
         });
-        let shown =
-            on_terminal(TEST, &format!("watch --port {port} --time 3s --out {}", dir.path().display()));
+        let shown = on_terminal(
+            test_name!(),
+            &format!("watch --port {port} --time 3s --out {}", dir.path().display()),
+        );
         end.store(true, Relaxed);
         shown
     });
@@ -43,23 +43,22 @@ fn lines_that_cannot_be_written_end_the_run() {
     let mut watch = netfathom("watch --port 5 --json-lines --out");
     let child = watch.arg(dir.path()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let ended = end(child);
-    assert!(ended.status == 1 && ended.err.contains("cannot write to standard output"), "{}", ended.err);
+    assert!(ended.status == 1 && ended.err.contains("cannot write to standard output"), "{ended}");
 }
 
 #[test]
 fn a_line_a_second_is_for_other_programs() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --json-lines"), dir.path());
     echo(&listener, 60, 50);
     // A line reads total and stages one after the other. The last one comes when no message ends meanwhile.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let lines: Vec<serde_json::Value> =
         ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.len() >= 2, "{}", ended.out);
+    assert!(lines.len() >= 2, "{ended}");
     let sum = |of: &dyn Fn(&serde_json::Value) -> i64| lines.iter().map(of).sum::<i64>();
     let (n, ns) =
         (sum(&|l| l["receive"]["n"].as_i64().unwrap()), sum(&|l| l["receive"]["sum_ns"].as_i64().unwrap()));

@@ -7,8 +7,7 @@ use super::*;
 #[test]
 fn a_run_ends_with_a_slow_message_and_keeps_it() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --slow 60ms --stop-after 1 --json"), dir.path());
     echo(&listener, 100, 0);
     echo(&listener, 2, 80);
@@ -23,15 +22,14 @@ fn a_run_ends_with_a_slow_message_and_keeps_it() {
     assert!(slow.messages.iter().all(|message| message.begin_ns > slow.began_ns), "{slow:?}");
     let trace = dir.path().join("slow.pftrace");
     let export = run(netfathom("export last --to perfetto --out").arg(dir.path()).arg("-o").arg(&trace));
-    assert_eq!(export.status, 0, "{}", export.err);
+    assert_eq!(export.status, 0, "{export}");
     assert!(fs::metadata(trace).unwrap().len() > 100);
 }
 
 #[test]
 fn the_slowest_thousandth_is_known_once_there_are_enough() {
     needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
+    let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --slow p99 --json-lines"), dir.path());
     echo(&listener, 1100, 0);
     // The bound is set each second.
@@ -39,7 +37,7 @@ fn the_slowest_thousandth_is_known_once_there_are_enough() {
     echo(&listener, 5, 100);
     thread::sleep(Duration::from_millis(1500));
     let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{}", ended.err);
+    assert_eq!(ended.status, 0, "{ended}");
     let lines = ended.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let slow: Vec<serde_json::Value> =
         lines.flat_map(|line| line["slow"].as_array().unwrap().clone()).collect();
@@ -59,7 +57,7 @@ fn what_is_slow_must_be_named_rightly() {
         ("--stop-after 3", "--slow"),
     ] {
         let ended = run(&mut netfathom(&format!("watch --port 1 --time 1s {args}")));
-        assert_eq!(ended.status, 2, "{args}: {}{}", ended.out, ended.err);
-        assert!(ended.err.contains(why), "{args}: {}", ended.err);
+        assert_eq!(ended.status, 2, "{args}: {ended}");
+        assert!(ended.err.contains(why), "{args}: {ended}");
     }
 }

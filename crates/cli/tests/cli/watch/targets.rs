@@ -1,13 +1,15 @@
 //! What is watched, and by whom.
 
+use netfathom_testkit::copy_program;
+
 use super::*;
 
 /// Its process and its cgroup end with the test.
 struct Relay {
-    child: Child,
+    child: Killed,
     port: u16,
     _program: tempfile::TempDir,
-    cgroup: std::path::PathBuf,
+    cgroup: Group,
 }
 
 /// The name of its program, and of its cgroup: as Docker names one.
@@ -29,27 +31,18 @@ while True:
     near.close()";
         let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
         let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
-        let cgroup = root.join(CONTAINER);
-        fs::create_dir(&cgroup)
-            .or_else(|_| fs::remove_dir(&cgroup).and_then(|()| fs::create_dir(&cgroup)))
-            .ok()?;
+        // One may be left of a test that was killed.
+        let _ = fs::remove_dir(root.join(CONTAINER));
+        let cgroup = Group::below(root, CONTAINER)?;
         let dir = tempfile::tempdir().unwrap();
-        fs::copy(fs::canonicalize("/usr/bin/python3").ok()?, dir.path().join(RELAY)).unwrap();
+        copy_program(fs::canonicalize("/usr/bin/python3").ok()?, dir.path().join(RELAY));
         let mut command = Command::new(dir.path().join(RELAY));
         command.args(["-c", SCRIPT, &far.to_string()]).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        fs::write(cgroup.join("cgroup.procs"), child.id().to_string()).unwrap();
+        let mut child = Killed(command.spawn().unwrap());
+        cgroup.set("cgroup.procs", child.id()).unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         Some(Self { child, port: line.trim().parse().unwrap(), _program: dir, cgroup })
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        until("an empty cgroup", || fs::remove_dir(&self.cgroup).ok());
     }
 }
 
@@ -57,17 +50,14 @@ impl Drop for Relay {
 /// message on.
 #[test]
 fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connections_as_they_come() {
-    const TEST: &str = "cli::watch::a_program_is_found_by_its_name_its_cgroup_and_its_container";
     const CONNECTIONS: u64 = 10;
     needs_root!();
-    if tracepoint_is_missing() {
-        return skipped(TEST, "needs tcp_sendmsg_locked: Linux 6.16");
-    }
+    needs!(!tracepoint_is_missing(), "needs tcp_sendmsg_locked: Linux 6.16");
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
     let Some(relay) = Relay::start(far.local_addr().unwrap().port()) else {
-        return skipped(TEST, "needs /usr/bin/python3 and cgroups that can be made");
+        skip!("needs /usr/bin/python3 and cgroups that can be made")
     };
-    let cgroup = format!("--cgroup {}", relay.cgroup.display());
+    let cgroup = format!("--cgroup {}", relay.cgroup.path().display());
     for target in [RELAY, &cgroup, "--container 5e1f00d5e1"] {
         let dir = out();
         let hooks = HOOKS_TX + HOOKS - HOOKS_OF_BOTH;
@@ -100,7 +90,7 @@ pub(super) fn with_three_capabilities(test: &str, dir: &Path, args: &str) -> Opt
                            --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
     // Where another user may execute it.
     let program = dir.join("netfathom");
-    fs::copy(env!("CARGO_BIN_EXE_netfathom"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_netfathom"), &program);
     let mut command = Command::new("setpriv");
     command.args(SETPRIV.split_ascii_whitespace()).arg(&program).arg("watch");
     command.args(args.split_ascii_whitespace()).arg("--out").arg(dir);
@@ -114,13 +104,13 @@ pub(super) fn with_three_capabilities(test: &str, dir: &Path, args: &str) -> Opt
 /// The server is root's. What `packaging/systemd` grants is enough to see it.
 #[test]
 fn three_capabilities_are_enough() {
-    const TEST: &str = "cli::watch::three_capabilities_are_enough";
     needs_root!();
     let unit = include_str!("../../../../../packaging/systemd/netfathom-watch@.service");
     assert!(unit.contains("\nAmbientCapabilities=CAP_BPF CAP_PERFMON CAP_SYS_PTRACE\n"));
     let (dir, listener) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
     let own = std::process::id();
-    let Some(child) = with_three_capabilities(TEST, dir.path(), &format!("--json --pid {own}")) else {
+    let Some(child) = with_three_capabilities(test_name!(), dir.path(), &format!("--json --pid {own}"))
+    else {
         return;
     };
     until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));

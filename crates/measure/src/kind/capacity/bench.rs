@@ -36,18 +36,15 @@ const MISSED: f64 = 0.01;
 /// Combinations of an engine and a number of workers.
 pub type Rows = Vec<(Engine, u32)>;
 
+#[derive(Clone, Copy)]
 pub struct Bench<'a> {
     pub plan: &'a CapacityPlan,
-    rig: &'a Rig,
-    stop: &'a AtomicBool,
+    pub rig: &'a Rig,
+    pub stop: &'a AtomicBool,
 }
 
 impl<'a> Bench<'a> {
-    pub fn new(plan: &'a CapacityPlan, rig: &'a Rig, stop: &'a AtomicBool) -> Self {
-        Self { plan, rig, stop }
-    }
-
-    pub fn lane(&mut self, engine: Engine, workers: u32) -> Result<EngineFlights<'_, 'a>, FlightError> {
+    pub fn lane(self, engine: Engine, workers: u32) -> Result<EngineFlights<'a>, FlightError> {
         let cpus = places(self.plan, workers)?;
         Ok(EngineFlights {
             bench: self,
@@ -73,8 +70,8 @@ pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
 }
 
 /// The flights of one engine with one number of workers, and their combined results.
-pub struct EngineFlights<'b, 'a> {
-    bench: &'b mut Bench<'a>,
+pub struct EngineFlights<'a> {
+    bench: Bench<'a>,
     engine: Engine,
     cpus: Cpus,
     /// How the far end took them, once that is known.
@@ -88,7 +85,7 @@ pub struct EngineFlights<'b, 'a> {
     pub wrongs: Wrongs,
 }
 
-impl EngineFlights<'_, '_> {
+impl EngineFlights<'_> {
     pub fn warm_up(&mut self, live: &Live) -> Result<(), FlightError> {
         self.fly(WARM_UP_NS, Departures::FlatOut, self.engine.matching_receive(), None, live).map(drop)
     }

@@ -3,7 +3,7 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
-use netfathom_model::record::{CapacityRow, LoadThread, Probe, Search};
+use netfathom_model::record::{CapacityRow, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::between_trials;
 
@@ -15,8 +15,8 @@ use crate::load::shot::ShotOutcome;
 
 /// Searches disagree if their interval is wider than this share of their mean.
 const AGREED: f64 = 0.2;
-/// Who had a smaller part of the time is no reason for searches that disagree.
-const OCCUPIED: f64 = 0.005;
+/// No rate is known if they then differ by this share of their mean.
+const NO_ANSWER: f64 = 1.0;
 /// More searches than these make no unsteady machine steady.
 const MOST_ADVISED: usize = 8;
 /// A rate that failed so far below one that held is no matter of the bracket.
@@ -72,11 +72,6 @@ impl Wrongs {
     }
 }
 
-/// What to do about whoever had the processors while rates were tried.
-fn free(row: &CapacityRow) -> Option<String> {
-    load::occupied(row.contention.iter(), &[LoadThread::Sender, LoadThread::Reader], OCCUPIED)
-}
-
 /// How far one row of `planned` searches can be trusted.
 pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
     let mut verdict = Verdict::default();
@@ -98,36 +93,35 @@ pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
             which_searches(late, all),
             floor(),
             how_late(row),
-            load::free_cpus(row.contention.iter(), OCCUPIED).unwrap_or_else(|| load::priority().into())
+            load::free_cpus(row.contention.iter(), report::OCCUPIED)
+                .unwrap_or_else(|| "repeat the run when the host is quiet".into())
         ));
     }
     if let Some((failed, held)) = row.searches.iter().find_map(contradiction) {
         degraded(format!(
-            "{}/s failed each time, though {}/s succeeded, as other work took the CPUs for a while: {}",
+            "a search contradicts itself: {}/s failed whenever it was tried, though {}/s succeeded: {}",
             Scale::Multiple.text(failed),
             Scale::Multiple.text(held),
-            free(row).unwrap_or_else(|| "repeat the run".into())
+            report::free(row).unwrap_or_else(|| "repeat the run".into())
         ));
     }
     // The answer is of sustained rates; those on schedule have their interval in the table.
     let sustained: Vec<f64> = row.searches.iter().filter_map(|s| s.sustained_per_s).collect();
     if let Some(apart) = disagreement(&sustained) {
-        degraded(format!(
-            "sustained rates differ by {} between searches: {}",
-            percent(apart),
-            free(row).unwrap_or_else(|| match 2 * all.max(2) {
-                more @ ..=MOST_ADVISED => format!("take more, --trials {more}"),
-                _ => "repeat the run when the host is quiet".into(),
-            })
-        ));
+        let remedy = report::free(row).unwrap_or_else(|| match 2 * all.max(2) {
+            more @ ..=MOST_ADVISED => format!("take more, --trials {more}"),
+            _ => "repeat the run when the host is quiet".into(),
+        });
+        let level = if apart < NO_ANSWER { Level::Degraded } else { Level::Void };
+        let apart = percent(apart);
+        verdict.lower(level, format!("sustained rates differ by {apart} between searches: {remedy}"));
     }
     if let Some((flat_out, sustained)) = row.flat_out_per_s.zip(row.sustained_per_s)
         && sustained.mean_per_s >= ceiling_per_s(flat_out.mean_per_s)
     {
-        degraded(format!(
-            "the search ended at {}/s, which still held: the host sustains more",
-            Scale::Multiple.text(sustained.mean_per_s)
-        ));
+        let held = Scale::Multiple.text(sustained.mean_per_s);
+        let text = format!("the search ended at {held}/s, which still held: the host sustains more");
+        verdict.lower(Level::Degraded, text);
     }
     verdict
 }

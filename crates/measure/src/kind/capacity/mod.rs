@@ -43,7 +43,7 @@ pub fn run(
     let result =
         CapacityResult { plan: plan.clone(), left_out: Vec::new(), rows: Vec::new(), inferred: None };
     let mut p = Progressed::new(environment, result);
-    let mut bench = Bench::new(plan, &rig, stop);
+    let bench = Bench { plan, rig: &rig, stop };
     let wanted = rows(plan);
     conclude(&mut p, &wanted);
     observer.keep(&p)?;
@@ -53,7 +53,7 @@ pub fn run(
         }
         let before = index * plan.trials as usize;
         let task = RowSearch { engine, workers, before, of: wanted.len() * plan.trials as usize };
-        match task.row(&mut bench, observer) {
+        match task.row(bench, observer) {
             Ok(Some((row, findings))) => {
                 p.result.rows.push(row);
                 p.findings.extend(findings);
@@ -122,7 +122,7 @@ impl RowSearch {
     /// ended it before its first search did.
     fn row(
         &self,
-        bench: &mut Bench<'_>,
+        bench: Bench<'_>,
         observer: &mut impl Observer<CapacityResult>,
     ) -> Result<Option<(CapacityRow, Vec<Finding>)>, FlightError> {
         let trials = bench.plan.trials;

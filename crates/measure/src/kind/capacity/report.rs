@@ -2,12 +2,15 @@
 
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, counted};
-use netfathom_model::record::{Bounded, CapacityRow, Probe, Search};
+use netfathom_model::record::{Bounded, CapacityRow, LoadThread, Probe, Search};
 use netfathom_model::verdict::Finding;
 use netfathom_stats::between_trials;
 
 use super::search::step_per_s;
-use crate::load::judge::{percent, priority};
+use crate::load::judge::{free_cpus, occupied, percent};
+
+/// Who had a smaller part of the time is no reason for searches that disagree.
+pub const OCCUPIED: f64 = 0.005;
 
 /// A loss that is worth a word.
 const WORTH_A_WORD: f64 = 0.01;
@@ -44,6 +47,11 @@ pub fn mean_of(
     bounded(&values, steps / values.len().max(1) as f64)
 }
 
+/// What to do about whoever had the processors while rates were tried.
+pub fn free(row: &CapacityRow) -> Option<String> {
+    occupied(row.contention.iter(), &[LoadThread::Sender, LoadThread::Reader], OCCUPIED)
+}
+
 /// What the numbers of a row show, explained; `lost` is the part of the bursts that did not
 /// arrive, and `processors` is what its workers have among them.
 pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<Finding> {
@@ -74,7 +82,8 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
             evidence:
                 "above that the p99 lag is more than 10 % of a send slot, or more than 1 % of the send slots are missed"
                     .into(),
-            remedy: format!("{}, or repeat the run when the host is quiet", priority()),
+            remedy: free_cpus(row.contention.iter(), OCCUPIED)
+                .unwrap_or_else(|| "repeat the run when the host is quiet".into()),
         });
     }
     if processors < row.workers as usize {

@@ -36,13 +36,12 @@ pub fn search<E>(
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
 ) -> Result<Option<Search>, E> {
     let mut tried = Tried { probe, probes: Vec::new() };
-    match tried.both(flat_out_per_s) {
-        Ok((sustained_per_s, capacity_per_s)) => {
-            Ok(Some(Search { probes: tried.probes, capacity_per_s, sustained_per_s }))
-        }
-        Err(Halt::Stopped) => Ok(None),
-        Err(Halt::Failed(e)) => Err(e),
-    }
+    let found = tried.both(flat_out_per_s);
+    unhalted(found.map(|(sustained_per_s, capacity_per_s)| Search {
+        probes: tried.probes,
+        capacity_per_s,
+        sustained_per_s,
+    }))
 }
 
 /// Searches for the sustained rate alone, from below a rate that was sustained otherwise.
@@ -51,10 +50,17 @@ pub fn sustained<E>(
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
 ) -> Result<Option<Search>, E> {
     let mut tried = Tried { probe, probes: Vec::new() };
-    match tried.highest(|p| p.sustained, top_per_s, MOST_RAISED * top_per_s) {
-        Ok(sustained_per_s) => {
-            Ok(Some(Search { probes: tried.probes, capacity_per_s: None, sustained_per_s }))
-        }
+    let found = tried.highest(|p| p.sustained, top_per_s, MOST_RAISED * top_per_s);
+    unhalted(found.map(|sustained_per_s| Search {
+        probes: tried.probes,
+        capacity_per_s: None,
+        sustained_per_s,
+    }))
+}
+
+fn unhalted<T, E>(found: Result<T, Halt<E>>) -> Result<Option<T>, E> {
+    match found {
+        Ok(found) => Ok(Some(found)),
         Err(Halt::Stopped) => Ok(None),
         Err(Halt::Failed(e)) => Err(e),
     }

@@ -1,5 +1,6 @@
 //! Why a cost could not be measured: what was tried, why it failed, what to do.
 
+use std::fmt::Display;
 use std::io;
 
 use netfathom_sys::counters::CountersError;
@@ -51,6 +52,12 @@ pub enum CostError {
     Benchmark(String),
     #[error("cannot {step}: {source}")]
     Step { step: &'static str, source: io::Error },
+}
+
+impl CostError {
+    pub fn benchmark(why: impl Display) -> Self {
+        Self::Benchmark(why.to_string())
+    }
 }
 
 impl Failure for CostError {

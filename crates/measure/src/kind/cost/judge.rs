@@ -2,6 +2,7 @@
 
 use netfathom_model::plan::Subject;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Holder, Outcome};
+use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
 
@@ -17,6 +18,10 @@ const POINTS_COST: f64 = 0.005;
 /// A load that misses its level by this part is another one; by far more, none that was asked for.
 const MISSED: f64 = 0.02;
 const MISSED_FAR: f64 = 0.2;
+/// Four times as long halves an interval.
+const LONGER: u64 = 4;
+/// A shorter run is too short for most.
+const LEAST_ADVISED_NS: u64 = 5_000_000_000;
 /// Who had a CPU for less of a wait is not what made it.
 const SOME: f64 = 0.05;
 /// A program that writes more in a second takes time for that alone.
@@ -64,34 +69,42 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
         return;
     }
     let inconclusive = all.iter().filter(|c| c.outcome == Outcome::CannotTell).count();
-    if inconclusive == 0 || result.plan.is_none() {
+    let Some(plan) = result.plan.as_ref().filter(|_| inconclusive > 0) else {
         return imprecise(result, benchmark, &all, verdict);
-    }
-    let level = if inconclusive == all.len() { Level::Void } else { Level::Degraded };
+    };
+    // The time of a command is one, however little an A/A test says.
+    let is_void = inconclusive == all.len() && plan.timed().is_none();
+    let level = if is_void { Level::Void } else { Level::Degraded };
     let blocks = all.iter().map(|c| c.blocks).min().unwrap_or(0);
     let most =
         all.iter().filter(|c| c.outcome == Outcome::CannotTell).filter_map(|c| most(c)).fold(0.0, f64::max);
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
+    } else if plan.timed().is_some() {
+        // The same in each of several runs, which compare then shows once.
+        "its calls vary too much for the A/A test: stop other work, or use --cpu".into()
     } else {
-        let most_of = benchmark
-            .waits
-            .as_ref()
-            .and_then(|of| of.waits.parts().find(|(by, part)| stoppable(by) && *part >= SOME));
-        let who = most_of.map_or_else(
-            || "-v has who had the CPU".into(),
-            |(by, part)| format!("{by} had the CPU for {:.0} % of the time it waited for one", 100.0 * part),
-        );
         format!(
-            "too noisy: a slowdown of up to {:.0} % is possible: stop other work ({who}), or use --cpu or --time",
-            100.0 * most
+            "too noisy: a slowdown of up to {:.0} % is possible: {}run longer (--time {}), or use --cpu",
+            100.0 * most,
+            others(benchmark).unwrap_or_default(),
+            format_duration((LONGER * plan.most_ns).max(LEAST_ADVISED_NS))
         )
     };
     verdict.lower(level, format!("{}: {why}", benchmark.name));
 }
 
-fn stoppable(by: &Holder) -> bool {
-    matches!(by, Holder::Process { .. })
+/// That other work had the CPUs; netfathom itself and the benchmark's own processes are none.
+fn others(benchmark: &CostBenchmark) -> Option<String> {
+    let parts = benchmark.waits.iter().flat_map(|of| of.waits.parts());
+    let mut processes = parts.filter(|(by, part)| matches!(by, Holder::Process { .. }) && *part >= SOME);
+    let (by, part) = processes.next()?;
+    let another = matches!(by, Holder::Process { name, .. } if name == "netfathom");
+    let another = if another { "another " } else { "" };
+    Some(format!(
+        "stop other work ({another}{by} had the CPU for {:.0} % of the time it waited for one), or ",
+        100.0 * part
+    ))
 }
 
 /// The upper end of the interval that decides; `None` below two blocks.
@@ -194,4 +207,45 @@ fn findings(result: &CostResult) -> Vec<Finding> {
         });
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{CostWaits, CpuWaits, Held};
+
+    use super::super::fixture::{benchmark, comparison, plan};
+    use super::*;
+
+    #[test]
+    fn too_much_noise_is_advised_a_longer_run_and_other_work_is_not_netfathom() {
+        let reason = |by: Holder, most_ns| {
+            let waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 63 }] };
+            let mut benchmark = benchmark(Vec::new());
+            let noisy = comparison(Effect::Program, 1, 0, Outcome::CannotTell);
+            benchmark.comparisons = vec![noisy];
+            benchmark.waits = Some(CostWaits { condition: 1, waits });
+            let plan = Some(netfathom_model::plan::CostPlan { most_ns, ..plan() });
+            let result = CostResult { plan, ..CostResult::default() };
+            let mut result = CostResult { benchmarks: vec![benchmark.clone()], ..result };
+            let judged = |result: &CostResult| {
+                let mut verdict = Verdict::default();
+                judge_benchmark(result, &benchmark, &mut verdict);
+                verdict
+            };
+            let beside_a_program = judged(&result);
+            result.plan.as_mut().unwrap().subject = Subject::Nothing;
+            assert_eq!([beside_a_program.level, judged(&result).level], [Level::Void, Level::Degraded]);
+            beside_a_program.reasons[0].text.clone()
+        };
+        let rustc = Holder::Process { name: "rustc".into(), pid: 7, cgroup: None };
+        let text = reason(rustc, 30_000_000_000);
+        assert!(text.contains(": stop other work (rustc (pid 7) had the CPU for 63 %"), "{text}");
+        assert!(text.ends_with("or run longer (--time 120s), or use --cpu"), "{text}");
+        let other = Holder::Process { name: "netfathom".into(), pid: 5, cgroup: None };
+        assert!(reason(other, 1).contains("(another netfathom (pid 5) had"));
+        for own in [Holder::Netfathom, Holder::Itself] {
+            let text = reason(own, 1_000_000_000);
+            assert!(text.ends_with("possible: run longer (--time 5s), or use --cpu"), "{text}");
+        }
+    }
 }

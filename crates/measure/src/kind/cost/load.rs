@@ -14,7 +14,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::conditions::is_none;
 use super::error::CostError;
-use super::program::{Command, Context, Switch};
+use super::program::{Command, Context, Pause, Switch};
 use crate::ground::error::GroundError;
 use crate::ground::lab::{Lab, Role};
 use crate::ground::observer::Live;
@@ -27,7 +27,7 @@ const HEADER_BYTES: u32 = 14 + 20 + 8;
 /// The smallest buffer that the kernel grants: unread packets are to be dropped soon.
 const LEAST_BUFFER: i32 = 1;
 
-pub enum BackgroundLoad {
+pub enum BackgroundLoad<'a> {
     None,
     /// Packets from one host of the lab to the other.
     Udp(Box<Udp>),
@@ -35,8 +35,9 @@ pub enum BackgroundLoad {
         /// With its `{level}`.
         command: String,
         context: Context,
+        settle: Pause<'a>,
         /// While it runs, and since when.
-        running: Option<Box<(Command, u64)>>,
+        running: Option<Box<(Command<'a>, u64)>>,
     },
 }
 
@@ -62,14 +63,15 @@ pub struct Moment {
     datagrams: u64,
 }
 
-impl BackgroundLoad {
+impl<'a> BackgroundLoad<'a> {
     /// Makes ready what the plan asks for, in the lab if that is where it goes.
-    pub fn of(plan: &CostPlan, context: &Context) -> Result<Self, CostError> {
+    pub fn of(plan: &CostPlan, context: &Context, settle: Pause<'a>) -> Result<Self, CostError> {
         Ok(match &plan.load {
             None => Self::None,
             Some(CostLoad::Udp { frame_bytes }) => Self::Udp(Box::new(Udp::new(*frame_bytes)?)),
             Some(CostLoad::Command { command }) => {
-                Self::Command { command: command.clone(), context: context.of_load(), running: None }
+                let (command, context) = (command.clone(), context.of_load());
+                Self::Command { command, context, settle, running: None }
             }
         })
     }
@@ -92,10 +94,10 @@ impl BackgroundLoad {
             _ if is_none(level) => Ok(()),
             Self::None => Ok(()),
             Self::Udp(udp) => udp.on(level.bits_per_s.unwrap_or(0.0)),
-            Self::Command { command, context, running } => {
+            Self::Command { command, context, settle, running } => {
                 let script = command.replace(LEVEL_WORD, &level.text);
                 let argv = ["sh", "-c", &script].map(String::from).to_vec();
-                let mut load = Command::new("the load", argv, context.clone());
+                let mut load = Command::new("the load", argv, context.clone(), *settle);
                 load.on(None)?;
                 *running = Some(Box::new((load, monotonic_ns())));
                 Ok(())

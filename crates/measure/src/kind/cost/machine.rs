@@ -4,6 +4,8 @@ use netfathom_model::record::{Amount, Resource};
 use netfathom_sys::cpu::{MachineUsage, machine_usage};
 use netfathom_sys::pressure::{self, Pressure};
 
+use super::watch::known;
+
 pub struct Machine {
     usage: Option<MachineUsage>,
     pressure: Option<Pressure>,
@@ -20,22 +22,16 @@ impl Machine {
         let usage = self.usage.as_ref().zip(earlier.usage.as_ref()).map(|(now, before)| now.since(before));
         let pressure =
             self.pressure.as_ref().zip(earlier.pressure.as_ref()).map(|(now, before)| now.since(before));
-        let usage = usage.map(|usage| {
-            vec![
-                (Resource::Interrupts, usage.times.irq_ns + usage.times.softirq_ns),
-                (Resource::Steal, usage.times.steal_ns),
-                (Resource::IoWait, usage.iowait_ns),
-            ]
-        });
-        let pressure = pressure.map(|pressure| {
-            vec![
-                (Resource::PressureCpu, pressure.cpu.some_ns),
-                (Resource::PressureMemory, pressure.memory.some_ns),
-                (Resource::PressureIo, pressure.io.some_ns),
-            ]
-        });
-        let all = usage.into_iter().chain(pressure).flatten();
-        all.map(|(resource, value)| Amount { resource, value: value as f64 }).collect()
+        let of_usage = |value: fn(&MachineUsage) -> u64| usage.as_ref().map(value);
+        let of_pressure = |value: fn(&Pressure) -> u64| pressure.as_ref().map(value);
+        known([
+            (Resource::Interrupts, of_usage(|usage| usage.times.irq_ns + usage.times.softirq_ns)),
+            (Resource::Steal, of_usage(|usage| usage.times.steal_ns)),
+            (Resource::IoWait, of_usage(|usage| usage.iowait_ns)),
+            (Resource::PressureCpu, of_pressure(|pressure| pressure.cpu.some_ns)),
+            (Resource::PressureMemory, of_pressure(|pressure| pressure.memory.some_ns)),
+            (Resource::PressureIo, of_pressure(|pressure| pressure.io.some_ns)),
+        ])
     }
 
     /// Why some of it is not known.

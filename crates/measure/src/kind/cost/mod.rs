@@ -6,7 +6,7 @@
 //! makes one, `summary` says what all of them say, and `judge` what that is worth. `sequences` does the
 //! arithmetic alone, of times that were taken elsewhere.
 
-pub mod benchmark;
+mod benchmark;
 mod blocks;
 pub mod burn;
 mod conditions;
@@ -20,19 +20,18 @@ mod load;
 mod machine;
 mod order;
 mod own_calls;
-pub mod program;
+mod program;
 mod sequence;
 mod sequences;
 mod summary;
 mod trial;
-pub mod watch;
+mod watch;
 mod workload;
 pub mod workplace;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{CostPlan, Subject};
@@ -47,20 +46,17 @@ use crate::ground::environment;
 use crate::ground::error::{GroundError, RunError};
 use crate::ground::lab::LabError;
 use crate::ground::observer::{Live, Observer, Progressed, Step};
-use conditions::Compared;
 use error::{CostError, step};
 use load::BackgroundLoad;
 use machine::Machine;
-use program::Context;
+use program::{Context, Pause};
 use trial::{Coordinates, Stage};
 use workload::Workload;
 
+pub use program::StateBefore;
+pub use sequences::SequencesError;
 pub use workload::is_installed;
 
-pub use sequences::SequencesError;
-
-/// How often it is looked whether the user wants an end.
-const LOOK: Duration = Duration::from_millis(50);
 /// As many failures one after the other, and there is no use in going on.
 const MOST_FAILURES: usize = 4;
 
@@ -74,48 +70,34 @@ pub fn run(
     let _left = guard::Left::of(plan);
     // Who leaves its parent is still to be found and ended.
     process::adopt_orphans(true).map_err(step("adopt orphans"))?;
+    let settle = Pause { length: Duration::from_nanos(plan.settle_ns), stop };
     let mut context = Context::of(plan, None);
-    let load = BackgroundLoad::of(plan, &context)?;
+    let load = BackgroundLoad::of(plan, &context, settle)?;
     context.namespace = host_of_program(&load)?;
     let mut making =
         |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
     let mut workloads = workload::make(plan, &context, &mut making, stop)?;
     let environment = environment::read(Vec::new(), load.devices(), load.lab());
-    let program = program::of(plan, &context)?;
+    let program = program::of(plan, &context, settle)?;
     let mut rig = Rig {
         plan,
         observer,
-        stage: Stage { load, program, settle: Duration::from_nanos(plan.settle_ns), stop },
+        stage: Stage { load, program, settle },
         progressed: Progressed::new(environment, empty(plan)),
-        compared: Vec::new(),
         unknown: Machine::absent(),
         trials: 0,
         began: Instant::now(),
     };
-    let (wish, over) = (Arc::clone(&context.stop), AtomicBool::new(false));
-    let measured = thread::scope(|scope| {
-        thread::Builder::new()
-            .spawn_scoped(scope, || pass_on(stop, &wish, &over))
-            .map_err(step("start a thread"))?;
-        let measured = rig.measure(&mut workloads);
-        over.store(true, Relaxed);
-        measured
-    });
+    let measured = rig.measure(&mut workloads);
     // A process that was stopped goes on, whatever happened.
     let restored = rig.stage.program.restore();
     if measured.is_err() && rig.trials > 0 {
         rig.keep()?;
     }
-    let progressed = rig.concluded();
-    measured.and_then(|()| Ok(restored?)).map(|()| progressed)
-}
-
-/// Has those who may rest for long know that the user wants an end.
-fn pass_on(stop: &AtomicBool, wish: &AtomicBool, over: &AtomicBool) {
-    while !over.load(Relaxed) {
-        wish.fetch_or(stop.load(Relaxed), Relaxed);
-        thread::sleep(LOOK);
-    }
+    rig.conclude();
+    measured?;
+    restored?;
+    Ok(rig.progressed)
 }
 
 /// Base sequences that were taken elsewhere: the arithmetic alone.
@@ -154,9 +136,7 @@ fn empty(plan: &CostPlan) -> CostResult {
         plan: Some(plan.clone()),
         subject: called(&plan.subject),
         conditions: conditions::of(plan),
-        benchmarks: Vec::new(),
-        overall: Vec::new(),
-        program: Vec::new(),
+        ..CostResult::default()
     }
 }
 
@@ -165,7 +145,6 @@ struct Rig<'a, O> {
     observer: &'a mut O,
     stage: Stage<'a>,
     progressed: Progressed<CostResult>,
-    compared: Vec<Compared>,
     /// What is unknown about this machine.
     unknown: Vec<String>,
     trials: u32,
@@ -174,12 +153,11 @@ struct Rig<'a, O> {
 
 impl<O: Observer<CostResult>> Rig<'_, O> {
     fn measure(&mut self, workloads: &mut [Box<dyn Workload>]) -> Result<(), RunError> {
-        self.compared = conditions::compared(&self.progressed.result.conditions);
         self.keep()?;
         self.began = Instant::now();
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
-            workload.learn(self.stage.stop)?;
+            workload.learn(self.stage.settle.stop)?;
             self.progressed.result.benchmarks.push(benchmark(workload.as_ref(), &self.unknown));
         }
         self.rehearse()?;
@@ -300,7 +278,7 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         let fails = |b: &CostBenchmark| {
             b.trials.len() >= most && b.trials.iter().rev().take(most).all(|t| t.failed.is_some())
         };
-        self.stage.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
+        self.stage.settle.stop.load(Relaxed) || self.progressed.result.benchmarks.iter().any(fails)
     }
 
     /// How many blocks it takes until the slowdown is known as precisely as was asked for, from what the least of them
@@ -322,15 +300,13 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
     }
 
     fn keep(&mut self) -> Result<(), RunError> {
-        summary::renew(&mut self.progressed.result, &self.compared);
-        judge::conclude(&mut self.progressed);
+        self.conclude();
         Ok(self.observer.keep(&self.progressed)?)
     }
 
-    fn concluded(mut self) -> Progressed<CostResult> {
-        summary::renew(&mut self.progressed.result, &self.compared);
+    fn conclude(&mut self) {
+        summary::renew(&mut self.progressed.result);
         judge::conclude(&mut self.progressed);
-        self.progressed
     }
 }
 
@@ -342,11 +318,8 @@ fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
         marks: workload.marks(),
         spans: workload.spans(),
         resources: workload.resources(),
-        trials: Vec::new(),
-        comparisons: Vec::new(),
-        calls: Vec::new(),
-        waits: None,
         absent: absent(workload, unknown),
+        ..CostBenchmark::default()
     }
 }
 

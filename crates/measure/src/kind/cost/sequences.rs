@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use netfathom_model::plan::CostLevel;
-use netfathom_model::record::{Condition, CostBenchmark, CostResult, CostTrial, Effect};
+use netfathom_model::record::{Condition, CostBenchmark, CostResult, CostTrial};
 use netfathom_model::units::parse_number;
 
-use super::conditions::Compared;
 use super::summary;
 
 /// More than any table of people has.
@@ -29,14 +28,7 @@ pub enum SequencesError {
 
 /// Reads tables, a benchmark each, and tells what they say. All have the same conditions.
 pub fn read(paths: &[&Path]) -> Result<CostResult, SequencesError> {
-    let mut result = CostResult {
-        plan: None,
-        subject: String::new(),
-        conditions: Vec::new(),
-        benchmarks: Vec::new(),
-        overall: Vec::new(),
-        program: Vec::new(),
-    };
+    let mut result = CostResult::default();
     for path in paths {
         let name = path.display().to_string();
         let read = |source| SequencesError::Read { path: name.clone(), source };
@@ -47,10 +39,7 @@ pub fn read(paths: &[&Path]) -> Result<CostResult, SequencesError> {
         let text = String::from_utf8_lossy(&std::fs::read(path).map_err(read)?).into_owned();
         add(&mut result, path, &text).map_err(|what| SequencesError::Table { path: name, what })?;
     }
-    let compared: Vec<Compared> = (1..result.conditions.len())
-        .map(|condition| Compared { effect: Effect::Program, condition, against: 0 })
-        .collect();
-    summary::renew(&mut result, &compared);
+    summary::renew(&mut result);
     Ok(result)
 }
 
@@ -88,13 +77,8 @@ fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
         about: "Times of marks that were taken elsewhere, one run per condition.".into(),
         means: "a table".into(),
         marks: names[1..].iter().map(|name| mark(name)).collect(),
-        spans: Vec::new(),
-        resources: Vec::new(),
         trials,
-        comparisons: Vec::new(),
-        calls: Vec::new(),
-        waits: None,
-        absent: Vec::new(),
+        ..CostBenchmark::default()
     });
     Ok(())
 }
@@ -151,19 +135,8 @@ fn row(line: &str, names: &[&str], unit_ns: f64, condition: usize) -> Result<(St
             times[times.len() - 1]
         ));
     }
-    let trial = CostTrial {
-        index: condition as u32,
-        block: 0,
-        condition,
-        spans_ns,
-        total_ns,
-        amounts: Vec::new(),
-        program: None,
-        failed: None,
-        calls: Vec::new(),
-        load_reached: None,
-    };
-    Ok((cells[0].to_owned(), trial))
+    let index = condition as u32;
+    Ok((cells[0].to_owned(), CostTrial { index, condition, spans_ns, total_ns, ..CostTrial::default() }))
 }
 
 fn time(cell: &str) -> Result<f64, String> {

@@ -7,38 +7,15 @@ use netfathom_model::record::{
 use netfathom_stats as stats;
 
 use super::blocks::{self, Pair};
-use super::conditions::Compared;
+use super::conditions::{self, Compared};
 use super::own_calls;
 
 /// A run that cannot rule out, or would not have seen, so much says nothing.
 const SAYS_NOTHING: f64 = 0.25;
 
-/// Every resource, in the order of tables.
-const RESOURCES: [Resource; 19] = [
-    Resource::RunQueue,
-    Resource::Cpu,
-    Resource::UserCpu,
-    Resource::SystemCpu,
-    Resource::BlockDelay,
-    Resource::Interrupts,
-    Resource::Steal,
-    Resource::IoWait,
-    Resource::MinorFaults,
-    Resource::MajorFaults,
-    Resource::ReadBytes,
-    Resource::VoluntarySwitches,
-    Resource::InvoluntarySwitches,
-    Resource::Cycles,
-    Resource::Instructions,
-    Resource::CacheMisses,
-    Resource::PressureCpu,
-    Resource::PressureMemory,
-    Resource::PressureIo,
-];
-
 /// Tells of all benchmarks anew what their trials say.
-pub fn renew(result: &mut CostResult, compared: &[Compared]) {
-    let conditions = result.conditions.len();
+pub fn renew(result: &mut CostResult) {
+    let (conditions, compared) = (result.conditions.len(), conditions::compared(&result.conditions));
     for benchmark in &mut result.benchmarks {
         benchmark.comparisons =
             compared.iter().filter_map(|what| comparison(&benchmark.trials, *what)).collect();
@@ -68,7 +45,7 @@ pub fn comparison(trials: &[CostTrial], what: Compared) -> Option<Comparison> {
         outcome,
         smallest,
         spans: spans(&pairs),
-        taken: RESOURCES.iter().filter_map(|&resource| taken(&pairs, resource)).collect(),
+        taken: Resource::ALL.into_iter().filter_map(|resource| taken(&pairs, resource)).collect(),
     })
 }
 
@@ -123,14 +100,8 @@ fn spans(pairs: &[Pair<'_>]) -> Vec<SpanCost> {
     (0..spans)
         .map(|span| {
             let of_blocks: Vec<(f64, f64)> = pairs.iter().map(|pair| pair.span_ns(span)).collect();
-            let over =
-                |of: fn(&(f64, f64)) -> f64| of_blocks.iter().map(of).sum::<f64>() / of_blocks.len() as f64;
-            SpanCost {
-                before_ns: over(|pair| pair.1),
-                after_ns: over(|pair| pair.0),
-                ratio: ratio(&of_blocks),
-                outcome: outcome(&of_blocks).0,
-            }
+            let (after_ns, before_ns) = means(&of_blocks);
+            SpanCost { before_ns, after_ns, ratio: ratio(&of_blocks), outcome: outcome(&of_blocks).0 }
         })
         .collect()
 }
@@ -138,14 +109,15 @@ fn spans(pairs: &[Pair<'_>]) -> Vec<SpanCost> {
 fn taken(pairs: &[Pair<'_>], resource: Resource) -> Option<Taken> {
     let amounts: Option<Vec<(f64, f64)>> = pairs.iter().map(|pair| pair.amount(resource)).collect();
     let amounts = amounts.filter(|all| all.iter().any(|&(after, before)| after != 0.0 || before != 0.0))?;
-    let over = |of: fn(&(f64, f64)) -> f64| amounts.iter().map(of).sum::<f64>() / amounts.len() as f64;
+    let (after, before) = means(&amounts);
     let differences: Vec<f64> = amounts.iter().map(|(after, before)| after - before).collect();
-    Some(Taken {
-        resource,
-        before: over(|pair| pair.1),
-        after: over(|pair| pair.0),
-        difference: mean(&differences)?,
-    })
+    Some(Taken { resource, before, after, difference: mean(&differences)? })
+}
+
+/// Of the condition, and of what it is compared with.
+fn means(pairs: &[(f64, f64)]) -> (f64, f64) {
+    let (after, before): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    (stats::mean(&after), stats::mean(&before))
 }
 
 /// The paper's mean of PCost over benchmarks, and the geometric mean of their ratios, block by block.

@@ -1,22 +1,18 @@
 //! One trial: the load and the program are there or not, and the benchmark runs.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use netfathom_model::record::{Amount, Condition, CostTrial};
 
 use super::error::CostError;
 use super::load::BackgroundLoad;
 use super::machine::Machine;
-use super::program::{Ran, Switch, rest};
+use super::program::{Pause, Ran, Switch};
 use super::workload::{BenchmarkRun, Workload};
 
 pub struct Stage<'a> {
-    pub load: BackgroundLoad,
-    pub program: Box<dyn Switch>,
+    pub load: BackgroundLoad<'a>,
+    pub program: Box<dyn Switch + 'a>,
     /// What the program gets to start up, and as long a rest where it is not.
-    pub settle: Duration,
-    pub stop: &'a AtomicBool,
+    pub settle: Pause<'a>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +40,7 @@ impl Stage<'_> {
             self.program.on(level)
         } else {
             // As much time passes before the benchmark: a machine that has rested is a faster one.
-            rest(self.settle, self.stop);
+            self.settle.make();
             Ok(())
         };
         let measured = come.and_then(|()| self.run(workload, condition));
@@ -67,7 +63,7 @@ impl Stage<'_> {
         }
         let from = self.load.moment()?;
         let before = Machine::now();
-        let outcome = workload.run(condition, self.stop)?;
+        let outcome = workload.run(condition, self.settle.stop)?;
         let machine = Machine::now().since(&before);
         let load_reached = self.load.reached(from, self.load.moment()?);
         Ok(MeasuredRun { outcome, machine, load_reached })

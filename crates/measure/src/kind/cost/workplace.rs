@@ -1,12 +1,13 @@
 //! A directory of ours that goes with us, and what killed runs have left of theirs.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use netfathom_sys::directory::Directory;
+use netfathom_sys::process::started;
 
 /// Before the kind, the owner's process id, its start and a number: `netfathom-tree-4711-123456-0`.
 const PREFIX: &str = "netfathom-";
@@ -87,22 +88,14 @@ fn owner(name: &OsStr, kind: &str) -> Option<(u32, u64)> {
     Some((pid.parse().ok()?, start.parse().ok()?))
 }
 
-/// When a process started, in ticks since the machine did: ids are used again, the pair is not. `None` of one that has
-/// ended, though its parent has not heard of it yet.
-fn started(pid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in brackets, may hold blanks and brackets. Fields 3 and 22 of proc(5).
-    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
-    let state = fields.next()?;
-    fields.nth(18)?.parse().ok().filter(|_| !matches!(state, "Z" | "X"))
-}
-
 fn is_locked(directory: &Directory) -> bool {
     directory.again().is_ok_and(|dir| matches!(dir.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The id of a process that is gone, and when it started.

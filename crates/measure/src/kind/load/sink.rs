@@ -229,7 +229,7 @@ impl Attended<'_> {
             }
         };
         let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
-        let welcomed = incoming.welcome_as(flow, plan.receive, tool)?;
+        let welcomed = incoming.welcome(flow, plan.receive, tool)?;
         let log = self.log.map(|log| log.lane(flow, 1));
         desk.expect(&welcomed, peer.ip(), &hello, log).map_err(GroundError::Socket)?;
         let begun = welcomed.await_begin(stop)?;
@@ -242,7 +242,7 @@ impl Attended<'_> {
         };
         let mut ended = running.watch(delivered, stop)?;
         ended.drain(delivered)?;
-        let sent = ended.sent();
+        let sent = ended.sent;
         let (mut read, took) = desk.dismiss(flow);
         if let Some(sink) = &kernel {
             read.merge(&crate::load::receive::kernel_read(&sink.counts()?));

@@ -47,6 +47,12 @@ pub enum MessageError {
     Thread(io::Error),
 }
 
+impl MessageError {
+    pub fn connect(action: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| Self::Connect { action, source }
+    }
+}
+
 impl Failure for MessageError {
     fn mistake(&self) -> Option<Mistake> {
         matches!(self, Self::Cpu(_)).then_some(Mistake::Processors)

@@ -117,7 +117,7 @@ impl Ground {
 
     /// The host of that end, if it is not this one.
     pub fn elsewhere(&self, side: Side) -> Option<&Far> {
-        self.far.as_ref().filter(|far| far.side() == side)
+        self.far.as_ref().filter(|far| far.side == side)
     }
 
     /// The lab, if they are in one.
@@ -182,8 +182,8 @@ impl Ground {
             Carrier::Tcp => self.tcp()?,
             Carrier::Udp => self.udp()?,
             Carrier::Unix => {
-                let failed = |source| MessageError::Connect { action: "make a pair of Unix sockets", source };
-                let (client, server) = UnixStream::pair().map_err(failed)?;
+                let pair = UnixStream::pair();
+                let (client, server) = pair.map_err(MessageError::connect("make a pair of Unix sockets"))?;
                 (Socket::Unix(client), Socket::Unix(server))
             }
         };
@@ -195,29 +195,34 @@ impl Ground {
     }
 
     fn tcp(&self) -> Result<(Socket, Socket), MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
         let at = self.any_port();
-        let listener =
-            self.at(Side::Server, || TcpListener::bind(at))?.map_err(failed("listen at the server"))?;
-        let at = listener.local_addr().map_err(failed("read the server's address"))?;
-        let client =
-            self.at(Side::Client, || TcpStream::connect(at))?.map_err(failed("connect to the server"))?;
-        let (server, _) = listener.accept().map_err(failed("take the client's connection"))?;
+        let listener = self
+            .at(Side::Server, || TcpListener::bind(at))?
+            .map_err(MessageError::connect("listen at the server"))?;
+        let at = listener.local_addr().map_err(MessageError::connect("read the server's address"))?;
+        let client = self
+            .at(Side::Client, || TcpStream::connect(at))?
+            .map_err(MessageError::connect("connect to the server"))?;
+        let (server, _) = listener.accept().map_err(MessageError::connect("take the client's connection"))?;
         Ok((Socket::Tcp(client), Socket::Tcp(server)))
     }
 
     fn udp(&self) -> Result<(Socket, Socket), MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
         let at = self.any_port();
-        let server = self.at(Side::Server, || UdpSocket::bind(at))?.map_err(failed("bind the server"))?;
-        let at = server.local_addr().map_err(failed("read the server's address"))?;
+        let server = self
+            .at(Side::Server, || UdpSocket::bind(at))?
+            .map_err(MessageError::connect("bind the server"))?;
+        let at = server.local_addr().map_err(MessageError::connect("read the server's address"))?;
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let connect = || UdpSocket::bind(any).and_then(|s| s.connect(at).map(|()| s));
-        let client = self.at(Side::Client, connect)?.map_err(failed("connect to the server"))?;
-        let back = client.local_addr().map_err(failed("read the client's address"))?;
-        server.connect(back).map_err(failed("connect to the client"))?;
+        let client =
+            self.at(Side::Client, connect)?.map_err(MessageError::connect("connect to the server"))?;
+        let back = client.local_addr().map_err(MessageError::connect("read the client's address"))?;
+        server.connect(back).map_err(MessageError::connect("connect to the client"))?;
         for socket in [&client, &server] {
-            socket.set_read_timeout(Some(UDP_PATIENCE)).map_err(failed("limit how long an end waits"))?;
+            socket
+                .set_read_timeout(Some(UDP_PATIENCE))
+                .map_err(MessageError::connect("limit how long an end waits"))?;
         }
         Ok((Socket::Udp(client), Socket::Udp(server)))
     }

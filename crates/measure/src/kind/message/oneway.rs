@@ -11,7 +11,7 @@ use super::task::{Done, Next, Task};
 pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut pace = Pace::new(task);
     let mut done = Done::nothing();
-    let (every, mut sampled) = (task.samples.every(), 0);
+    let (every, mut sampled) = (task.samples.every, 0);
     let mut next = Next::Go;
     while next == Next::Go {
         let is_sampled = done.messages >= sampled;
@@ -41,7 +41,7 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
 /// Reads until all of it is there, or the client has finished.
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     let mut done = Done::nothing();
-    let (every, mut sampled) = (task.samples.every(), 0);
+    let (every, mut sampled) = (task.samples.every, 0);
     let mut numbered = true;
     while !task.is_all(done.messages) {
         let came = task.receive(end)?;

@@ -11,7 +11,8 @@ pub const MOST: usize = 1 << 17;
 const NONE: u64 = u64::MAX;
 
 pub struct Samples {
-    every: u64,
+    /// One in this many messages is in the sample.
+    pub every: u64,
     slots: Vec<SampleSlot>,
 }
 
@@ -30,10 +31,6 @@ impl Samples {
     /// For a test with times taken by the client. It needs no memory for them: nothing may depart.
     pub fn none() -> Self {
         Self { every: 1, slots: Vec::new() }
-    }
-
-    pub fn every(&self) -> u64 {
-        self.every
     }
 
     /// A message of the sample leaves, by its place among all.

@@ -93,7 +93,7 @@ pub fn make(
         return Ok(None);
     }
     // Why the other host ended is known there.
-    let first = ground.far().map(Far::side).filter(|_| client_end.is_err() && server_end.is_err());
+    let first = ground.far().map(|far| far.side).filter(|_| client_end.is_err() && server_end.is_err());
     let (client_end, server_end) = match first.or(meeting.broke()) {
         Some(Side::Server) => {
             let server_end = server_end?;

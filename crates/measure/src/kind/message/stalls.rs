@@ -32,24 +32,25 @@ const SPIKE_NS: i64 = 500_000;
 
 /// What stalls a cell; `None` if nothing does, or if the cause is unknown.
 pub fn stall(test: MessageTest, cell: &MessageCell, shares: Shares) -> Option<Stall> {
-    if test != MessageTest::Oneway {
-        if delayed_acks_per_message(cell).is_some_and(|n| n >= DELAYED_ACKS) {
-            if share_within(cell.service_times(), DELAYED_TWICE_NS) >= COMB {
-                return Some(Stall::NagleBoth);
-            }
-            if share_within(cell.service_times(), DELAYED_NS) >= COMB {
-                return Some(Stall::NagleOne);
-            }
+    if test == MessageTest::Oneway {
+        return None;
+    }
+    if delayed_acks_per_message(cell).is_some_and(|n| n >= DELAYED_ACKS) {
+        if share_within(cell.service_times(), DELAYED_TWICE_NS) >= COMB {
+            return Some(Stall::NagleBoth);
         }
-        if timeouts(cell) > 0 && share_within(cell.service_times(), TIMEOUT_NS..u64::MAX) > 0.0 {
-            return Some(Stall::Timeouts);
+        if share_within(cell.service_times(), DELAYED_NS) >= COMB {
+            return Some(Stall::NagleOne);
         }
-        let (median, tail) = (cell.service_times().p50_ns, cell.service_times().p99_ns);
-        let waits = waited_and_beyond(cell).is_some_and(|(waited, beyond)| waited as f64 >= 0.5 * beyond);
-        // On one processor an end waits for it each time that it is the other one's turn.
-        if shares != Shares::Same && tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
-            return Some(Stall::WakeUps);
-        }
+    }
+    if timeouts(cell) > 0 && share_within(cell.service_times(), TIMEOUT_NS..u64::MAX) > 0.0 {
+        return Some(Stall::Timeouts);
+    }
+    let (median, tail) = (cell.service_times().p50_ns, cell.service_times().p99_ns);
+    let waits = waited_and_beyond(cell).is_some_and(|(waited, beyond)| waited as f64 >= 0.5 * beyond);
+    // On one processor an end waits for it each time that it is the other one's turn.
+    if shares != Shares::Same && tail > SPIKE_NS && tail > SPIKE.saturating_mul(median) && waits {
+        return Some(Stall::WakeUps);
     }
     None
 }

@@ -1,16 +1,15 @@
 //! What the system counts where one part of a trial ends and the next begins.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use netfathom_model::record::ProcessorShares;
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 use netfathom_sys::counters;
 use netfathom_sys::cpu::{ProcessorTimes, Scheduling, processor_times, scheduling};
 
-use super::phases::Phases;
+use super::trial::{Flight, Signals};
 use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
-use crate::ground::rig::Rig;
 use crate::load::error::FlightError;
 
 /// The longest nap: so soon an end is noticed.
@@ -26,18 +25,7 @@ pub struct Edge {
     pub inbound: Option<u64>,
 }
 
-/// Who is watched, and until when.
-pub struct WatchedSender<'a> {
-    pub rig: &'a Rig,
-    pub cpu: usize,
-    /// The number of the sender's thread, once it runs.
-    pub thread: &'a AtomicU32,
-    pub phases: Phases,
-    /// The sender is gone, whatever the time is.
-    pub ended: &'a AtomicBool,
-}
-
-impl WatchedSender<'_> {
+impl Flight<'_> {
     /// Sleeps from edge to edge and reads at each; fewer than there are if the sender ends
     /// before them.
     pub fn edges(&self) -> Result<Vec<Edge>, FlightError> {
@@ -45,30 +33,32 @@ impl WatchedSender<'_> {
         self.await_sender();
         for edge_ns in self.phases.edges_ns() {
             let until_ns = self.phases.windows.start_ns + edge_ns;
-            while monotonic_ns() < until_ns && !self.ended.load(Relaxed) {
+            while monotonic_ns() < until_ns && !self.signals.ended.load(Relaxed) {
                 sleep_until_ns(until_ns.min(monotonic_ns() + NAP_NS));
             }
             // The sender stays for the last edge: one that has ended was stopped, or failed.
-            if self.ended.load(Relaxed) {
+            if self.signals.ended.load(Relaxed) {
                 return Ok(edges);
             }
-            edges.push(self.read()?);
+            edges.push(self.edge()?);
         }
         Ok(edges)
     }
 
     /// A busy machine may start the sender's thread later than the trial.
     fn await_sender(&self) {
-        while self.thread.load(Relaxed) == 0 && !self.ended.load(Relaxed) {
+        let Signals { thread, ended, .. } = &self.signals;
+        while thread.load(Relaxed) == 0 && !ended.load(Relaxed) {
             sleep_until_ns(monotonic_ns() + 1_000_000);
         }
     }
 
-    fn read(&self) -> Result<Edge, FlightError> {
-        let (at_ns, processor) = (monotonic_ns(), processor_times(self.cpu)?);
-        let sender = scheduling(self.thread.load(Relaxed))?;
-        let counted = self.rig.at(Role::Sender, counters::read)?.map_err(GroundError::Counters)?;
-        let device = self.rig.lab().and(self.rig.device_names().0);
+    fn edge(&self) -> Result<Edge, FlightError> {
+        let rig = self.task.bench.rig;
+        let (at_ns, processor) = (monotonic_ns(), processor_times(self.task.bench.cpus.0)?);
+        let sender = scheduling(self.signals.thread.load(Relaxed))?;
+        let counted = rig.at(Role::Sender, counters::read)?.map_err(GroundError::Counters)?;
+        let device = rig.lab().and(rig.device_names().0);
         let inbound = device.and_then(|name| Some(counted.devices.get(&name)?.rx_packets));
         Ok(Edge { at_ns, processor, sender, inbound })
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
 
-use super::inbound::{Answered, Echo, Until, WindowCounts};
+use super::inbound::{Echo, Until, WindowCounts};
 use super::phases::{self, Phases};
 use super::trial::cloned;
 use crate::ground::observer::Live;
@@ -102,7 +102,6 @@ impl FarEnd<'_> {
             phases: self.phases,
         };
         let until = Until { ended: self.ended, cut: [self.stop, self.gone] };
-        let Answered { read, sent } = echo.answer(until).map_err(FlightError::Receive)?;
-        Ok(Inbound { sent, read, ..Inbound::default() })
+        echo.answer(until).map_err(FlightError::Receive)
     }
 }

@@ -35,7 +35,7 @@ pub const SETTLE: Duration = Duration::from_millis(20);
 
 pub struct Host<'a> {
     talk: Talk,
-    to: SocketAddr,
+    pub to: SocketAddr,
     server: Introduction,
     /// Ends every wait.
     stop: &'a AtomicBool,
@@ -56,10 +56,6 @@ impl<'a> Host<'a> {
             Ok(_) => Err(ReverseError::Lost(talk.out_of_turn("a welcome"))),
             Err(error) => Err(ReverseError::Lost(greeted.err().unwrap_or(error))),
         }
-    }
-
-    pub fn address(&self) -> SocketAddr {
-        self.to
     }
 
     pub fn recorded(&self) -> ServerHost {

@@ -5,11 +5,11 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use netfathom_model::engine::Engine as Kind;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::{ReceiveBatch, SendBatch, Wait};
 
+use super::far_end::Inbound;
 use super::phases::Phases;
 use crate::load::engine::{Engine, Handed, Send};
 use crate::load::receive::PATIENCE;
@@ -63,8 +63,6 @@ impl SendTap for WindowCounts {
     fn sent(&mut self, header: &Header, accepted: bool) {
         self.add(header.sent_ns, accepted.into());
     }
-
-    fn finish(&mut self) {}
 }
 
 fn batch() -> ReceiveBatch {
@@ -151,18 +149,11 @@ pub struct Echo<'a> {
     pub phases: Phases,
 }
 
-/// Messages of the flow that an echo read, and answers that the system took.
-#[derive(Clone, Copy, Debug)]
-pub struct Answered {
-    pub read: u64,
-    pub sent: u64,
-}
-
 impl Echo<'_> {
     /// Reads throughout the trial and answers the part of the messages that the time is for,
     /// evenly among them, until it is to end. That it reads where it
     /// does not answer keeps everything but the answers the same in all parts of the trial.
-    pub fn answer(&self, until: Until<'_>) -> io::Result<Answered> {
+    pub fn answer(&self, until: Until<'_>) -> io::Result<Inbound> {
         let mut answers = SendBatch::new(BATCH, self.size);
         let (mut read, mut sent, mut due) = (0, 0, 0.0);
         until.each(self.socket, |batch| {
@@ -185,7 +176,7 @@ impl Echo<'_> {
             read += came;
             came
         })?;
-        Ok(Answered { read, sent })
+        Ok(Inbound { sent, read, ..Inbound::default() })
     }
 }
 
@@ -218,10 +209,6 @@ impl<'a> Draining<'a> {
 }
 
 impl Engine for Draining<'_> {
-    fn kind(&self) -> Kind {
-        self.engine.kind()
-    }
-
     fn send(&mut self, messages: &mut [Header]) -> Handed {
         // An error of the socket would be that of an earlier answer; a later call reads on.
         while let Ok(received @ 1..) = receive(&mut self.batch, self.socket, Wait::No) {
@@ -346,7 +333,7 @@ mod tests {
         Header { flow: 7, sequence: 0, intended_ns: 1, sent_ns: 2 }.write(&mut short);
         sender.send(&short).unwrap();
         let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
-        let Answered { read: of, sent: answered } = echo.answer(LEFT).unwrap();
+        let Inbound { read: of, sent: answered, .. } = echo.answer(LEFT).unwrap();
         assert_eq!(of, 100);
         assert!((48..=52).contains(&answered), "{answered}");
         let counts = read(&sender, WindowCounts::new(phases, 8), LEFT).unwrap();

@@ -1,7 +1,8 @@
 //! When a trial can be trusted: what was sent against what others counted.
 
+use netfathom_model::plan::Variant;
 use netfathom_model::record::{BetweenHosts, Contention, LoadThread, ProcessorShares};
-use netfathom_model::verdict::Verdict;
+use netfathom_model::verdict::{Level, Verdict};
 
 use crate::load::judge::{self, Rule, count, flag, no_number, occupied, percent, priority, share};
 
@@ -146,10 +147,23 @@ pub fn run(trials: &[Checks], planned: u32) -> Verdict {
     judge::run(&rules(), &trials.iter().collect::<Vec<_>>(), planned)
 }
 
+/// A cut with an interval of the whole rate either way is unknown.
+pub fn precision(verdict: &mut Verdict, half_widths: &[(Variant, f64)]) {
+    let unknown: Vec<String> = half_widths
+        .iter()
+        .filter(|(_, half)| *half >= 1.0)
+        .map(|(variant, half)| format!("{} ± {}", variant.name(), percent(*half)))
+        .collect();
+    if unknown.is_empty() {
+        return;
+    }
+    let level = if unknown.len() == half_widths.len() { Level::Void } else { Level::Degraded };
+    let text = format!("the cut is unknown: {}: more --trials, or a quieter machine", unknown.join(", "));
+    verdict.lower(level, text);
+}
+
 #[cfg(test)]
 mod tests {
-    use netfathom_model::verdict::Level;
-
     use super::*;
 
     const GOOD: Checks = Checks {
@@ -227,5 +241,16 @@ mod tests {
     fn missing_trials_are_reported() {
         assert_eq!(run(&[GOOD], 2).level, Level::Degraded);
         assert_eq!(run(&[], 2).level, Level::Void);
+    }
+
+    #[test]
+    fn a_cut_that_could_be_anything_is_void_where_no_variant_knows_better() {
+        for (halves, level) in
+            [([0.1, 0.99], Level::Valid), ([0.1, 1.0], Level::Degraded), ([48.3, 1.0], Level::Void)]
+        {
+            let mut verdict = Verdict::default();
+            precision(&mut verdict, &[(Variant::Ignored, halves[0]), (Variant::Echo, halves[1])]);
+            assert_eq!(verdict.level, level, "{halves:?}");
+        }
     }
 }

@@ -47,7 +47,7 @@ mod words;
 pub use error::ReverseError;
 use hosts::Host;
 use judge::Checks;
-use trial::Far;
+use trial::{Bench, Far};
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
 pub fn run(
@@ -80,7 +80,7 @@ pub fn run(
         tap: tapped.then_some(Tap::Bpf),
         left_out,
         steered,
-        variants: plan.variants.iter().map(|&variant| none_yet(variant)).collect(),
+        variants: plan.variants.iter().map(none_yet).collect(),
         hosts: plan.to.as_ref().map(|_| hosts.iter().map(Host::recorded).collect()),
     };
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
@@ -131,7 +131,7 @@ fn dial<'a>(plan: &ReversePlan, stop: &'a AtomicBool) -> Result<Vec<Host<'a>>, R
     Ok(hosts)
 }
 
-fn none_yet(variant: Variant) -> VariantResult {
+fn none_yet(&variant: &Variant) -> VariantResult {
     VariantResult { variant, trials: Vec::new(), summary: None }
 }
 
@@ -149,6 +149,9 @@ fn conclude(p: &mut Progressed<ReverseResult>, checks: &[Checks]) {
     }
     let planned = p.result.plan.trials * p.result.plan.variants.len() as u32;
     p.verdict = judge::run(checks, planned);
+    let half_width = |v: &VariantResult| Some((v.variant, v.summary.as_ref()?.drop_interval?.half_width));
+    let half_widths: Vec<(Variant, f64)> = p.result.variants.iter().filter_map(half_width).collect();
+    judge::precision(&mut p.verdict, &half_widths);
     p.findings = findings::of(&p.result);
 }
 
@@ -175,51 +178,17 @@ fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
     }
 }
 
-struct Bench<'a> {
-    plan: &'a ReversePlan,
-    rig: &'a Rig,
-    far: Far<'a>,
-    /// The sender's and the far end's.
-    cpus: (usize, usize),
-    tapped: bool,
-    steered: bool,
-    stop: &'a AtomicBool,
-}
-
 impl Bench<'_> {
-    /// Whether anything but the sender has work on this machine.
-    fn far_works_here(&self, variant: Variant) -> bool {
-        matches!(self.far, Far::Lab(_)) || matches!(variant, Variant::OtherThread | Variant::Echo)
-    }
-
     fn trial(
-        &self,
+        self,
         variant: Variant,
         index: u32,
         contention: Option<&Contention>,
         live: &Live,
     ) -> Result<(ReverseTrial, Checks), ReverseError> {
-        let task = trial::ReverseTask {
-            plan: self.plan,
-            rig: self.rig,
-            far: self.far,
-            variant,
-            cpus: self.cpus,
-            tapped: self.tapped,
-            flow: draw_flow().map_err(FlightError::from)?,
-            stop: self.stop,
-            live,
-            contention,
-        };
-        let outcome = task.run()?;
-        let facts = report::ReverseFacts {
-            index,
-            rig: self.rig,
-            steered: self.steered,
-            shared: self.cpus.0 == self.cpus.1 && self.far_works_here(variant),
-            outcome: &outcome,
-        };
-        Ok(facts.trial())
+        let flow = draw_flow().map_err(FlightError::from)?;
+        let outcome = trial::ReverseTask { bench: self, variant, flow, live, contention }.run()?;
+        Ok(report::ReverseFacts { index, bench: self, variant, outcome: &outcome }.trial())
     }
 }
 

@@ -1,20 +1,18 @@
 //! From what a trial did to what the record says of it.
 
+use netfathom_model::plan::Variant;
 use netfathom_model::record::{BetweenHosts, Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
 
 use super::edges::{self, Edge};
 use super::inbound::WindowCounts;
 use super::judge::{self, Checks};
-use super::trial::{Between, ReverseOutcome};
-use crate::ground::rig::Rig;
+use super::trial::{Bench, Between, ReverseOutcome};
 use crate::load::report::series;
 
 pub struct ReverseFacts<'a> {
     pub index: u32,
-    pub rig: &'a Rig,
-    /// Whether incoming packets were handled on the sender's processor.
-    pub steered: bool,
-    pub shared: bool,
+    pub bench: Bench<'a>,
+    pub variant: Variant,
     pub outcome: &'a ReverseOutcome,
 }
 
@@ -36,7 +34,7 @@ impl ReverseFacts<'_> {
             between: self.between_hosts(),
             inbound_sent: inbound.sent,
             inbound_read: self.read(),
-            contention: self.outcome.contention.clone(),
+            contention: self.outcome.sent.contention.first().cloned(),
             verdict: judge::trial(&checks),
         };
         (trial, checks)
@@ -119,7 +117,8 @@ impl ReverseFacts<'_> {
     fn between_hosts(&self) -> Option<BetweenHosts> {
         let ReverseOutcome { sent, inbound, overflowed, counted, between, .. } = self.outcome;
         let Between { left, round_trip } = (*between)?;
-        let device = self.rig.device_names().0.and_then(|name| counted.sender.devices.get(&name).copied());
+        let device =
+            self.bench.rig.device_names().0.and_then(|name| counted.sender.devices.get(&name).copied());
         // Others send by it too: that it sent more says nothing.
         let not_sent = device.map_or(0, |device| sent.accepted.saturating_sub(device.tx_packets));
         let missing = sent.accepted.saturating_sub(inbound.read);
@@ -149,9 +148,9 @@ impl ReverseFacts<'_> {
             processor: self.processor(),
             waited_alone: self.waited(Phase::Before).max(self.waited(Phase::After)),
             late: self.late(),
-            steered: self.steered,
-            shared: self.shared,
-            contention: self.outcome.contention.clone(),
+            steered: self.bench.steered,
+            shared: self.bench.shares_processor(self.variant),
+            contention: self.outcome.sent.contention.first().cloned(),
             ..Checks::default()
         };
         if let Some(between) = self.between_hosts() {
@@ -168,7 +167,7 @@ impl ReverseFacts<'_> {
                 ..common
             };
         }
-        let (here, there) = self.rig.device_names();
+        let (here, there) = self.bench.rig.device_names();
         let here = counted.sender.devices.get(&here.unwrap_or_default()).copied().unwrap_or_default();
         let there = counted.reader.devices.get(&there.unwrap_or_default()).copied().unwrap_or_default();
         Checks {

@@ -20,7 +20,7 @@ const RUN_IN_NS: u64 = 200_000_000;
 /// moments of a load set going would otherwise be taken for a part of the trial, and lie in
 /// that which all others are compared with.
 pub fn run(task: &ReverseTask<'_>, sockets: &Sockets) -> Result<(), FlightError> {
-    let mut engine = Send::new(cloned(&sockets.sender)?, task.plan.size_bytes);
+    let mut engine = Send::new(cloned(&sockets.sender)?, task.bench.plan.size_bytes);
     let windows = windows_from_now(RUN_IN_NS);
     let sending = sender::SenderTask {
         mean_interval_ns: None,
@@ -31,13 +31,13 @@ pub fn run(task: &ReverseTask<'_>, sockets: &Sockets) -> Result<(), FlightError>
         windows,
         deadline_ns: windows.start_ns + RUN_IN_NS,
         spin: Spin::Auto,
-        stop: task.stop,
+        stop: task.bench.stop,
         gone: &AtomicBool::new(false),
         live: &Live::default(),
     };
     let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
     thread::scope(|scope| {
-        let send = || on(task.cpus.0, || Ok(send_all(&sending, departures, &mut engine, &mut ())));
+        let send = || on(task.bench.cpus.0, || Ok(send_all(&sending, departures, &mut engine, &mut ())));
         joined(spawn(scope, "run-in", send), "run-in")
     })?;
     Ok(())

@@ -65,7 +65,7 @@ impl Sockets {
         let Some((first, trial)) = hosts.first().zip(trials.first()) else {
             return Err(GroundError::NothingCrosses.into());
         };
-        let sender = rig.sender_socket(first.address())?;
+        let sender = rig.sender_socket(first.to)?;
         let inbound = if trial.variant == Variant::Echo {
             cloned(&sender)?
         } else {
@@ -89,7 +89,7 @@ fn own_address(rig: &Rig, first: &Host<'_>, hosts: &[Host<'_>]) -> Result<Socket
     let at = first.local_addr()?;
     for host in hosts {
         if host.local_addr()?.ip() != at.ip() {
-            return Ok(rig.any_port(first.address()));
+            return Ok(rig.any_port(first.to));
         }
     }
     Ok(any_port(at))

@@ -8,12 +8,12 @@ use std::time::Duration;
 use netfathom_bpf::stack::{Hooks, StackTap, Target, TxResult};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
-use netfathom_model::record::{self, LoadThread};
+use netfathom_model::record::LoadThread;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
 
-use super::edges::{Edge, WatchedSender};
+use super::edges::Edge;
 use super::error::ReverseError;
 use super::far_end::{FarEnd, Inbound, inbound_flow};
 use super::hosts::{Host, SETTLE};
@@ -39,17 +39,33 @@ pub const FLAT_OUT_MESSAGES: usize = 1 << 32;
 /// The sender's thread stays until the last edge was read, but no longer than this.
 const STAY: Duration = Duration::from_secs(1);
 
-pub struct ReverseTask<'a> {
+/// What all trials share.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
     pub plan: &'a ReversePlan,
     pub rig: &'a Rig,
     pub far: Far<'a>,
-    pub variant: Variant,
     /// The processors of the sender and of the far end.
     pub cpus: (usize, usize),
     pub tapped: bool,
+    /// Whether incoming packets are handled on the sender's processor.
+    pub steered: bool,
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    /// Whether both ends have work on one processor.
+    pub fn shares_processor(&self, variant: Variant) -> bool {
+        let reads_here = matches!(variant, Variant::OtherThread | Variant::Echo);
+        self.cpus.0 == self.cpus.1 && (matches!(self.far, Far::Lab(_)) || reads_here)
+    }
+}
+
+pub struct ReverseTask<'a> {
+    pub bench: Bench<'a>,
+    pub variant: Variant,
     /// The number of the outgoing messages; the next one is that of the incoming.
     pub flow: u32,
-    pub stop: &'a AtomicBool,
     pub live: &'a Live,
     pub contention: Option<&'a Contention>,
 }
@@ -65,8 +81,6 @@ pub enum Far<'a> {
 pub struct ReverseOutcome {
     pub phases: Phases,
     pub sent: Sent,
-    /// Who had the sender's processor.
-    pub contention: Option<record::Contention>,
     pub inbound: Inbound,
     /// What an application of this host read; `None` without a reader.
     pub read: Option<WindowCounts>,
@@ -91,11 +105,12 @@ pub struct Between {
 
 /// What the threads of a trial tell each other.
 #[derive(Default)]
-struct Signals {
+pub struct Signals {
     /// The sender's thread, once it runs.
-    thread: AtomicU32,
+    pub thread: AtomicU32,
     watched: AtomicBool,
-    ended: AtomicBool,
+    /// The sender is gone, whatever the time is.
+    pub ended: AtomicBool,
     /// The far end has ended too.
     landed: AtomicBool,
     /// Messages that were sent, once the load is over.
@@ -104,36 +119,37 @@ struct Signals {
     gone: AtomicBool,
 }
 
-struct Flight<'a> {
-    task: &'a ReverseTask<'a>,
+pub struct Flight<'a> {
+    pub task: &'a ReverseTask<'a>,
     sockets: &'a Sockets,
     /// What each of the other hosts does.
     trials: &'a [words::Trial],
-    phases: Phases,
-    signals: Signals,
+    pub phases: Phases,
+    pub signals: Signals,
 }
 
 impl ReverseTask<'_> {
     pub fn run(&self) -> Result<ReverseOutcome, ReverseError> {
         let trials = self.trials();
-        let sockets = match self.far {
-            Far::Lab(lab) => Sockets::in_lab(self.rig, lab, self.plan, self.variant)?,
-            Far::Hosts(hosts) => Sockets::between(self.rig, hosts, &trials)?,
+        let sockets = match self.bench.far {
+            Far::Lab(lab) => Sockets::in_lab(self.bench.rig, lab, self.bench.plan, self.variant)?,
+            Far::Hosts(hosts) => Sockets::between(self.bench.rig, hosts, &trials)?,
         };
-        let duration_ns = self.plan.duration_ns;
+        let duration_ns = self.bench.plan.duration_ns;
         let shift = Windows::shift_for(duration_ns);
         let target = Target { flow: self.flow, reader_cookie: 0, window_shift: shift, stream: None };
         let tap = self
+            .bench
             .tapped
             .then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target))
             .transpose()
             .map_err(TapError::from)?;
         run_in::run(self, &sockets)?;
         let round_trip = self.ready(&sockets)?;
-        let before = self.rig.counters()?;
+        let before = self.bench.rig.counters()?;
         let dropped_before = drops(&sockets.inbound).map_err(GroundError::Socket)?;
         let mut windows = windows_from_now(duration_ns);
-        if let Far::Hosts(hosts) = self.far {
+        if let Far::Hosts(hosts) = self.bench.far {
             windows.start_ns += 2 * round_trip.as_nanos() as u64;
             for host in hosts {
                 let after_ns = windows.start_ns.saturating_sub(monotonic_ns());
@@ -154,21 +170,20 @@ impl ReverseTask<'_> {
         Ok(ReverseOutcome {
             phases,
             sent: flown.sent,
-            contention: flown.contention,
             inbound: flown.inbound,
             read: flown.read,
             overflowed: dropped.wrapping_sub(dropped_before).into(),
             edges: flown.edges,
             stack: tap.map(|tap| tap.tx_sums()).transpose().map_err(TapError::from)?,
-            counted: self.rig.counted_since(&before)?,
+            counted: self.bench.rig.counted_since(&before)?,
             between,
         })
     }
 
     /// What each of the other hosts is to do.
     fn trials(&self) -> Vec<words::Trial> {
-        let Far::Hosts(hosts) = self.far else { return Vec::new() };
-        let plan = self.plan.part();
+        let Far::Hosts(hosts) = self.bench.far else { return Vec::new() };
+        let plan = self.bench.plan.part();
         let trial =
             |n| words::Trial { plan: plan.clone(), variant: self.variant, flow: self.flow, takes: n == 0 };
         (0..hosts.len()).map(trial).collect()
@@ -176,7 +191,7 @@ impl ReverseTask<'_> {
 
     /// Has all hosts forget what came before the trial; the longest of their round trips.
     fn ready(&self, sockets: &Sockets) -> Result<Duration, ReverseError> {
-        let Far::Hosts(hosts) = self.far else { return Ok(Duration::ZERO) };
+        let Far::Hosts(hosts) = self.bench.far else { return Ok(Duration::ZERO) };
         thread::sleep(SETTLE);
         let mut longest = Duration::ZERO;
         for host in hosts {
@@ -189,22 +204,18 @@ impl ReverseTask<'_> {
 
 struct Flown {
     sent: Sent,
-    contention: Option<record::Contention>,
     inbound: Inbound,
     read: Option<WindowCounts>,
     edges: Vec<Edge>,
 }
 
-/// What the sender did, what it read, and who had its processor.
-type Sending = (Sent, Option<WindowCounts>, Option<record::Contention>);
-
 impl Flight<'_> {
     /// Runs all threads: the sender on its processor, everything else on the other.
     fn run(&self) -> Result<Flown, ReverseError> {
-        let (here, there) = self.task.cpus;
+        let (here, there) = self.task.bench.cpus;
         let reads = matches!(self.task.variant, Variant::OtherThread | Variant::Echo);
         thread::scope(|scope| {
-            let far: Vec<_> = match self.task.far {
+            let far: Vec<_> = match self.task.bench.far {
                 Far::Lab(_) => vec![spawn(scope, "far end", || on(there, || Ok(self.far_end())))],
                 Far::Hosts(hosts) => hosts
                     .iter()
@@ -216,13 +227,13 @@ impl Flight<'_> {
             };
             let reader = reads.then(|| spawn(scope, "reader", || on(there, || self.read())));
             let watch = spawn(scope, "watch", || {
-                let edges = on(there, || self.watch());
+                let edges = on(there, || self.edges());
                 self.signals.watched.store(true, Relaxed);
                 edges
             });
             let sender = spawn(scope, "sender", || {
                 let sent = on(here, || self.send());
-                let accepted = sent.as_ref().map_or(0, |(sent, ..)| sent.accepted);
+                let accepted = sent.as_ref().map_or(0, |(sent, _)| sent.accepted);
                 self.signals.sent.store(accepted, Relaxed);
                 self.signals.ended.store(true, Relaxed);
                 sent
@@ -235,17 +246,17 @@ impl Flight<'_> {
             self.signals.landed.store(true, Relaxed);
             let edges = joined(watch, "watch");
             let by_reader = reader.map(|reader| joined(reader, "reader")).transpose();
-            let (sent, by_sender, contention) = sent?;
+            let (sent, by_sender) = sent?;
             let mut all = Inbound::default();
             for inbound in inbound {
                 all.add(inbound??);
             }
-            Ok(Flown { sent, contention, inbound: all, read: by_sender.or(by_reader?), edges: edges? })
+            Ok(Flown { sent, inbound: all, read: by_sender.or(by_reader?), edges: edges? })
         })
     }
 
     /// The load: as fast as one thread sends. Returns what it read as well, if it is to.
-    fn send(&self) -> Result<Sending, FlightError> {
+    fn send(&self) -> Result<(Sent, Option<WindowCounts>), FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
         let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
         let task = sender::SenderTask {
@@ -256,23 +267,23 @@ impl Flight<'_> {
             windows: self.phases.windows,
             deadline_ns: end_ns,
             spin: Spin::Auto,
-            stop: self.task.stop,
+            stop: self.task.bench.stop,
             gone: &self.signals.gone,
             live: self.task.live,
         };
-        let engine = Send::new(cloned(&self.sockets.sender)?, self.task.plan.size_bytes);
+        let engine = Send::new(cloned(&self.sockets.sender)?, self.task.bench.plan.size_bytes);
         let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
-        let observed = self.task.contention.and_then(|contention| contention.observe(self.task.cpus.0));
-        let (sent, read) = if self.task.variant == Variant::SameThread {
+        let observed = self.task.contention.and_then(|contention| contention.observe(self.task.bench.cpus.0));
+        let (mut sent, read) = if self.task.variant == Variant::SameThread {
             let mut engine = Draining::new(engine, &self.sockets.inbound, self.counts());
             (send_all(&task, departures, &mut engine, &mut ()), Some(engine.counts))
         } else {
             let mut engine = engine;
             (send_all(&task, departures, &mut engine, &mut ()), None)
         };
-        let contention = observed.as_ref().and_then(|observed| observed.account(LoadThread::Sender));
+        sent.contention.extend(observed.and_then(|observed| observed.account(LoadThread::Sender)));
         self.stay();
-        Ok((sent, read, contention))
+        Ok((sent, read))
     }
 
     /// What the scheduler knows of a thread is gone with it.
@@ -287,12 +298,12 @@ impl Flight<'_> {
     fn far_end(&self) -> Result<Inbound, ReverseError> {
         let Some(far) = &self.sockets.far else { return Ok(Inbound::default()) };
         let far_end = FarEnd {
-            plan: self.task.plan,
+            plan: self.task.bench.plan,
             variant: self.task.variant,
             flow: self.task.flow,
             phases: self.phases,
             socket: &far.generator,
-            stop: self.task.stop,
+            stop: self.task.bench.stop,
             gone: &self.signals.gone,
             ended: &self.signals.ended,
         };
@@ -308,20 +319,8 @@ impl Flight<'_> {
     }
 
     fn read(&self) -> Result<WindowCounts, FlightError> {
-        let until = Until { ended: &self.signals.landed, cut: [self.task.stop, &self.signals.gone] };
+        let until = Until { ended: &self.signals.landed, cut: [self.task.bench.stop, &self.signals.gone] };
         read(&self.sockets.inbound, self.counts(), until).map_err(FlightError::Receive)
-    }
-
-    fn watch(&self) -> Result<Vec<Edge>, FlightError> {
-        let Self { task, phases, signals, .. } = self;
-        let watch = WatchedSender {
-            rig: task.rig,
-            cpu: task.cpus.0,
-            thread: &signals.thread,
-            phases: *phases,
-            ended: &signals.ended,
-        };
-        watch.edges()
     }
 
     fn counts(&self) -> WindowCounts {

@@ -63,7 +63,7 @@ impl<'a, T: Timing> Meter<'a, T> {
 
     /// What others saw of it until now.
     pub fn seen(&self) -> Vec<TransferSample> {
-        self.on.lane.seen().samples().to_vec()
+        self.on.lane.seen().samples.clone()
     }
 
     /// What it was, when it ended so long ago.

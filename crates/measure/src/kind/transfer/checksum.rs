@@ -6,7 +6,7 @@
 //! that both ends know either way. The classic tool does not do this: both ends need the option.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 
 use netfathom_model::plan::TransferPlan;
@@ -18,7 +18,7 @@ use super::account::Meter;
 use super::incoming::touch;
 use super::outgoing::send_all;
 use super::pace::Pace;
-use super::tcp::{file, write_all};
+use super::tcp::{file, read, write_all};
 use super::timing::Timing;
 use super::{Around, Broken};
 
@@ -76,18 +76,6 @@ pub(super) fn send(
     send_all(around, socket, &trailer, meter)?;
     (meter.bytes, meter.calls) = (bytes, calls);
     Ok(trailer)
-}
-
-fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize, Broken> {
-    loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
-        match input.read(buffer) {
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            outcome => return outcome.map_err(Broken::Input),
-        }
-    }
 }
 
 pub(super) fn answered(sent: &Trailer, reply: &[u8]) -> Result<Checksum, Broken> {

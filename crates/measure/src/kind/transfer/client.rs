@@ -1,21 +1,17 @@
 //! One client of a service: what it sends is thrown away, within what the service grants.
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::os::fd::AsFd;
 
 use netfathom_model::plan::{Service, TransferPlan};
-use netfathom_model::record::{Checksum, TransferEnd, Way};
-use netfathom_sys::{endpoint, tcp_info};
+use netfathom_model::record::TransferEnd;
+use netfathom_sys::endpoint;
 
-use super::account::{Meter, state};
 use super::ends::End;
-use super::incoming::touch;
 use super::streams::Moved;
-use super::wakeups::Wakeups;
-use super::zero_copy::by_way;
-use super::{Around, Broken, Buffer, checksum, closing};
+use super::timing::Untimed;
+use super::{Around, Broken, tcp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClientOutcome {
@@ -39,85 +35,18 @@ pub(super) fn take(
     number: u64,
     end: &End,
 ) -> Client {
-    let socket = end.socket.as_fd();
-    let mut buffer = Buffer::new(plan);
     let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
-    let mut meter: Meter<'_> = Meter::start(around.live, index, end);
-    let received = guarded(service, socket)
-        .and_then(|()| receive(plan, service, around, socket, buffer.bytes_mut(), &mut meter));
-    let mut stream = meter.stop(0);
-    stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
-    let ended = received.and_then(|sum| closing::release(socket).map(|()| sum));
+    let (mut moved, ended) = tcp::taken::<Untimed>(plan, around, index, end);
     let outcome = match &ended {
-        Ok(_) => ClientOutcome::Whole,
+        Ok(()) => ClientOutcome::Whole,
         Err(Broken::Network(e)) if e.kind() == ErrorKind::FileTooLarge => ClientOutcome::TooLong,
         Err(_) => ClientOutcome::Broken,
     };
-    match ended {
-        Ok(checksum) => stream.checksum = checksum,
-        Err(broken) => stream.end = why(service, broken),
+    if let Err(broken) = ended {
+        moved.stream.end = why(service, broken);
     }
-    let way = if plan.discard { Way::Discarded } else { Way::Copied };
-    stream.zero_copy = by_way(plan, way, end.peer, &stream);
-    let congestion = endpoint::congestion(socket).ok();
-    Client {
-        moved: Moved { stream, way, buffer_address: buffer.address() },
-        peer: end.peer,
-        congestion,
-        outcome,
-    }
-}
-
-fn guarded(service: &Service, socket: BorrowedFd<'_>) -> Result<(), Broken> {
-    closing::guard(socket)?;
-    endpoint::set_receive_limit(socket, Duration::from_nanos(service.timeout_ns)).map_err(Broken::Network)
-}
-
-fn receive(
-    plan: &TransferPlan,
-    service: &Service,
-    around: Around<'_>,
-    socket: BorrowedFd<'_>,
-    buffer: &mut [u8],
-    meter: &mut Meter<'_>,
-) -> Result<Option<Checksum>, Broken> {
-    if plan.checksum {
-        return checksum::receive(plan, around, socket, buffer, meter).map(Some);
-    }
-    let most = service.most_bytes.unwrap_or(u64::MAX);
-    let mut wakeups = Wakeups::of(plan, socket);
-    loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
-        let left = most - meter.bytes;
-        match wakeups.call(buffer.len(), || some(plan, socket, buffer, left)) {
-            Ok(0) => return Ok(None),
-            Ok(bytes) => meter.moved(bytes),
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(Broken::Network(e)),
-        }
-    }
-}
-
-/// One call, of no more than may still come; the byte after that is an error.
-#[inline]
-fn some(plan: &TransferPlan, socket: BorrowedFd<'_>, buffer: &mut [u8], left: u64) -> io::Result<usize> {
-    if left == 0 {
-        return match endpoint::receive(socket, &mut [0])? {
-            0 => Ok(0),
-            _ => Err(ErrorKind::FileTooLarge.into()),
-        };
-    }
-    let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-    if plan.discard {
-        return endpoint::discard(socket, most);
-    }
-    let bytes = endpoint::receive(socket, &mut buffer[..most])?;
-    if plan.touch {
-        touch(&buffer[..bytes]);
-    }
-    Ok(bytes)
+    let congestion = endpoint::congestion(end.socket.as_fd()).ok();
+    Client { moved, peer: end.peer, congestion, outcome }
 }
 
 /// The end of a client that was cut off, or cut its connection itself.

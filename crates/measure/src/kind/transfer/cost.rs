@@ -4,7 +4,6 @@
 //! Counting begins with the first stream, so that the wait for it is not within, and ends when
 //! the last has ended, acknowledgments and closing included.
 
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use netfathom_bpf::softirq::{Softirq, SoftirqError, SoftirqTimes, accounting_splits_softirq};
@@ -13,7 +12,7 @@ use netfathom_model::record::{TransferCost, TransferResult};
 use netfathom_sys::cpu::{Spent, spent_by_process};
 
 /// Counts for a transfer that asked for it, or for none.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Cost(Mutex<Option<Counting>>);
 
 /// From a beginning on, or why not.
@@ -23,12 +22,6 @@ struct Counting {
     apart: bool,
     since: SoftirqTimes,
     spent: Spent,
-}
-
-impl fmt::Debug for Counting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Counting").field("since", &self.since).finish_non_exhaustive()
-    }
 }
 
 impl Cost {

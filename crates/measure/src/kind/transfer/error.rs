@@ -55,7 +55,7 @@ fn connect_remedy(error: &io::Error, address: &SocketAddr) -> String {
     match error.kind() {
         ErrorKind::ConnectionRefused => {
             format!(
-                "; start the receiver there first: netfathom ttcp -r -p {}, with -s and -P as here",
+                "; start the receiver there first: netfathom ttcp -r -p {}, with the same -s and -P",
                 address.port()
             )
         }
@@ -126,9 +126,7 @@ impl Broken {
             },
         }
     }
-}
 
-impl Broken {
     /// The same of a stream that was sent beside others.
     pub fn beside(self, streams: u16) -> Self {
         match self {

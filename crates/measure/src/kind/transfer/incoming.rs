@@ -31,7 +31,7 @@ pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
 }
 
 pub(super) fn receive_by(
-    way: &mut Way,
+    way: Way,
     plan: &TransferPlan,
     around: Around<'_>,
     socket: BorrowedFd<'_>,
@@ -51,22 +51,37 @@ pub(super) fn receive_by(
                 timing.on_socket(|| wakeups.call(most, || splice_what_came(socket, output, most)))
             })
         }
-        Way::Discarded => {
-            let most = plan.buffer_bytes as usize;
+        _ if plan.generated => {
+            let room = buffer.len();
+            let mut left = plan.serve.and_then(|service| service.most_bytes).unwrap_or(u64::MAX);
             pump(around, meter, Broken::Network, |timing| {
-                timing.on_socket(|| wakeups.call(most, || endpoint::discard(socket, most)))
+                let came =
+                    timing.on_socket(|| wakeups.call(room, || throw_away(way, socket, buffer, left)))?;
+                if plan.touch {
+                    touch(&buffer[..came]);
+                }
+                left -= came as u64;
+                Ok(came)
             })
         }
-        Way::Copied | Way::SentAsFile if plan.generated => pump(around, meter, Broken::Network, |timing| {
-            let room = buffer.len();
-            let came = timing.on_socket(|| wakeups.call(room, || endpoint::receive(socket, buffer)));
-            came.inspect(|&bytes| {
-                if plan.touch {
-                    touch(&buffer[..bytes]);
-                }
-            })
-        }),
-        Way::Copied | Way::SentAsFile => copy_in(plan, around, (socket, wakeups), buffer, meter),
+        _ => copy_in(plan, around, (socket, wakeups), buffer, meter),
+    }
+}
+
+/// One call, of no more than may still come; the byte after that is an error.
+#[inline]
+fn throw_away(way: Way, socket: BorrowedFd<'_>, buffer: &mut [u8], left: u64) -> io::Result<usize> {
+    if left == 0 {
+        return match endpoint::receive(socket, &mut [0])? {
+            0 => Ok(0),
+            _ => Err(ErrorKind::FileTooLarge.into()),
+        };
+    }
+    let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+    if way == Way::Discarded {
+        endpoint::discard(socket, most)
+    } else {
+        endpoint::receive(socket, &mut buffer[..most])
     }
 }
 

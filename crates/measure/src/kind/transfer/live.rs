@@ -11,7 +11,7 @@ use super::cost::Cost;
 use super::sample_series::SampleSeries;
 
 /// How far a transfer is: others may look while it runs.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Live {
     lanes: Mutex<Vec<Arc<LiveStream>>>,
     /// Bytes of those that are over.
@@ -113,7 +113,6 @@ impl LiveStream {
     }
 }
 
-#[derive(Debug)]
 pub(super) struct OnLane<'a> {
     pub live: &'a Live,
     pub lane: Arc<LiveStream>,

@@ -185,3 +185,10 @@ fn transfer(plan: &TransferPlan, around: Around<'_>) -> Result<TransferResult, T
         (Transport::Udp, Role::Receive) => udp::receive(plan, around),
     }
 }
+
+fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut values: Vec<T> = values.collect();
+    let middle = values.len() / 2;
+    values.sort_unstable();
+    values.into_iter().nth(middle)
+}

@@ -1,6 +1,6 @@
 //! Bytes that are sent over TCP: generated, or from standard input.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -13,7 +13,7 @@ use netfathom_sys::splice::{Leads, enlarge_pipe, leads, send_file, splice};
 use super::account::Meter;
 use super::pace::Pace;
 use super::segments::Segments;
-use super::tcp::{LARGE, at_once, file, pump};
+use super::tcp::{LARGE, at_once, file, pump, read};
 use super::timing::Timing;
 use super::{Around, Broken, Buffer};
 
@@ -171,14 +171,9 @@ fn copy_out(
 ) -> Result<(), Broken> {
     let mut input = file(around.standard.input).map_err(Broken::Input)?;
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
-        match meter.timing.on_standard(|| input.read(buffer)) {
-            Ok(0) => return Ok(()),
-            Ok(bytes) => send_all(around, socket, &buffer[..bytes], meter)?,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(Broken::Input(e)),
+        match meter.timing.on_standard(|| read(around, &mut input, buffer))? {
+            0 => return Ok(()),
+            bytes => send_all(around, socket, &buffer[..bytes], meter)?,
         }
     }
 }

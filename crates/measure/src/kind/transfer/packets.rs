@@ -11,7 +11,7 @@ use netfathom_model::record::{Packet, Packets, Spread};
 use netfathom_sys::link;
 use netfathom_sys::packet_ring::{CaptureDirection, Options, PacketRing, Protocol};
 
-use super::TransferError;
+use super::{TransferError, median};
 
 /// Then the capture ends, and costs the transfer nothing more.
 const MOST: usize = 10_000;
@@ -155,7 +155,7 @@ fn account(seen: &[Packet], shown: usize) -> Packets {
     Packets {
         seen: seen.len() as u64,
         segments: segments.len() as u64,
-        segment_bytes: median(segments.iter().map(|p| p.bytes.into()).collect()).unwrap_or(0),
+        segment_bytes: median(segments.iter().map(|p| p.bytes.into())).unwrap_or(0),
         pushed: segments.iter().filter(|p| p.push).count() as u64,
         between: spread(between),
         acknowledged: spread(until_acknowledged(seen)),
@@ -177,14 +177,9 @@ fn until_acknowledged(seen: &[Packet]) -> Vec<u64> {
     waits
 }
 
-fn median(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
-}
-
 fn spread(values: Vec<u64>) -> Option<Spread> {
     let longest_ns = values.iter().copied().max()?;
-    Some(Spread { p50_ns: median(values)?, longest_ns })
+    Some(Spread { p50_ns: median(values.into_iter())?, longest_ns })
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ const FIRST_PERIOD_NS: u64 = 1_000_000;
 
 #[derive(Debug)]
 pub(super) struct SampleSeries {
-    samples: Vec<TransferSample>,
+    pub samples: Vec<TransferSample>,
     period_ns: u64,
-    due_ns: u64,
+    /// When the next look is due, on the one clock.
+    pub due_ns: u64,
 }
 
 impl Default for SampleSeries {
@@ -21,11 +22,6 @@ impl Default for SampleSeries {
 }
 
 impl SampleSeries {
-    /// When the next look is due, on the one clock.
-    pub fn due_ns(&self) -> u64 {
-        self.due_ns
-    }
-
     /// Keeps a look that was taken at that time. When there are too many every second one goes,
     /// and from then on half as many come.
     pub fn keep(&mut self, sample: TransferSample, now_ns: u64) {
@@ -50,10 +46,6 @@ impl SampleSeries {
             self.due_ns = now_ns + self.period_ns;
         }
     }
-
-    pub fn samples(&self) -> &[TransferSample] {
-        &self.samples
-    }
 }
 
 #[cfg(test)]
@@ -65,11 +57,11 @@ mod tests {
         let mut seen = SampleSeries::default();
         for look in 0..100_000_u64 {
             let now_ns = 5_000_000_000 + look * FIRST_PERIOD_NS;
-            if seen.due_ns() <= now_ns {
+            if seen.due_ns <= now_ns {
                 seen.keep(TransferSample { at_ns: look, ..TransferSample::default() }, now_ns);
             }
         }
-        let kept = seen.samples();
+        let kept = &seen.samples;
         assert!((MOST / 2..MOST).contains(&kept.len()), "{}", kept.len());
         let apart: Vec<u64> = kept.windows(2).map(|two| two[1].at_ns - two[0].at_ns).collect();
         assert!(apart.iter().all(|&ms| ms == apart[0]), "{apart:?}");
@@ -80,8 +72,8 @@ mod tests {
     fn a_look_that_came_late_does_not_bring_two() {
         let mut seen = SampleSeries::default();
         seen.keep(TransferSample::default(), 10 * FIRST_PERIOD_NS);
-        assert_eq!(seen.due_ns(), 11 * FIRST_PERIOD_NS);
+        assert_eq!(seen.due_ns, 11 * FIRST_PERIOD_NS);
         seen.keep(TransferSample::default(), 11 * FIRST_PERIOD_NS + 300);
-        assert_eq!(seen.due_ns(), 12 * FIRST_PERIOD_NS, "by its deadline, not by when it came");
+        assert_eq!(seen.due_ns, 12 * FIRST_PERIOD_NS, "by its deadline, not by when it came");
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
@@ -82,6 +82,12 @@ struct Porter<'a> {
     spare: Option<File>,
 }
 
+/// What the listening socket was granted, the connection has too.
+fn end(listening: &End, (socket, peer): (OwnedFd, SocketAddr)) -> End {
+    let (local, granted_bytes) = (listening.local, listening.granted_bytes);
+    End { socket: Arc::new(socket), local, peer: Some(peer), granted_bytes }
+}
+
 fn spare() -> Option<File> {
     File::open("/dev/null").ok()
 }
@@ -90,10 +96,7 @@ impl Porter<'_> {
     /// Whoever comes next; `None` where there is only something to look at.
     fn next(&mut self, listening: &End) -> Result<Option<End>, TransferError> {
         match endpoint::accept(listening.socket.as_fd()) {
-            Ok((socket, peer)) => {
-                let (local, granted_bytes) = (listening.local, listening.granted_bytes);
-                Ok(Some(End { socket: Arc::new(socket), local, peer: Some(peer), granted_bytes }))
-            }
+            Ok(accepted) => Ok(Some(end(listening, accepted))),
             Err(error) if endpoint::befell_the_sender(&error) => Ok(None),
             Err(error) if endpoint::is_shortage(&error) => {
                 self.without_descriptors(listening);
@@ -107,9 +110,8 @@ impl Porter<'_> {
     fn without_descriptors(&mut self, listening: &End) {
         if self.spare.take().is_none() {
             thread::sleep(PAUSE);
-        } else if let Ok((socket, peer)) = endpoint::accept(listening.socket.as_fd()) {
-            let (local, socket) = (listening.local, Arc::new(socket));
-            self.turn_away(&End { socket, local, peer: Some(peer), granted_bytes: None });
+        } else if let Ok(accepted) = endpoint::accept(listening.socket.as_fd()) {
+            self.turn_away(&end(listening, accepted));
         }
         self.spare = spare();
     }

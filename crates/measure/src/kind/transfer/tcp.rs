@@ -2,14 +2,14 @@
 //! without. The loops are in `outgoing` and `incoming`.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{TransferEnd, TransferResult, Way};
-use netfathom_sys::tcp_info;
+use netfathom_sys::{endpoint, tcp_info};
 
 use super::account::{Meter, state};
 use super::door::Door;
@@ -109,25 +109,40 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
 }
 
 fn take<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
+    let (mut moved, ended) = taken::<T>(plan, around, number, end);
+    if let Err(broken) = ended {
+        moved.stream.end = broken.end();
+    }
+    moved
+}
+
+/// Takes all of a stream, to its end or until it breaks off.
+pub(super) fn taken<T: Timing>(
+    plan: &TransferPlan,
+    around: Around<'_>,
+    number: usize,
+    end: &End,
+) -> (Moved, Result<(), Broken>) {
     let socket = end.socket.as_fd();
     let mut buffer = Buffer::new(plan);
     let mut meter = Meter::<T>::start(around.live, number, end);
-    let mut way = way_in(plan, around);
+    let way = way_in(plan, around);
     let received = closing::guard(socket).and_then(|()| {
+        if let Some(service) = plan.serve {
+            let most = Duration::from_nanos(service.timeout_ns);
+            endpoint::set_receive_limit(socket, most).map_err(Broken::Network)?;
+        }
         if plan.checksum {
             return checksum::receive(plan, around, socket, buffer.bytes_mut(), &mut meter).map(Some);
         }
-        receive_by(&mut way, plan, around, socket, buffer.bytes_mut(), &mut meter).map(|()| None)
+        receive_by(way, plan, around, socket, buffer.bytes_mut(), &mut meter).map(|()| None)
     });
     let mut stream = meter.stop(0);
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
     let ended = received.and_then(|sum| closing::release(socket).map(|()| sum));
-    match ended {
-        Ok(checksum) => stream.checksum = checksum,
-        Err(broken) => stream.end = broken.end(),
-    }
+    let ended = ended.map(|checksum| stream.checksum = checksum);
     stream.zero_copy = by_way(plan, way, end.peer, &stream);
-    Moved { stream, way, buffer_address: buffer.address() }
+    (Moved { stream, way, buffer_address: buffer.address() }, ended)
 }
 
 /// Bytes of one call that has no buffer.
@@ -159,6 +174,19 @@ pub(super) fn pump<T: Timing>(
 /// A descriptor as a file that is not closed with it.
 pub(super) fn file(fd: BorrowedFd<'_>) -> io::Result<File> {
     fd.try_clone_to_owned().map(File::from)
+}
+
+/// Like [`write_all`] it ends when the user wants it to; 0 bytes at the end of the input.
+pub(super) fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize, Broken> {
+    loop {
+        if around.stopped() {
+            return Err(Broken::Interrupted);
+        }
+        match input.read(buffer) {
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            outcome => return outcome.map_err(Broken::Input),
+        }
+    }
 }
 
 /// Unlike that of the standard library it ends when the user wants it to.

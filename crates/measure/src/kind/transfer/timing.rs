@@ -1,12 +1,12 @@
 //! The times of a stream's calls, where it is watched. Elsewhere the loops are compiled without.
 
-use std::fs;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use netfathom_model::record::CallTimes;
 use netfathom_stats::Histogram;
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::cpu::{scheduling, thread_id};
 use netfathom_sys::endpoint;
 
 /// Buckets of a power of two, as a power of two: percentiles are right to 3 %.
@@ -115,8 +115,7 @@ impl Timed {
 /// How long the calling thread has waited for a processor so far; 0 where the kernel does not
 /// count it (CONFIG_SCHED_INFO).
 fn waited_for_processor_ns() -> u64 {
-    let counts = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    counts.split_ascii_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0)
+    scheduling(thread_id()).map_or(0, |of_thread| of_thread.run_delay_ns)
 }
 
 #[cfg(test)]

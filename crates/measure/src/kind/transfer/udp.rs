@@ -6,7 +6,7 @@
 //! there the end is a datagram of no bytes; nothing marks the start.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
@@ -22,7 +22,7 @@ use super::ends::{self, End, TransferEvent};
 use super::incoming::touch;
 use super::pace::Pace;
 use super::streams::{self, Moved};
-use super::tcp::{file, write_all};
+use super::tcp::{file, read, write_all};
 use super::{Around, Broken, Buffer, TransferError};
 
 /// Marks of the end after the one that stops the clock.
@@ -85,21 +85,15 @@ impl Sender<'_> {
         let mut input = file(self.around.standard.input).map_err(Broken::Input)?;
         let mut pace = Pace::start(plan);
         loop {
-            match input.read(buffer) {
-                Ok(0) => return self.mark_end(&[]),
-                Ok(bytes) => {
-                    if let Some(pace) = &mut pace {
-                        pace.wait(bytes, self.around);
-                    }
-                    self.send(&buffer[..bytes])?;
-                    meter.moved(bytes);
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted && self.around.stopped() => {
-                    return Err(Broken::Interrupted);
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(Broken::Input(e)),
+            let bytes = read(self.around, &mut input, buffer)?;
+            if bytes == 0 {
+                return self.mark_end(&[]);
             }
+            if let Some(pace) = &mut pace {
+                pace.wait(bytes, self.around);
+            }
+            self.send(&buffer[..bytes])?;
+            meter.moved(bytes);
         }
     }
 

@@ -127,14 +127,14 @@ impl Watcher<'_> {
         let mut due_ns = u64::MAX;
         for lane in &lanes {
             let now_ns = monotonic_ns();
-            if lane.seen().due_ns() <= now_ns {
+            if lane.seen().due_ns <= now_ns {
                 let sample = sample(lane, self.plan.role, now_ns.saturating_sub(started_ns));
                 match sample {
                     Some(sample) => lane.seen().keep(sample, now_ns),
                     None => lane.seen().skip(now_ns),
                 }
             }
-            due_ns = due_ns.min(lane.seen().due_ns());
+            due_ns = due_ns.min(lane.seen().due_ns);
         }
         if let Some(interval_ns) = self.plan.interval_ns {
             self.know(lanes);

@@ -1,21 +1,25 @@
 //! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
 
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
-use netfathom_model::record::{Holder, WatchResult, WatchStage, WatchedStage};
+use netfathom_model::record::{Holder, WatchResult, WatchStage};
 use netfathom_model::verdict::Finding;
 
 /// The part of the time from which a stage is worth a word.
 const MUCH: f64 = 0.3;
 /// Loss is worth one earlier: without it there is none of its stage.
 const LOST: f64 = 0.05;
+/// From that part of the waits on, a holder that is not known is worth a word.
+const MUCH_UNKNOWN: f64 = 0.05;
 /// With more threads than that for each message a server makes one for each connection, which has few messages.
 const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
 
-/// Those of stages first, the largest part of the time before the others.
-pub(super) fn findings(result: &WatchResult) -> Vec<Finding> {
-    let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(|&s| of(result, s)).collect();
+/// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
+pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
+    let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
+    let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(of_stage).collect();
     of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
     let others =
         [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result), late(result)];
@@ -23,18 +27,21 @@ pub(super) fn findings(result: &WatchResult) -> Vec<Finding> {
 }
 
 /// That of a stage, and its part of the time.
-fn of(result: &WatchResult, stage: WatchStage) -> Option<(f64, Finding)> {
-    let (part, what) = match &result.send {
+fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
+    let (total, stages, what) = match &result.send {
         Some(send) if stage as usize >= WatchStage::Socket as usize => {
-            (share(send.total.sum_ns, &send.stages, stage), "the sent messages")
+            (&send.total, &send.stages, "the sent messages")
         }
-        _ => (share(result.total.sum_ns, &result.stages, stage), "its messages"),
+        _ => (&result.total, &result.stages, "its messages"),
     };
+    let sum_ns = stages.iter().find(|s| s.stage == stage).map_or(0, |stage| stage.times.sum_ns);
+    let part = if total.sum_ns > 0 { sum_ns as f64 / total.sum_ns as f64 } else { 0.0 };
     if part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
         return None;
     }
-    let (seen, cause, remedy) = text(result, stage)?;
-    let evidence = format!("{} of the time of {what}", print::percent(part));
+    let (seen, cause, remedy) = text(result, stage, receiver)?;
+    let mean = print::time(sum_ns as f64 / total.n.max(1) as f64);
+    let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
     let remedy = match &result.reader {
         Some(reader) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
         None => remedy,
@@ -43,16 +50,20 @@ fn of(result: &WatchResult, stage: WatchStage) -> Option<(f64, Finding)> {
 }
 
 /// What is seen, its cause, its remedy. `None` of what is the work itself.
-fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String, String)> {
+fn text(
+    result: &WatchResult,
+    stage: WatchStage,
+    receiver: Option<u16>,
+) -> Option<(&'static str, String, String)> {
     let (seen, cause, remedy) = match stage {
         WatchStage::Runqueue => return runqueue(result),
         WatchStage::Nagle => return Some(nagle(result)),
         WatchStage::Blocked => (
-            "the application sleeps on something else while messages wait",
-            "its reading thread waits for a disk, a lock, a timer or another process between two reads",
-            "find out what it waits for (strace -f -T -p PID), and read in another thread",
+            "messages wait while their reader sleeps on something else",
+            "between two reads its thread slept: a timer (sleep), a disk, a lock or another process",
+            "if it does not sleep on purpose, find out on what (strace -f -T -p PID); a thread that only reads ends the wait",
         ),
-        WatchStage::Sockqueue => return Some(sockqueue(result)),
+        WatchStage::Sockqueue => return sockqueue(result),
         WatchStage::Lock => (
             "messages wait as a system call has their socket",
             "the application reads or sends by large calls, or by several threads on one socket",
@@ -63,11 +74,7 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
             "segments were lost on the path, or came out of order",
             "find where they are dropped: netfathom ttcp --explain over the same path, `nstat -az TcpExtTCPOFOQueue`",
         ),
-        WatchStage::Rwnd => (
-            "messages wait as the receiver's window is closed",
-            "the receiver reads slower than this application sends, or its receive buffer is small",
-            "watch the receiver: netfathom watch rx, on its host",
-        ),
+        WatchStage::Rwnd => return Some(rwnd(result, receiver)),
         WatchStage::Sndbuf => (
             "messages wait for room in the send buffer",
             "the send buffer is smaller than a message, or than what is in flight at the full rate",
@@ -93,9 +100,28 @@ fn text(result: &WatchResult, stage: WatchStage) -> Option<(&'static str, String
     Some((seen, cause.into(), remedy.into()))
 }
 
+/// A server's receivers are its clients, each with a port of its own.
+fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, String) {
+    let there = match (&result.plan.target, receiver) {
+        (WatchTarget::Flow { local, peer }, _) => format!("netfathom watch rx --flow {peer}:{local}"),
+        (_, Some(port)) => format!("netfathom watch rx --port {port}"),
+        (WatchTarget::Port(port), None) => {
+            format!("netfathom watch rx --pid PID, which `ss -tnp dport = :{port}` shows there")
+        }
+        _ => "netfathom watch rx --port PORT, which `ss -tnp` shows as that of the peer".into(),
+    };
+    (
+        "messages wait as the receiver's window is closed",
+        "the receiver reads slower than this application sends, or its receive buffer is small".into(),
+        format!("watch the receiver, on its host: {there}"),
+    )
+}
+
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
-    let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
+    let holders = result.waits.parts().find(|(by, _)| by.is_foreign() || **by == Holder::Netfathom);
+    // From a twentieth of the time on, the verdict names netfathom.
+    let (by, part) = holders.filter(|(by, _)| by.is_foreign())?;
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
@@ -116,20 +142,30 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
         }
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
-    let cause = format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited");
+    let rest = match result.waits.unknown() {
+        rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
+        _ => String::new(),
+    };
+    let cause =
+        format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 
-fn sockqueue(result: &WatchResult) -> (&'static str, String, String) {
+fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let account = &result.account;
     // Of one that was there before, the first message is not followed. Samples see all threads that are made, and few messages.
     let made = account.threads.saturating_sub(account.unfollowed);
     if result.sampling.is_none() && made as f64 > A_THREAD_EACH * account.timed as f64 {
-        return (
+        return Some((
             "messages wait in the socket until a thread or process is made for their connection",
             format!("{made} threads were made for {} messages", account.timed),
             "keep connections open, or have threads ready for new ones (a pool)".into(),
-        );
+        ));
+    }
+    // Another thread would have to be woken first: it gains nothing where that takes as long as the wait.
+    let mean_ns = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.times.mean_ns);
+    if mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
+        return None;
     }
     let seen = "messages wait in the socket while their reader is busy";
     let busy = "works on earlier messages";
@@ -137,11 +173,8 @@ fn sockqueue(result: &WatchResult) -> (&'static str, String, String) {
         1 => format!("one thread reads all of them, and {busy}"),
         n => format!("each of {n} threads {busy} of its own sockets"),
     };
-    (
-        seen,
-        cause,
-        "find out what it computes (perf top -p PID); give it more threads or processes, or run another instance".into(),
-    )
+    let remedy = "find out what it computes (perf top -p PID); give it more threads or processes, or run another instance";
+    Some((seen, cause, remedy.into()))
 }
 
 fn nagle(result: &WatchResult) -> (&'static str, String, String) {
@@ -156,11 +189,6 @@ fn nagle(result: &WatchResult) -> (&'static str, String, String) {
         format!("the application writes a message in several calls, or several messages in a row, {delays}"),
         "set TCP_NODELAY on the socket, or write each message in one call".into(),
     )
-}
-
-fn share(total_ns: i64, stages: &[WatchedStage], stage: WatchStage) -> f64 {
-    let sum = stages.iter().find(|s| s.stage == stage).map_or(0, |stage| stage.times.sum_ns);
-    if total_ns > 0 { sum as f64 / total_ns as f64 } else { 0.0 }
 }
 
 fn refused(result: &WatchResult) -> Option<Finding> {
@@ -216,4 +244,125 @@ fn late(result: &WatchResult) -> Option<Finding> {
         evidence: format!("{} found later", result.late),
         remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::path::Direction;
+    use netfathom_model::plan::WatchPlan;
+    use netfathom_model::record::{CpuWaits, Held, WatchSend, WatchSendAccount, WatchedStage};
+
+    use super::super::judge::verdict;
+    use super::*;
+    use crate::kind::watch::{distribution, nothing};
+
+    const US: i64 = 1000;
+
+    fn times(n: u64, each_ns: i64) -> netfathom_model::record::Distribution {
+        let mut times = netfathom_stats::Distribution::new(5);
+        (0..n).for_each(|_| times.add(each_ns));
+        distribution(&times)
+    }
+
+    /// A hundred messages in a stage, and those that waited for a wake-up.
+    fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchResult {
+        let plan = WatchPlan {
+            target: WatchTarget::Port(1),
+            directions: vec![Direction::Rx],
+            time_ns: None,
+            by_socket: false,
+            slow: None,
+            stop_after: None,
+            budget: None,
+            unix: None,
+        };
+        let mut result = nothing(&plan, None);
+        result.stages = vec![
+            WatchedStage { stage: WatchStage::Wakeup, times: times(woken, wakeup_ns) },
+            WatchedStage { stage, times: times(100, each_ns) },
+        ];
+        result.total = times(100, each_ns + wakeup_ns * woken as i64 / 100);
+        (result.account.timed, result.account.threads) = (100, 1);
+        result
+    }
+
+    #[test]
+    fn more_threads_are_advised_only_where_the_wait_is_longer_than_a_wake_up() {
+        let sockqueue =
+            |each_ns, woken| findings(&result(WatchStage::Sockqueue, each_ns, woken, 10 * US), None);
+        assert_eq!(sockqueue(9 * US, 10), []);
+        let [longer] = &sockqueue(20 * US, 10)[..] else { panic!("one") };
+        assert!(longer.remedy.contains("more threads"), "{longer:?}");
+        assert!(longer.evidence.ends_with(", 20.0 µs a message on average"), "{longer:?}");
+        // It is never asleep.
+        assert_eq!(sockqueue(9 * US, 0).len(), 1);
+    }
+
+    /// What to do about a closed window, of an application that connects to one port or to several.
+    #[test]
+    fn who_does_not_read_is_watched_by_what_is_known_of_it() {
+        let remedy = |target, receiver| {
+            let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
+            let stages = vec![WatchedStage { stage: WatchStage::Rwnd, times: times(10, 20 * US) }];
+            result.plan.target = target;
+            result.send = Some(WatchSend {
+                total: times(10, 25 * US),
+                stages,
+                acknowledged: times(0, 0),
+                account: WatchSendAccount::default(),
+                datagram_calls: None,
+            });
+            let [finding] = &findings(&result, receiver)[..] else { panic!("one") };
+            finding.remedy.clone()
+        };
+        let ends = |target, receiver, end: &str| {
+            let remedy = remedy(target, receiver);
+            assert!(remedy.ends_with(end), "{remedy}");
+        };
+        ends(WatchTarget::Process(7), Some(5001), "netfathom watch rx --port 5001");
+        ends(
+            WatchTarget::Process(7),
+            None,
+            "netfathom watch rx --port PORT, which `ss -tnp` shows as that of the peer",
+        );
+        ends(WatchTarget::Port(6379), None, "--pid PID, which `ss -tnp dport = :6379` shows there");
+        let [local, peer] = ["10.0.0.1:80", "10.0.0.2:40312"].map(|at| at.parse().unwrap());
+        ends(WatchTarget::Flow { local, peer }, None, "netfathom watch rx --flow 10.0.0.2:40312:10.0.0.1:80");
+    }
+
+    #[test]
+    fn what_has_no_times_is_that_of_the_account() {
+        let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        result.plan.directions = vec![Direction::Tx];
+        let (total, acknowledged) = (times(0, 0), times(0, 0));
+        let account = WatchSendAccount { seen: 88, timed: 30, merged: 31, ..WatchSendAccount::default() };
+        result.send =
+            Some(WatchSend { total, stages: Vec::new(), acknowledged, account, datagram_calls: None });
+        let reasons = verdict(&result).reasons;
+        let why = reasons.iter().find(|reason| reason.text.contains("have no times")).unwrap();
+        assert_eq!(
+            why.text,
+            "30.7 % of the sent messages have no times: 27 unsent of 88; 30 timed, 31 merged have times"
+        );
+    }
+
+    #[test]
+    fn where_netfathom_had_the_cpu_longest_no_other_is_moved() {
+        let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
+        let other = Holder::Process { name: "other".into(), pid: 7, cgroup: None };
+        let held = |by: &Holder, ns| Held { by: by.clone(), ns };
+        result.waits =
+            CpuWaits { waited_ns: 100, holders: vec![held(&Holder::Netfathom, 80), held(&other, 20)] };
+        assert_eq!(findings(&result, None), []);
+        result.waits.holders.reverse();
+        assert_eq!(findings(&result, None).len(), 1);
+        // The verdict names netfathom: it had 80 % of the wait, which is 95 % of the time.
+        let named = |result: &WatchResult| {
+            let reasons = verdict(result).reasons;
+            reasons.into_iter().find(|reason| reason.text.starts_with("netfathom itself")).map(|r| r.text)
+        };
+        assert!(named(&result).is_some_and(|why| why.contains("waited for, 76.2 % of the time to receive")));
+        result.total.sum_ns = 0;
+        assert_eq!(named(&result), None);
+    }
 }

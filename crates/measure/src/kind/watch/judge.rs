@@ -2,7 +2,8 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchResult, WatchSend, WatchedStage};
+use netfathom_model::print;
+use netfathom_model::record::{Holder, WatchResult, WatchSend, WatchSlow, WatchStage, WatchedStage};
 use netfathom_model::verdict::Verdict;
 use netfathom_sys::process;
 use netfathom_sys::socket::{is_udp_port, listening_ports, unix_inodes};
@@ -12,12 +13,12 @@ use crate::load::judge::{Rule, count, flag, no_number, percent, trial};
 /// Stamps of packets may be wrong by this when the clock is set.
 const MOST_MOVED_NS: f64 = 1000.0;
 
-/// The part of the messages without times of their own, beyond which these are not those of all.
+/// With a larger share of messages without times, or slowed by netfathom, the others do not stand for all.
 const MOST_UNTIMED: f64 = 0.05;
-/// So few are nothing that was missed: the first message of each thread has none.
+/// So few are no share of all: the first message of each thread has no times either.
 const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 10] = [
+const RULES: [Rule<WatchResult>; 12] = [
     Rule::<WatchResult>::void(
         0.0,
         |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
@@ -43,12 +44,18 @@ const RULES: [Rule<WatchResult>; 10] = [
         count,
         "the stages of sending differ from the total by {} ns",
     ),
-    Rule::degraded(
+    Rule::<WatchResult>::degraded(
         MOST_UNTIMED,
         |r| of_sent(r, |send| if send.account.seen == 0 { 0.0 } else { 1.0 - send.account.share_timed() }),
         percent,
-        "{} of the sent messages have no times; the account lists why",
-    ),
+        "{} of the sent messages have no times: ",
+    )
+    .advise(|results, _| {
+        let send = results.first().and_then(|r| r.send.as_ref());
+        send.map_or_else(String::new, |WatchSend { account: of, .. }| {
+            why(of.seen, &of.outcomes(), ("unsent", of.unsent()))
+        })
+    }),
     Rule::void(
         0.0,
         |r| flag(r.account.seen > 0 && r.account.timed == 0),
@@ -67,11 +74,28 @@ const RULES: [Rule<WatchResult>; 10] = [
         count,
         "the stages of receiving differ from the total by {} ns",
     ),
-    Rule::degraded(
+    Rule::<WatchResult>::degraded(
         MOST_UNTIMED,
         |r| if r.account.timed == 0 || untimed(r) <= FEW { 0.0 } else { 1.0 - r.account.share_timed() },
         percent,
-        "{} of the received messages have no times; the account lists why",
+        "{} of the received messages have no times: ",
+    )
+    .advise(|results, _| {
+        results.first().map_or_else(String::new, |WatchResult { account: of, .. }| {
+            why(of.seen, &of.outcomes(), ("unread", of.unread()))
+        })
+    }),
+    Rule::degraded(
+        MOST_UNTIMED,
+        |r| r.slow.as_ref().filter(|slow| slow.by_netfathom > FEW).map_or(0.0, WatchSlow::share_by_netfathom),
+        percent,
+        "netfathom itself made {} of the messages beyond the bound slow: pin it to another CPU (taskset -c CPU netfathom ...)",
+    ),
+    Rule::degraded(
+        MOST_UNTIMED,
+        held_by_netfathom,
+        percent,
+        "netfathom itself had the CPU that readers waited for, {} of the time to receive: pin it to another (taskset -c CPU netfathom ...)",
     ),
     Rule::degraded(
         MOST_MOVED_NS,
@@ -80,6 +104,14 @@ const RULES: [Rule<WatchResult>; 10] = [
         "the clock that stamps packets was set meanwhile, by {} ns in a second: stage protocol is off by as much",
     ),
 ];
+
+/// Its part of the waits for a CPU, and theirs of the time to receive.
+fn held_by_netfathom(result: &WatchResult) -> f64 {
+    let waited = result.stages.iter().find(|stage| stage.stage == WatchStage::Runqueue);
+    let held = result.waits.parts().find(|(by, _)| **by == Holder::Netfathom);
+    let (Some(waited), Some((_, part)), true) = (waited, held, result.total.sum_ns > 0) else { return 0.0 };
+    part * waited.times.sum_ns as f64 / result.total.sum_ns as f64
+}
 
 /// Although that alone is watched.
 fn sends_nothing(result: &WatchResult) -> bool {
@@ -102,8 +134,32 @@ fn miss(total_ns: i64, stages: &[WatchedStage]) -> f64 {
     (total_ns - stages.iter().map(|stage| stage.times.sum_ns).sum::<i64>()).unsigned_abs() as f64
 }
 
-/// Whether anything serves there, where that can be looked up.
+/// The rows of the account: `27 unsent of 88; 30 timed, 31 merged have times`.
+fn why(seen: u64, outcomes: &[(&str, u64)], (open, waits): (&str, i64)) -> String {
+    let all = outcomes.iter().copied().chain([(open, waits.max(0).unsigned_abs())]);
+    let (with, without): (Vec<_>, Vec<_>) =
+        all.filter(|row| row.1 > 0).partition(|row| matches!(row.0, "timed" | "merged"));
+    let [with, without] = [with, without]
+        .map(|rows| print::listed(rows.iter().map(|&(name, n)| format!("{} {name}", print::count(n)))));
+    let have = if with.is_empty() { String::new() } else { format!("; {with} have times") };
+    format!("{without} of {}{have}", print::count(seen))
+}
+
+/// Who looks at what a process receives over the network alone may ask about what it sends.
 fn nothing_came(results: &[&WatchResult], _: f64) -> String {
+    let receives_alone = |r: &&&WatchResult| {
+        let [unix, all] = sockets(r);
+        r.plan.directions == [Direction::Rx] && r.sampling.is_none() && !r.plan.follows_unix() && unix < all
+    };
+    let send = results.iter().find(receives_alone).map_or_else(String::new, |result| {
+        let target = result.plan.target.arguments();
+        format!("; only receiving was watched: netfathom watch tx {target} shows what it sends")
+    });
+    no_sender(results) + &send
+}
+
+/// Whether anything serves there, where that can be looked up.
+fn no_sender(results: &[&WatchResult]) -> String {
     if results.iter().any(|result| result.sampling.is_some()) {
         return "give it more of a CPU (--budget), or more time".into();
     }

@@ -176,7 +176,7 @@ mod tests {
     fn a_name_that_two_have_or_none_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("nf-watched-by-its-name");
-        fs::copy("/bin/sleep", &program).unwrap();
+        netfathom_testkit::copy_program("/bin/sleep", &program);
         let name = "nf-watched-by-its-name";
         let start = || Command::new(&program).arg("1000").spawn().unwrap();
         let refused = |e: Result<Members, WatchRunError>| e.unwrap_err().to_string();

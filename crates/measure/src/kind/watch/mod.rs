@@ -109,18 +109,20 @@ pub fn run(
     };
     let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
+    progressed.result.slow = slow::nothing(plan);
     look_on(&mut watch, budget, process.as_mut(), &mut progressed.result, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
     read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
     progressed.result.keep_sockets(MOST_SOCKETS);
     progressed.result.datagrams = watch.follows_datagrams();
+    let receiver = process.as_ref().and_then(Watched::receiver);
     if let Some(process) = process {
         progressed.result.unmarked = process.unmarked;
         progressed.result.late = process.late;
     }
     progressed.verdict = judge::verdict(&progressed.result);
-    progressed.findings = findings::findings(&progressed.result);
+    progressed.findings = findings::findings(&progressed.result, receiver);
     observer.keep(&progressed)?;
     Ok(progressed)
 }
@@ -198,7 +200,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         datagrams: false,
         sockets: Vec::new(),
         other_sockets: None,
-        slow: slow::nothing(plan),
+        slow: None,
         clock_moved_ns: 0,
         programs: None,
         sampling: None,
@@ -231,9 +233,7 @@ fn look_on(
             watch.follow_datagrams().map_err(WatchRunError::from)?;
         }
         if let Some(slow) = &mut result.slow {
-            slow::set(watch, plan, slow)
-                .and_then(|()| slow::take(watch, slow))
-                .map_err(WatchRunError::from)?;
+            slow::set(watch, plan, slow).map_err(WatchRunError::from)?;
         }
         let seen = seen(watch).map_err(WatchRunError::from)?;
         observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, &live);
@@ -249,7 +249,7 @@ fn look_on(
         let wait = |time| process::wait(process.as_deref(), time, stop);
         let ended = if let Some(budget) = &mut budget {
             budget.tick(watch, result, tick, wait)?
-        } else if let Ok(counting) = Counting::start() {
+        } else if let Some(counting) = is_counted(watch, result).then(Counting::start).and_then(Result::ok) {
             let first = COUNTED.min(tick);
             let (ended, programs) = counted(watch, &counting, || wait(first))?;
             drop(counting);
@@ -261,6 +261,9 @@ fn look_on(
         let moved = watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
         let time_is_up = left.is_some_and(|left| left <= TICK);
+        if let Some(slow) = &mut result.slow {
+            slow::take(watch, slow).map_err(WatchRunError::from)?;
+        }
         let is_enough = slow::is_enough(plan, result.slow.as_ref());
         if ended || live_on == Some(false) || time_is_up || is_enough || stop.load(Relaxed) {
             if let Some(budget) = &mut budget {
@@ -269,6 +272,12 @@ fn look_on(
             return Ok(());
         }
     }
+}
+
+/// The kernel changes its own code to begin and to end it, on all CPUs, which makes messages slow: where those are sought,
+/// once is enough, as soon as there are messages.
+fn is_counted(watch: &Watch, result: &WatchResult) -> bool {
+    result.slow.is_none() || result.programs.is_none() && seen(watch).is_ok_and(|seen| seen > 0)
 }
 
 /// Whether the process ended in a wait, and what the programs took meanwhile.
@@ -321,7 +330,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
         result.answer = watch.answer()?.as_ref().map(distribution);
         result.account = watch.account()?;
         result.waits = watch.waits()?;
-        result.waits.holders.truncate(MOST_HOLDERS);
+        result.waits.keep(MOST_HOLDERS);
     }
     Ok(())
 }

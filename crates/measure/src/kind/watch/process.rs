@@ -24,6 +24,8 @@ pub(super) struct Watched {
     first: WatchedProcess,
     /// Sockets that were looked at, by their inodes.
     known: BTreeMap<u32, BTreeSet<u64>>,
+    /// The ports that they send to; `None`: those of a server's clients too, each another.
+    receivers: Option<BTreeSet<u16>>,
     pub unmarked: u64,
     /// Of UDP, those that were not there at the first look.
     pub late: u64,
@@ -43,12 +45,19 @@ impl Watched {
         sockets(first).map_err(failed)?;
         let one = matches!(members, Members::One(_)).then_some(process);
         let first = WatchedProcess { pid: first, name: members::name(first) };
-        Ok(Some(Self { members, one, first, known: BTreeMap::new(), unmarked: 0, late: 0, looked: false }))
+        let (known, receivers) = (BTreeMap::new(), Some(BTreeSet::new()));
+        Ok(Some(Self { members, one, first, known, receivers, unmarked: 0, late: 0, looked: false }))
     }
 
     /// One of them.
     pub fn first(&self) -> WatchedProcess {
         self.first.clone()
+    }
+
+    /// The port that all their connections go to, if it is one.
+    pub fn receiver(&self) -> Option<u16> {
+        let receivers = self.receivers.as_ref().filter(|receivers| receivers.len() == 1)?;
+        receivers.first().copied()
     }
 
     /// Has the sockets watched that they made since the last time. Those that their listeners accept are watched
@@ -86,7 +95,7 @@ impl Watched {
         let serving = listening_ports(&pid.to_string());
         for number in new {
             let marked = match process.descriptor(number) {
-                Ok(socket) if is_tcp(&socket) => mark_stream(watch, socket.into(), &serving),
+                Ok(socket) if is_tcp(&socket) => self.mark_stream(watch, &socket.into(), &serving),
                 Ok(socket) if is_udp(&socket) => {
                     self.late += u64::from(self.looked && opened.contains(&number));
                     watch.mark_datagrams(&socket)
@@ -102,13 +111,23 @@ impl Watched {
         }
         Ok(())
     }
-}
 
-/// A server's connection has the port of one that listens, which may be another process's: those that fork for each
-/// connection close theirs.
-fn mark_stream(watch: &Watch, socket: TcpStream, serving: &BTreeSet<u16>) -> Result<(), SetError> {
-    let serves = socket.local_addr().is_ok_and(|at| serving.contains(&at.port()));
-    watch.mark(&socket, serves)
+    /// A server's connection has the port of one that listens, which may be another process's: those that fork for each
+    /// connection close theirs.
+    fn mark_stream(
+        &mut self,
+        watch: &Watch,
+        socket: &TcpStream,
+        serving: &BTreeSet<u16>,
+    ) -> Result<(), SetError> {
+        let serves = socket.local_addr().is_ok_and(|at| serving.contains(&at.port()));
+        if serves {
+            self.receivers = None;
+        } else if let (Some(receivers), Ok(peer)) = (&mut self.receivers, socket.peer_addr()) {
+            receivers.insert(peer.port());
+        }
+        watch.mark(socket, serves)
+    }
 }
 
 /// Waits until the only process has ended, which is true, the time is up or `stop` is set; without one for the latter.

@@ -3,21 +3,23 @@
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::line::{Lines, Writer, open, printable};
-use super::words::{Begin, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
+use super::talk::locked;
+use super::words::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why, excess_delivered};
 use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
 
 /// A conversation with a sink. Dropped before its end, it hangs up.
 #[derive(Debug)]
 pub struct Session {
-    welcome: Welcome,
+    pub welcome: Welcome,
     /// Messages, all lanes together.
     planned: u64,
-    peer: Arc<Peer>,
+    /// The sink's state, for the sender's loop to poll.
+    pub peer: Arc<Peer>,
     writer: Arc<Mutex<Writer>>,
     stage: Stage,
 }
@@ -62,15 +64,6 @@ impl Session {
         Ok(Self { welcome, planned, peer: Arc::default(), writer, stage: Stage::Opened(lines) })
     }
 
-    pub fn welcome(&self) -> &Welcome {
-        &self.welcome
-    }
-
-    /// The sink's state, for the sender's loop to poll.
-    pub fn peer(&self) -> &Arc<Peer> {
-        &self.peer
-    }
-
     /// Says that the load is about to begin and waits until the sink receives. From then on a
     /// thread of its own watches the sink, on the processors of the calling thread: call it
     /// before that one is bound to the sender's.
@@ -81,7 +74,7 @@ impl Session {
         let Stage::Opened(mut lines) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("a session begins once");
         };
-        say(&self.writer, &FromSender::Begin(Begin { start_ns }))?;
+        say(&self.writer, &FromSender::Begin { start_ns })?;
         match lines.next(ANSWER_WITHIN, "that it is ready")? {
             FromSink::Ready => {}
             other => return Err(out_of_turn(&lines, "that it is ready", &other)),
@@ -145,15 +138,15 @@ fn watch(
     loop {
         let awaited = if ended.is_some() { "its tally" } else { "a sign of life" };
         match lines.next(LOST_AFTER, awaited)? {
-            FromSink::Seen(seen) => {
-                believed(seen.excess(planned))?;
-                peer.delivered.store(seen.delivered, Relaxed);
+            FromSink::Seen { delivered } => {
+                believed(excess_delivered(delivered, planned))?;
+                peer.delivered.store(delivered, Relaxed);
                 // A sink that has closed says nothing more, which the next read finds out.
                 let _ = say(writer, &FromSender::Alive);
             }
             FromSink::Tally(tally) if peer.ended.load(Relaxed) => {
                 believed(tally.excess(planned))?;
-                peer.delivered.store(tally.delivered, Relaxed);
+                peer.delivered.store(tally.read.delivered, Relaxed);
                 return Ok(tally);
             }
             other => return Err(out_of_turn(lines, awaited, &other)),
@@ -173,11 +166,6 @@ fn say(writer: &Mutex<Writer>, word: &FromSender) -> Result<(), ControlError> {
     locked(writer).say(word)
 }
 
-/// A thread that died while it wrote leaves a writer that is as good as before.
-fn locked(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
-    writer.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn harmless(why: Why) -> Why {
     match why {
         Why::Limit { text } => Why::Limit { text: printable(&text) },
@@ -190,7 +178,7 @@ fn out_of_turn(lines: &Lines, awaited: &'static str, word: &FromSink) -> Control
         FromSink::Welcome(_) => "a welcome",
         FromSink::Refused { .. } => "a refusal",
         FromSink::Ready => "`ready`",
-        FromSink::Seen(_) => "a sign of life",
+        FromSink::Seen { .. } => "a sign of life",
         FromSink::Tally(_) => "a tally",
     };
     lines.garbage(awaited, format!("{name} came"))

@@ -12,7 +12,7 @@ use netfathom_sys::random;
 
 use super::line::{Lines, Writer};
 use super::talk::Talk;
-use super::words::{DeliveredSoFar, FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
+use super::words::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
 
 mod door;
@@ -56,7 +56,7 @@ impl Link {
     fn out_of_turn(&self, awaited: &'static str, word: &FromSender) -> ControlError {
         let name = match word {
             FromSender::Hello(_) => "a hello",
-            FromSender::Begin(_) => "a begin",
+            FromSender::Begin { .. } => "a begin",
             FromSender::Alive => "a sign of life",
             FromSender::End(_) => "an end",
         };
@@ -95,15 +95,9 @@ impl Incoming {
         Ok(())
     }
 
-    /// Lets it in, with an unpredictable flow number.
-    pub fn welcome(self, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
-        let flow = draw_flow()?;
-        self.welcome_as(flow, receive, tool)
-    }
-
     /// Lets it in with a flow number that was drawn before: for who needs the number to get
     /// ready, which a sender has more time for before its welcome than after its begin.
-    pub fn welcome_as(mut self, flow: u32, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
+    pub fn welcome(mut self, flow: u32, receive: Receive, tool: &str) -> Result<Welcomed, ControlError> {
         self.link.writer.say(&FromSink::Welcome(Welcome { flow, receive, tool: tool.to_owned() }))?;
         Ok(Welcomed { link: self.link, flow })
     }
@@ -120,15 +114,11 @@ pub fn draw_flow() -> Result<u32, ControlError> {
 #[derive(Debug)]
 pub struct Welcomed {
     link: Link,
-    flow: u32,
+    /// The number that its messages must carry.
+    pub flow: u32,
 }
 
 impl Welcomed {
-    /// The number that its messages must carry.
-    pub fn flow(&self) -> u32 {
-        self.flow
-    }
-
     pub fn hello(&self) -> &Hello {
         &self.link.hello
     }
@@ -142,12 +132,12 @@ impl Welcomed {
                 return Err(ControlError::Stopped);
             }
             match self.link.lines.poll(SEEN_EVERY, awaited)? {
-                Some(FromSender::Begin(begin)) => {
-                    if begin.start_ns > LATEST_NS {
-                        let what = format!("a clock of {} ns since its start", begin.start_ns);
+                Some(FromSender::Begin { start_ns }) => {
+                    if start_ns > LATEST_NS {
+                        let what = format!("a clock of {start_ns} ns since its start");
                         return Err(ControlError::Implausible { peer: self.link.lines.peer(), what });
                     }
-                    return Ok(Begun { link: self.link, start_ns: begin.start_ns });
+                    return Ok(Begun { link: self.link, start_ns });
                 }
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
                 None => {}
@@ -161,15 +151,11 @@ impl Welcomed {
 #[derive(Debug)]
 pub struct Begun {
     link: Link,
-    start_ns: u64,
+    /// First departure, by the sender's CLOCK_MONOTONIC.
+    pub start_ns: u64,
 }
 
 impl Begun {
-    /// First departure, by the sender's CLOCK_MONOTONIC.
-    pub fn start_ns(&self) -> u64 {
-        self.start_ns
-    }
-
     /// Says that the sink receives; it must.
     pub fn ready(mut self) -> Result<Conversation, ControlError> {
         self.link.writer.say(&FromSink::Ready)?;
@@ -239,7 +225,7 @@ impl Ticks {
     fn tell(&mut self, link: &mut Link, delivered: impl FnOnce() -> u64) -> Result<(), ControlError> {
         if self.next_in().is_zero() {
             self.last = Some(Instant::now());
-            link.writer.say(&FromSink::Seen(DeliveredSoFar { delivered: delivered() }))?;
+            link.writer.say(&FromSink::Seen { delivered: delivered() })?;
         }
         Ok(())
     }
@@ -250,14 +236,10 @@ impl Ticks {
 pub struct Ended {
     link: Link,
     seen: Ticks,
-    sent: SendTotals,
+    pub sent: SendTotals,
 }
 
 impl Ended {
-    pub fn sent(&self) -> SendTotals {
-        self.sent
-    }
-
     /// Waits until everything has arrived, or nothing has for a while; the receivers must go
     /// on meanwhile.
     pub fn drain(&mut self, mut delivered: impl FnMut() -> u64) -> Result<(), ControlError> {

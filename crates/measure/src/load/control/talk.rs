@@ -109,6 +109,6 @@ impl Talk {
 }
 
 /// A thread that died leaves a reader or a writer that is as good as before.
-fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
     behind.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use netfathom_model::engine::Receive;
@@ -38,12 +38,29 @@ fn accept(listener: &Listener) -> Incoming {
 
 /// A sink up to the moment where it receives.
 fn running(listener: &Listener) -> Conversation {
-    let welcomed = accept(listener).welcome(Receive::Recvmmsg, "netfathom test").unwrap();
+    let welcomed =
+        accept(listener).welcome(draw_flow().unwrap(), Receive::Recvmmsg, "netfathom test").unwrap();
     welcomed.await_begin(&AtomicBool::new(false)).unwrap().ready().unwrap()
 }
 
+/// A sender that has begun its load, beside what a sink does.
+fn between<S: Send>(
+    sink: impl FnOnce(&Listener) -> S + Send,
+    sender: impl FnOnce(Session, ScopedJoinHandle<'_, S>),
+) {
+    let listener = listener();
+    thread::scope(|scope| {
+        let sink = scope.spawn(|| sink(&listener));
+        let mut session = Session::open(listener.local_addr(), hello()).unwrap();
+        session.begin(0).unwrap();
+        sender(session, sink);
+    });
+}
+
 fn tally(delivered: u64) -> Tally {
-    Tally { delivered, udp_in: Some(delivered), ..Tally::default() }
+    let mut tally = Tally { udp_in: Some(delivered), ..Tally::default() };
+    tally.read.delivered = delivered;
+    tally
 }
 
 const SENT: SendTotals = SendTotals { tried: 1000, accepted: 998, refused: 2 };
@@ -57,13 +74,14 @@ fn the_whole_conversation() {
         let sink = scope.spawn(|| {
             let incoming = accept(&listener);
             assert_eq!((incoming.hello(), incoming.peer().ip()), (&hello(), to.ip()));
-            let welcomed = incoming.welcome(Receive::Gro, "netfathom\u{1b}[2J test").unwrap();
-            let flow = welcomed.flow();
+            let welcomed =
+                incoming.welcome(draw_flow().unwrap(), Receive::Gro, "netfathom\u{1b}[2J test").unwrap();
+            let flow = welcomed.flow;
             let stop = AtomicBool::new(false);
             let begun = welcomed.await_begin(&stop).unwrap();
-            assert_eq!(begun.start_ns(), 77);
+            assert_eq!(begun.start_ns, 77);
             let mut ended = begun.ready().unwrap().watch(|| delivered.load(Relaxed), &stop).unwrap();
-            assert_eq!(ended.sent(), SENT);
+            assert_eq!(ended.sent, SENT);
             // One comes late, and others never.
             let late = Instant::now();
             let arrives = || 990 + u64::from(late.elapsed() > QUIET_FOR / 2);
@@ -73,10 +91,10 @@ fn the_whole_conversation() {
             flow
         });
         let mut session = Session::open(to, hello()).unwrap();
-        let welcome = session.welcome().clone();
+        let welcome = session.welcome.clone();
         assert_eq!((welcome.receive, welcome.tool.as_str()), (Receive::Gro, "netfathom[2J test"));
         session.begin(77).unwrap();
-        let peer = std::sync::Arc::clone(session.peer());
+        let peer = std::sync::Arc::clone(&session.peer);
         // Longer than either side waits for a sign of life.
         thread::sleep(LOST_AFTER + SEEN_EVERY * 2);
         assert!(!peer.lost.load(Relaxed));
@@ -88,19 +106,15 @@ fn the_whole_conversation() {
 
 #[test]
 fn nothing_is_waited_for_when_all_has_arrived() {
-    let listener = listener();
-    let to = listener.local_addr();
-    thread::scope(|scope| {
-        let sink = scope.spawn(|| {
-            let mut ended = running(&listener).watch(|| 0, &AtomicBool::new(false)).unwrap();
-            let start = Instant::now();
-            ended.drain(|| SENT.accepted).unwrap();
-            let took = start.elapsed();
-            ended.tally(tally(998)).unwrap();
-            took
-        });
-        let mut session = Session::open(to, hello()).unwrap();
-        session.begin(0).unwrap();
+    let sink = |listener: &Listener| {
+        let mut ended = running(listener).watch(|| 0, &AtomicBool::new(false)).unwrap();
+        let start = Instant::now();
+        ended.drain(|| SENT.accepted).unwrap();
+        let took = start.elapsed();
+        ended.tally(tally(998)).unwrap();
+        took
+    };
+    between(sink, |session, sink| {
         session.end(SENT).unwrap();
         assert!(sink.join().unwrap() < QUIET_FOR);
     });
@@ -119,7 +133,7 @@ fn one_session_follows_another_with_another_flow() {
             });
             let mut session = Session::open(to, hello()).unwrap();
             session.begin(0).unwrap();
-            let flow = session.welcome().flow;
+            let flow = session.welcome.flow;
             session.end(SENT).unwrap();
             flow
         });
@@ -154,13 +168,8 @@ fn a_second_sender_is_refused_at_once() {
 
 #[test]
 fn a_sink_that_vanishes_is_noticed() {
-    let listener = listener();
-    let to = listener.local_addr();
-    thread::scope(|scope| {
-        let sink = scope.spawn(|| running(&listener));
-        let mut session = Session::open(to, hello()).unwrap();
-        session.begin(0).unwrap();
-        let peer = std::sync::Arc::clone(session.peer());
+    between(running, |session, sink| {
+        let peer = std::sync::Arc::clone(&session.peer);
         drop(sink.join().unwrap());
         assert!(becomes(&peer.lost, LOST_AFTER));
         let error = session.end(SENT).unwrap_err();
@@ -170,14 +179,9 @@ fn a_sink_that_vanishes_is_noticed() {
 
 #[test]
 fn a_sink_that_falls_silent_is_noticed() {
-    let listener = listener();
-    let to = listener.local_addr();
-    thread::scope(|scope| {
-        let sink = scope.spawn(|| running(&listener));
-        let mut session = Session::open(to, hello()).unwrap();
-        session.begin(0).unwrap();
+    between(running, |session, sink| {
         let _open_and_mute = sink.join().unwrap();
-        assert!(becomes(&session.peer().lost, LOST_AFTER + ROOM));
+        assert!(becomes(&session.peer.lost, LOST_AFTER + ROOM));
         let error = session.end(SENT).unwrap_err();
         assert!(matches!(error, ControlError::Silent { .. }), "{error}");
     });
@@ -193,12 +197,8 @@ fn becomes(state: &AtomicBool, within: Duration) -> bool {
 
 #[test]
 fn a_sender_that_vanishes_is_noticed() {
-    let listener = listener();
-    let to = listener.local_addr();
-    thread::scope(|scope| {
-        let sink = scope.spawn(|| running(&listener).watch(|| 0, &AtomicBool::new(false)));
-        let mut session = Session::open(to, hello()).unwrap();
-        session.begin(0).unwrap();
+    let watches = |listener: &Listener| running(listener).watch(|| 0, &AtomicBool::new(false));
+    between(watches, |session, sink| {
         thread::sleep(SEEN_EVERY);
         let start = Instant::now();
         drop(session);
@@ -214,8 +214,10 @@ fn silent_connections_keep_no_sender_out() {
     let to = listener.local_addr();
     let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(to).unwrap()).collect();
     thread::scope(|scope| {
-        scope.spawn(|| accept(&listener).welcome(Receive::Recvmmsg, "netfathom test").unwrap());
-        assert_eq!(Session::open(to, hello()).unwrap().welcome().receive, Receive::Recvmmsg);
+        scope.spawn(|| {
+            accept(&listener).welcome(draw_flow().unwrap(), Receive::Recvmmsg, "netfathom test").unwrap()
+        });
+        assert_eq!(Session::open(to, hello()).unwrap().welcome.receive, Receive::Recvmmsg);
     });
     drop(silent);
 }
@@ -237,16 +239,12 @@ fn a_sender_that_falls_silent_is_noticed() {
 
 #[test]
 fn a_sink_stops_on_request() {
-    let listener = listener();
-    let to = listener.local_addr();
     let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let sink = scope.spawn(|| running(&listener).watch(|| 0, &stop));
-        let mut session = Session::open(to, hello()).unwrap();
-        session.begin(0).unwrap();
+    let watches = |listener: &Listener| running(listener).watch(|| 0, &stop);
+    between(watches, |session, sink| {
         stop.store(true, Relaxed);
         assert!(matches!(sink.join().unwrap(), Err(ControlError::Stopped)));
-        assert!(becomes(&session.peer().lost, HANGS));
+        assert!(becomes(&session.peer.lost, HANGS));
     });
 }
 
@@ -283,7 +281,8 @@ fn strangers_get_no_answer_and_block_no_sender() {
     }
     let silent = TcpStream::connect(to).unwrap();
     thread::scope(|scope| {
-        let sink = scope.spawn(|| accept(&listener).welcome(Receive::Recv, "").unwrap());
+        let sink =
+            scope.spawn(|| accept(&listener).welcome(draw_flow().unwrap(), Receive::Recv, "").unwrap());
         Session::open(to, hello()).unwrap();
         sink.join().unwrap();
     });
@@ -309,7 +308,7 @@ fn words_out_of_turn_end_the_session() {
     for text in ["{\"say\":\"alive\"}\n", "{\"say\":\"begin\"}\n", "nonsense\n", &"x".repeat(5000)] {
         let mut stream = TcpStream::connect(to).unwrap();
         say(&mut stream, &format!("{}\n{text}", hello_line(VERSION)));
-        let welcomed = accept(&listener).welcome(Receive::Recv, "").unwrap();
+        let welcomed = accept(&listener).welcome(draw_flow().unwrap(), Receive::Recv, "").unwrap();
         let error = welcomed.await_begin(&AtomicBool::new(false)).unwrap_err();
         assert!(matches!(error, ControlError::Garbage { .. }), "{text:.20}: {error}");
     }

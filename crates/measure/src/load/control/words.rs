@@ -5,6 +5,8 @@ use std::fmt;
 use netfathom_model::engine::Receive;
 use serde::{Deserialize, Serialize};
 
+use crate::load::tally::Read;
+
 /// The version of the conversation. Both sides must speak the same one: a count that one of
 /// them understands otherwise would be a wrong measurement.
 pub const VERSION: u32 = 1;
@@ -18,7 +20,11 @@ const MOST_CPU_NS: u64 = 1 << 56;
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSender {
     Hello(Hello),
-    Begin(Begin),
+    /// The load is about to begin.
+    Begin {
+        /// First departure, by the sender's CLOCK_MONOTONIC.
+        start_ns: u64,
+    },
     /// A sign of life, the answer to each [`FromSink::Seen`].
     Alive,
     End(SendTotals),
@@ -33,7 +39,10 @@ pub enum FromSink {
         why: Why,
     },
     Ready,
-    Seen(DeliveredSoFar),
+    Seen {
+        /// Messages of this conversation that have arrived so far.
+        delivered: u64,
+    },
     Tally(Tally),
 }
 
@@ -62,26 +71,6 @@ pub struct Welcome {
     pub tool: String,
 }
 
-/// The load is about to begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begin {
-    /// First departure, by the sender's CLOCK_MONOTONIC.
-    pub start_ns: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeliveredSoFar {
-    /// Messages of this conversation that have arrived so far.
-    pub delivered: u64,
-}
-
-impl DeliveredSoFar {
-    /// Whether that is more than all there is, in words.
-    pub fn excess(&self, planned: u64) -> Option<String> {
-        (self.delivered > planned).then(|| format!("{} messages delivered of {planned}", self.delivered))
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendTotals {
     pub tried: u64,
@@ -106,46 +95,47 @@ impl SendTotals {
 /// where a counter is the host's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    pub delivered: u64,
-    /// Received more than once.
-    pub duplicates: u64,
-    /// Received after a later one.
-    pub reordered: u64,
-    /// Received, but of another flow or address.
-    pub foreign: u64,
-    /// Received, ours by its first bytes, but cut off before its end.
-    pub truncated: u64,
-    /// Received, and no message at all.
-    pub garbage: u64,
-    pub socket_drops: u64,
-    pub cpu_ns: u64,
+    #[serde(flatten)]
+    pub read: Read,
     /// Packets that came in on the device; `None` if unknown.
     pub device_packets: Option<u64>,
     /// Datagrams that UDP delivered; `None` if unknown.
     pub udp_in: Option<u64>,
 }
 
+impl From<&Read> for Tally {
+    fn from(read: &Read) -> Self {
+        Self { read: read.clone(), ..Self::default() }
+    }
+}
+
 impl Tally {
     /// Names a count that no sink of `planned` messages can have, if there is one.
     pub fn excess(&self, planned: u64) -> Option<String> {
-        if self.delivered > planned {
-            return Some(format!("{} messages delivered of {planned}", self.delivered));
+        let read = &self.read;
+        if let Some(delivered) = excess_delivered(read.delivered, planned) {
+            return Some(delivered);
         }
         let counts = [
-            (self.duplicates, "duplicates"),
-            (self.reordered, "messages reordered"),
-            (self.foreign, "foreign messages"),
-            (self.truncated, "messages truncated"),
-            (self.garbage, "datagrams that are no messages"),
-            (self.socket_drops, "messages dropped at the socket"),
+            (read.duplicates, "duplicates"),
+            (read.reordered, "messages reordered"),
+            (read.foreign, "foreign messages"),
+            (read.truncated, "messages truncated"),
+            (read.garbage, "datagrams that are no messages"),
+            (read.dropped, "messages dropped at the socket"),
             (self.device_packets.unwrap_or(0), "packets at the device"),
             (self.udp_in.unwrap_or(0), "datagrams delivered by UDP"),
         ];
         let beyond = counts.into_iter().find(|(count, _)| *count > MOST_COUNTED);
         beyond
             .map(|(count, name)| format!("{count} {name}"))
-            .or_else(|| (self.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of CPU time", self.cpu_ns)))
+            .or_else(|| (read.cpu_ns > MOST_CPU_NS).then(|| format!("{} ns of CPU time", read.cpu_ns)))
     }
+}
+
+/// Whether more were delivered than all there are, in words.
+pub fn excess_delivered(delivered: u64, planned: u64) -> Option<String> {
+    (delivered > planned).then(|| format!("{delivered} messages delivered of {planned}"))
 }
 
 /// Why a sink does not want a load.

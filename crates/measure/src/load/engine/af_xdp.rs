@@ -27,9 +27,7 @@ impl AfXdp {
     pub fn open(ifindex: u32, queue: u32, frame: Frame) -> Result<Self, XskError> {
         Ok(Self { socket: XskSender::open(ifindex, queue, FRAMES, frame.bytes())?, frame })
     }
-}
 
-impl AfXdp {
     /// Frames that can be written, once there is one; `None` if the device gives none back.
     fn room(&mut self) -> Option<usize> {
         let deadline_ns = monotonic_ns() + PATIENCE_NS;
@@ -45,8 +43,8 @@ impl AfXdp {
 }
 
 impl Engine for AfXdp {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::AfXdp
+    fn most(&self) -> usize {
+        engine::Engine::AfXdp.batch()
     }
 
     #[inline]

@@ -32,10 +32,6 @@ impl Gso {
 }
 
 impl Engine for Gso {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::Gso
-    }
-
     fn most(&self) -> usize {
         self.most
     }

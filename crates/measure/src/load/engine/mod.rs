@@ -1,6 +1,5 @@
 //! How messages reach the wire: one trait, an engine a file.
 
-use netfathom_model::engine;
 use netfathom_model::message::Header;
 
 mod af_xdp;
@@ -40,11 +39,14 @@ impl Handed {
 
 /// A way to send messages to one address.
 pub trait Engine: std::marker::Send {
-    fn kind(&self) -> engine::Engine;
-
-    /// The most messages that leave together; fewer than of its kind where they are large.
+    /// The most messages that leave together.
     fn most(&self) -> usize {
-        self.kind().batch()
+        1
+    }
+
+    /// Whether the kernel stamps the messages, and not this program before the call.
+    fn stamped_by_kernel(&self) -> bool {
+        false
     }
 
     /// Hands messages to the system, in order, at most `most()` of them; stamps each

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::UdpSocket;
 
-use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 
@@ -23,10 +22,6 @@ impl Send {
 }
 
 impl Engine for Send {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::Send
-    }
-
     #[inline]
     fn send(&mut self, batch: &mut [Header]) -> Handed {
         let header = &mut batch[0];

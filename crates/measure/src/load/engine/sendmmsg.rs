@@ -24,8 +24,8 @@ impl Sendmmsg {
 }
 
 impl Engine for Sendmmsg {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::Sendmmsg
+    fn most(&self) -> usize {
+        engine::Engine::Sendmmsg.batch()
     }
 
     #[inline]

@@ -3,7 +3,6 @@
 use std::io;
 use std::net::UdpSocket;
 
-use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 
@@ -48,10 +47,6 @@ impl Stream {
 }
 
 impl Engine for Stream {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::Send
-    }
-
     #[inline]
     fn send(&mut self, batch: &mut [Header]) -> Handed {
         let header = &mut batch[0];

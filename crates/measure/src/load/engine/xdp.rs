@@ -21,8 +21,12 @@ impl Xdp {
 }
 
 impl Engine for Xdp {
-    fn kind(&self) -> engine::Engine {
-        engine::Engine::Xdp
+    fn most(&self) -> usize {
+        engine::Engine::Xdp.batch()
+    }
+
+    fn stamped_by_kernel(&self) -> bool {
+        true
     }
 
     #[inline]

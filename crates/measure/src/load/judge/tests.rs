@@ -1,5 +1,6 @@
 use netfathom_model::accounting::FateCount;
 use netfathom_model::record::{Contention, Distribution, Series};
+use netfathom_testkit::needs;
 
 use super::*;
 
@@ -105,7 +106,7 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     let qemu = || Holder::Process { name: "qemu".into(), pid: 4, cgroup: None };
     let missed = |loads: &[Load]| free_sender(loads.iter(), 0.4);
     assert!(missed(&[load(3, rustc(), 0), load(500, rustc(), 0)]).contains("rustc"));
-    assert_eq!(missed(&[load(3, rustc(), 0)]), LOWER_THE_RATE, "no priority helps a sender that has its CPU");
+    assert_eq!(missed(&[load(3, rustc(), 0)]), NO_ONE_HAD_IT, "no priority helps a sender that has its CPU");
     let one = [load(300, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0)];
     assert!(free_sender(one.iter(), 1.0).contains("rustc"), "it explains the worst trial");
     let unfollowed = Load { contention: Vec::new(), ..load(3, rustc(), 0) };
@@ -134,10 +135,10 @@ fn chrt_is_advised_exactly_where_it_is_not_in_force() {
             let ended = chrt.args([policy, priority]).arg(program).args(args).env(POLICY, policy).output();
             ended.ok().filter(|ended| ended.status.code() != Some(127))
         };
-        if under("true".as_ref(), &[]).is_none_or(|ended| !ended.status.success()) {
-            netfathom_testkit::skipped(ITSELF, "needs chrt, and CAP_SYS_NICE for real-time priority");
-            return;
-        }
+        needs!(
+            under("true".as_ref(), &[]).is_some_and(|ended| ended.status.success()),
+            "needs chrt, and CAP_SYS_NICE for real-time priority"
+        );
         let ended = under(&itself, &["--exact", ITSELF]).unwrap();
         let out = String::from_utf8_lossy(&ended.stdout);
         assert!(ended.status.success() && out.contains("1 passed"), "{out}");

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conflict;
-use crate::plan::{MS, PlanError, S, range, span};
+use crate::plan::{MS, PlanError, S, conflict, range, span};
 
 /// The most names that the BPF programs compare.
 const MOST_FILES: usize = 64;
@@ -97,7 +96,7 @@ impl BenchmarkKind {
             }
             Self::Light { phase_ns, .. } => span("phase", *phase_ns, (5 * MS, 60 * S)),
             Self::Command { command, .. } if names_nothing(command) => {
-                Err(conflict("--benchmark: give NAME=COMMAND"))
+                conflict("--benchmark: give NAME=COMMAND")
             }
             Self::Command { marks: MarkSource::Files(files), .. } => files_check(files),
             Self::Command { .. } => Ok(()),
@@ -117,7 +116,7 @@ fn names_nothing(command: &[String]) -> bool {
 fn files_check(files: &[PathBuf]) -> Result<(), PlanError> {
     range("marks: their number", files.len() as u64, 1, MOST_FILES as u64)?;
     match files.iter().find(|file| file.file_name().is_none()) {
-        Some(file) => Err(conflict(&format!("--marks: {} names no file", file.display()))),
+        Some(file) => conflict(format!("--marks: {} names no file", file.display())),
         None => Ok(()),
     }
 }

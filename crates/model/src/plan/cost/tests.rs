@@ -50,6 +50,8 @@ fn a_level_goes_somewhere_and_each_has_its_place() {
     assert!(refusal(CostPlan { levels: levels.clone(), ..plan() }).contains("neither COMMAND nor --load"));
     let command = |text: &str| Some(CostLoad::Command { command: text.into() });
     assert!(refusal(CostPlan { load: command("sleep 1"), levels, ..plan() }).contains("no {level} in it"));
+    let one = vec![level(ONE_LOAD, None)];
+    assert!(CostPlan { load: command("sleep 1"), levels: one, ..plan() }.validated().is_ok());
     assert!(refusal(CostPlan { load: command("sleep {level}"), ..plan() }).contains("add --levels"));
     let twice = vec![level("1", None), level("1", None)];
     assert!(refusal(CostPlan { load: command("sleep {level}"), levels: twice, ..plan() }).contains("twice"));
@@ -67,8 +69,15 @@ fn what_cannot_be_is_refused() {
     let subject = Subject::Process { pid: 4242 };
     let pinned = CostPlan { subject, program_cpu: vec![0, 2], ..plan() };
     assert!(refusal(pinned).ends_with("only a COMMAND that it starts; first taskset -acp 0,2 4242"));
-    let marks = MarkSource::Files(vec!["/".into()]);
-    let kind = BenchmarkKind::Command { command: vec!["ls".into()], marks };
-    let benchmarks = vec![Benchmark { name: "ls".into(), kind }];
-    assert!(refusal(CostPlan { benchmarks, ..plan() }).contains("names no file"));
+    for (files, why) in [
+        (vec!["/".into()], "names no file"),
+        (vec!["a/..".into()], "names no file"),
+        (Vec::new(), "marks: their number 0"),
+        (vec!["a".into(); 65], "marks: their number 65"),
+    ] {
+        let kind = BenchmarkKind::Command { command: vec!["ls".into()], marks: MarkSource::Files(files) };
+        let benchmarks = vec![Benchmark { name: "ls".into(), kind }];
+        let refused = refusal(CostPlan { benchmarks, ..plan() });
+        assert!(refused.contains(why), "{refused}");
+    }
 }

@@ -1,7 +1,7 @@
 //! What a plan of a transfer cannot be.
 
 use super::{MARK_BYTES, Role, TransferPlan, Transport};
-use crate::plan::{MS, PlanError, S, range, span};
+use crate::plan::{MS, PlanError, S, conflict, range, span};
 
 /// A send call of more would be cut by the kernel at two gigabytes (MAX_RW_COUNT).
 const MOST_BUFFER_BYTES: u64 = 1 << 30;
@@ -60,26 +60,24 @@ impl TransferPlan {
 
     fn ends(&self) -> Result<(), PlanError> {
         if self.role == Role::Transmit && self.host.is_none() {
-            return conflict("--transmit needs the host that receives: netfathom ttcp -t HOST".into());
+            return conflict("--transmit needs the host that receives: netfathom ttcp -t HOST");
         }
         if let Some(ns) = self.time_ns {
             span("time", ns, A_DAY)?;
             if self.role == Role::Receive || !self.generated {
                 return conflict(
-                    "--time is for a transmitter that makes its data up: add --transmit and --source-sink"
-                        .into(),
+                    "--time is for a transmitter that makes its data up: add --transmit and --source-sink",
                 );
             }
         }
         if self.role == Role::Transmit && self.discard {
-            return conflict("--discard is for the receiver: give it with -r".into());
+            return conflict("--discard is for the receiver: give it with -r");
         }
         let sees = self.touch || self.checksum || self.protocol == Transport::Udp;
         // --zero-copy with these has its own error.
         if self.discard && (!self.generated || (sees && !self.zero_copy)) {
             return conflict(
-                "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum"
-                    .into(),
+                "--discard leaves the data in the kernel: it needs --source-sink and TCP, and cannot --touch or --checksum",
             );
         }
         Ok(())
@@ -89,7 +87,7 @@ impl TransferPlan {
         range("parallel", self.streams.into(), 1, MOST_STREAMS)?;
         if self.streams > 1 && !self.generated {
             return conflict(
-                "--parallel: standard input and output are one stream each: add --source-sink, or leave it out".into(),
+                "--parallel: standard input and output are one stream each: add --source-sink, or leave it out",
             );
         }
         let Some(service) = &self.serve else { return Ok(()) };
@@ -97,11 +95,11 @@ impl TransferPlan {
         range("max-bytes", service.most_bytes.unwrap_or(1), 1, u64::MAX)?;
         span("timeout", service.timeout_ns, A_DAY)?;
         if self.role == Role::Transmit {
-            return conflict("--serve is for the receiver: give it with -r".into());
+            return conflict("--serve is for the receiver: give it with -r");
         }
         if !self.generated {
             return conflict(
-                "--serve: several senders cannot share standard output: add --source-sink to throw the data away".into(),
+                "--serve: several senders cannot share standard output: add --source-sink to throw the data away",
             );
         }
         if self.explain || self.cost {
@@ -112,8 +110,7 @@ impl TransferPlan {
         }
         if self.streams > 1 {
             return conflict(
-                "--parallel: a receiver that serves takes any number of streams: leave it out, --max-clients is the limit"
-                    .into(),
+                "--parallel: a receiver that serves takes any number of streams: leave it out, --max-clients is the limit",
             );
         }
         Ok(())
@@ -126,23 +123,22 @@ impl TransferPlan {
         if let Some(bits) = self.pace_bits_per_s {
             range("pace", bits, 8_000, 1_000_000_000_000)?;
             if self.role == Role::Receive {
-                return conflict("--pace is for the transmitter: give it with -t".into());
+                return conflict("--pace is for the transmitter: give it with -t");
             }
         }
         if let Some(packets) = self.packets {
             range("packets", packets.into(), 1, 100)?;
             if self.role == Role::Receive {
-                return conflict("--packets is for the transmitter: give it with -t".into());
+                return conflict("--packets is for the transmitter: give it with -t");
             }
         }
         if self.zero_copy && self.checksum {
-            return conflict("--zero-copy: a checksum needs to see the bytes: leave --checksum out".into());
+            return conflict("--zero-copy: a checksum needs to see the bytes: leave --checksum out");
         }
         if self.zero_copy && self.role == Role::Receive && (self.full_blocks || self.touch) {
             return conflict(
                 "--zero-copy: whole blocks are put together in a buffer, and bytes that are looked at are copied: \
-                 leave --full-blocks and --touch out"
-                    .into(),
+                 leave --full-blocks and --touch out",
             );
         }
         Ok(())
@@ -162,11 +158,11 @@ impl TransferPlan {
         }
         if self.checksum {
             return conflict(
-                "--checksum is for TCP: what UDP loses is missing anyway; leave one of them out".into(),
+                "--checksum is for TCP: what UDP loses is missing anyway; leave one of them out",
             );
         }
         if self.no_delay {
-            return conflict("--no-delay is for TCP: a datagram always goes at once; leave it out".into());
+            return conflict("--no-delay is for TCP: a datagram always goes at once; leave it out");
         }
         if self.generated && self.buffer_bytes <= MARK_BYTES {
             return conflict(format!(
@@ -185,8 +181,4 @@ impl TransferPlan {
         }
         Ok(())
     }
-}
-
-fn conflict(text: String) -> Result<(), PlanError> {
-    Err(PlanError::Conflict(text))
 }

@@ -21,6 +21,11 @@ impl MessageTrial {
         }
     }
 
+    /// Processor time of an end in nanoseconds a message.
+    pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
+        self.per_message_of(end, self.end(end).cpu_ns)
+    }
+
     fn per_message(&self, of_all: Option<u64>) -> Option<f64> {
         share(of_all, self.messages)
     }
@@ -40,7 +45,7 @@ impl EndCost {
 impl MessageCell {
     /// Processor time of an end in nanoseconds a message, the median of the trials.
     pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
-        self.median_of(|trial| trial.per_message_of(end, trial.end(end).cpu_ns))
+        self.median_of(|trial| trial.cpu_ns_per_message(end))
     }
 
     /// Waits and preemptions of an end's threads a message, the median of the trials.
@@ -91,14 +96,7 @@ impl MessageCell {
 
     /// Of the trials that know it; between the two in the middle where they are even in number.
     fn median_of(&self, value: impl Fn(&MessageTrial) -> Option<f64>) -> Option<f64> {
-        let mut all: Vec<f64> = self.trials.iter().filter_map(value).collect();
-        all.sort_by(f64::total_cmp);
-        let middle = all.len() / 2;
-        match all.len() {
-            0 => None,
-            n if n.is_multiple_of(2) => Some((all[middle - 1] + all[middle]) / 2.0),
-            _ => Some(all[middle]),
-        }
+        netfathom_stats::middle_of(self.trials.iter().filter_map(value))
     }
 }
 

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{WatchedProcess, WatchedSum};
+use super::{WatchStage, WatchedProcess, WatchedSum};
 use crate::path::Direction;
 use crate::record::Holder;
 
 /// The messages that took long, as far as they were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchSlow {
-    /// When the run began, CLOCK_MONOTONIC.
+    /// When watching began, CLOCK_MONOTONIC.
     pub began_ns: u64,
     /// What came in is slow from here on, in the end; `None` if no bound was known yet.
     pub received_bound_ns: Option<u64>,
@@ -20,6 +20,9 @@ pub struct WatchSlow {
     pub kept: u64,
     /// How many were slow, and found no room.
     pub lost: u64,
+    /// How many were slow as netfathom itself had the CPU: they are not among those above, nor kept.
+    #[serde(default)]
+    pub by_netfathom: u64,
     /// The latest of those that were kept, as they ended.
     pub messages: Vec<SlowMessage>,
 }
@@ -28,17 +31,26 @@ impl WatchSlow {
     /// The most that are in a record.
     pub const MOST: usize = 256;
 
-    /// Adds those that ended since.
-    pub fn extend(&mut self, messages: Vec<SlowMessage>) {
+    /// Adds those that ended since. What netfathom made slow says nothing about the application.
+    pub fn extend(&mut self, mut messages: Vec<SlowMessage>) {
+        let all = messages.len();
+        messages.retain(|message| !message.is_by_netfathom());
+        self.by_netfathom += (all - messages.len()) as u64;
         self.kept += messages.len() as u64;
         self.messages.extend(messages);
         self.messages.drain(..self.messages.len().saturating_sub(Self::MOST));
     }
 
-    /// How many were slow.
+    /// How many were slow, and not by netfathom.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.kept.saturating_add(self.lost)
+    }
+
+    /// The part that netfathom made slow of all that were, 0 to 1.
+    #[must_use]
+    pub fn share_by_netfathom(&self) -> f64 {
+        self.by_netfathom as f64 / self.seen().saturating_add(self.by_netfathom).max(1) as f64
     }
 
     /// Those that were kept after the first `kept`, as far as they are still there.
@@ -85,15 +97,40 @@ impl SlowMessage {
         self.stages.iter().copied().max_by_key(|stage| stage.sum_ns)
     }
 
-    /// Who else had that CPU longest until it was read, and how long.
+    /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone.
     #[must_use]
     pub fn holder(&self) -> Option<(&Holder, u64)> {
-        let ns_of = |by: &Holder| {
-            let stays = self.stays.iter().filter(|stay| stay.by == *by);
-            stays.map(|stay| stay.within(self.begin_ns, self.end_ns)).fold(0, u64::saturating_add)
-        };
         let others = self.stays.iter().filter(|stay| !stay.own).map(|stay| &stay.by);
-        others.map(|by| (by, ns_of(by))).max_by_key(|held| held.1)
+        others.map(|by| (by, self.held_ns(by))).max_by_key(|held| held.1)
+    }
+
+    /// How long it had that CPU until the message was read.
+    fn held_ns(&self, by: &Holder) -> u64 {
+        let stays = self.stays.iter().filter(|stay| !stay.own && stay.by == *by);
+        stays.map(|stay| stay.within(self.begin_ns, self.end_ns)).fold(0, u64::saturating_add)
+    }
+
+    /// What its reader waited for a CPU.
+    #[must_use]
+    pub fn waited_ns(&self) -> u64 {
+        let waited = self.stages.iter().find(|sum| sum.stage == WatchStage::Runqueue);
+        waited.map_or(0, |sum| sum.sum_ns.max(0).unsigned_abs())
+    }
+
+    /// At least so much of that none of those accounts for: they may have had the CPU before it waited, or after.
+    #[must_use]
+    pub fn unknown_ns(&self) -> u64 {
+        let others = self.stays.iter().filter(|stay| !stay.own);
+        let held = others.map(|stay| stay.within(self.begin_ns, self.end_ns)).fold(0, u64::saturating_add);
+        self.waited_ns().saturating_sub(held)
+    }
+
+    /// Whether it waited for that CPU for half of the time or more, and netfathom itself had it so long.
+    #[must_use]
+    pub fn is_by_netfathom(&self) -> bool {
+        let half_ns = self.total_ns().max(0).unsigned_abs().div_ceil(2);
+        let held_ns = self.held_ns(&Holder::Netfathom);
+        held_ns > 0 && held_ns.min(self.waited_ns()) >= half_ns
     }
 }
 
@@ -154,8 +191,40 @@ mod tests {
     }
 
     #[test]
+    fn what_netfathom_made_slow_is_counted_apart() {
+        let by_netfathom = |held_ns: u64| {
+            let mut message = message(1000);
+            message.stays[0] =
+                CpuStay { by: Holder::Netfathom, own: false, from_ns: 0, until_ns: 1000 + held_ns };
+            message.stages = vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: 60 }];
+            message
+        };
+        // It slept on something else meanwhile.
+        let mut blocked = by_netfathom(60);
+        blocked.stages[0].stage = WatchStage::Blocked;
+        let mut watched = by_netfathom(60);
+        watched.stays[0].own = true;
+        let mut slow = WatchSlow { lost: 1, ..WatchSlow::default() };
+        slow.extend(vec![by_netfathom(60), message(2000), by_netfathom(40), watched, blocked]);
+        assert_eq!((slow.by_netfathom, slow.kept, slow.seen(), slow.messages.len()), (1, 4, 5, 4));
+        assert_eq!(slow.share_by_netfathom(), 1.0 / 6.0);
+        assert_eq!(WatchSlow::default().share_by_netfathom(), 0.0);
+    }
+
+    #[test]
     fn who_had_most_of_the_time_is_known_by_all_of_its_parts() {
         let message = message(1000);
         assert_eq!(message.holder(), Some((&Holder::Kernel { name: "a".into() }, 35)));
+    }
+
+    #[test]
+    fn what_no_stay_accounts_for_is_unknown() {
+        let mut message = message(1000);
+        let mut unknown_ns = |waited_ns| {
+            message.stages = vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: waited_ns }];
+            message.unknown_ns()
+        };
+        // The others had it for 30 + 10 + 5.
+        assert_eq!([45, 46, 90, -1].map(&mut unknown_ns), [0, 1, 45, 0]);
     }
 }

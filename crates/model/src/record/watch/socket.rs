@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WatchStage, WatchedProcess};
+use crate::path::Direction;
 use crate::record::Distribution;
+use crate::record::distribution::histogram;
 
 /// Times with a coarse histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,12 +49,7 @@ impl WatchTimes {
     }
 
     fn histogram(&self) -> Histogram {
-        let mut histogram = Histogram::new(self.grain.min(16));
-        histogram.add_negative(self.negative);
-        let last = netfathom_stats::bucket_index(u64::MAX, histogram.grain()) as u32;
-        let known = self.buckets.iter().filter(|bucket| bucket.0 <= last);
-        known.for_each(|&(index, count)| histogram.add_bucket(index as usize, count));
-        histogram
+        histogram(self.grain, self.negative, &self.buckets)
     }
 
     /// Both together.
@@ -166,6 +163,15 @@ pub struct WatchSocket {
 }
 
 impl WatchSocket {
+    /// What went that way.
+    #[must_use]
+    pub fn way(&self, direction: Direction) -> &SocketWay {
+        match direction {
+            Direction::Rx => &self.receive,
+            Direction::Tx => &self.send,
+        }
+    }
+
     /// How many messages went either way.
     #[must_use]
     pub fn messages(&self) -> u64 {

@@ -55,3 +55,25 @@ fn the_phases_are_named_where_they_begin() {
     assert_eq!((outgoing[0].x, outgoing[0].y), (0.5, 150.0));
     assert_eq!(figure.series[1].points[2].y, 100.0);
 }
+
+#[test]
+fn who_reads_takes_more_or_not() {
+    let unread = [[100.0, 90.0, 80.0, 100.0], [110.0, 95.0, 88.0, 110.0], [90.0, 80.0, 72.0, 90.0]];
+    let beside = |peaks: &[f64]| {
+        let mut result = reverse(&unread);
+        let read: Vec<[f64; 4]> = peaks.iter().map(|&peak| [100.0, 90.0, peak, 100.0]).collect();
+        let read = VariantResult { variant: Variant::OtherThread, ..reverse(&read).variants.remove(0) };
+        result.variants.push(read);
+        readers_take_more(&result)
+    };
+    for (peaks, expected) in [
+        (&[70.0, 71.0, 69.0][..], Holds::Yes),
+        (&[90.0, 91.0, 89.0], Holds::CannotTell),
+        (&[80.0, 90.0, 70.0], Holds::CannotTell),
+        (&[70.0], Holds::CannotTell),
+        (&[], Holds::CannotTell),
+    ] {
+        assert_eq!(beside(peaks).holds, expected, "{peaks:?}");
+    }
+    assert!(beside(&[70.0, 70.0, 70.0]).here.contains("takes 10.0 ± 0.0 points more"));
+}

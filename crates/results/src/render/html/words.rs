@@ -5,7 +5,7 @@ use netfathom_model::verdict::Level;
 
 pub fn trust(level: Level) -> &'static str {
     match level {
-        Level::Valid => "These figures stand as they are.",
+        Level::Valid => "No reason was found to doubt the answer.",
         Level::Degraded => "Read these figures with the reasons in mind.",
         Level::Void => "Do not use these figures.",
     }

@@ -11,7 +11,7 @@ use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::{
-    Body, CHOSEN, Story, contention, counted, number,
+    Body, CHOSEN, LONGEST_ANSWER, Story, contention, counted, number,
     place::{Site, ends as place},
     processors,
 };
@@ -35,8 +35,8 @@ impl Story for CapacityResult {
         }
     }
 
-    /// The one rate to quote, such as `1 thread sustains 301k ± 9k messages/s, one per system call`: with one call a message where
-    /// that was searched, since that is what most programs do. The other rates are remarks.
+    /// Such as `1 thread sustains 301k ± 9k messages/s, one per call; 238k/s to a sleeping receiver`: with one call a message
+    /// where that was searched, since that is what most programs do. The other rates are remarks.
     fn answer(&self) -> String {
         if self.rows.is_empty() {
             return "no engine was searched, so there is no answer yet".into();
@@ -49,10 +49,12 @@ impl Story for CapacityResult {
         let threads = counted(row.workers, "thread");
         let sustain = if row.workers == 1 { "sustains" } else { "sustain" };
         let how = match row.engine {
-            Engine::Send => ", one per system call".into(),
+            Engine::Send => ", one per call".into(),
             other => format!(" with {}", other.name()),
         };
-        format!("{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row))
+        let polled = format!("{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row));
+        let both = row.blocking_per_s.map(|b| format!("{polled}; {} to a sleeping receiver", bounded(&b)));
+        both.filter(|both| both.chars().count() <= LONGEST_ANSWER).unwrap_or(polled)
     }
 
     fn is_of_values(&self) -> bool {
@@ -102,9 +104,10 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     );
     let waits = contention::remarks(result.rows.iter().flat_map(|row| &row.contention), None);
     [
-        Some(how).filter(|_| !result.rows.is_empty()),
         sustained.map(|(row, _)| others(row)),
+        sustained.and_then(|(row, rate)| more_workers(result, row, &rate)),
         fastest,
+        Some(how).filter(|_| !result.rows.is_empty()),
         waits.into_iter().next(),
         sustained.and_then(|(row, _)| asleep(result, row)),
         inferred.map(|i| format!("inferred from the stack time: {}", number::rate(i.theoretical_per_s))),
@@ -114,16 +117,29 @@ fn remarks(result: &CapacityResult) -> Vec<String> {
     .collect()
 }
 
-/// The rates of the same row that are not the answer.
+/// Who has the second rate of the answer, and the rate of the same row that is not in it.
 fn others(row: &CapacityRow) -> String {
-    let who = if row.workers == 1 { "the same thread" } else { "the same threads" };
-    let asleep = row.blocking_per_s.map(|b| format!("{} to a sleeping receiver", bounded(&b)));
-    let on_schedule = match row.capacity_per_s {
-        Some(b) if differ(&b) => format!("on schedule inconclusive, {}", bounded(&b)),
-        Some(b) => format!("{} on schedule", bounded(&b)),
-        None => "no rate on schedule".into(),
+    let asleep =
+        row.blocking_per_s.map(|b| format!("most programs sleep until a message comes: {}; ", bounded(&b)));
+    let paced = match row.capacity_per_s {
+        Some(b) if differ(&b) => format!("evenly paced (on schedule): inconclusive, {}", bounded(&b)),
+        Some(b) => format!("evenly paced (on schedule): {}", bounded(&b)),
+        None => "no rate was evenly paced (on schedule)".into(),
     };
-    format!("{who}: {}", asleep.into_iter().chain([on_schedule]).collect::<Vec<_>>().join("; "))
+    asleep.unwrap_or_default() + &paced
+}
+
+/// That more workers with the same engine sustain less, beyond what searches differ among themselves.
+fn more_workers(result: &CapacityResult, than: &CapacityRow, rate: &Bounded) -> Option<String> {
+    let stands = |row: &&CapacityRow| {
+        row.engine == than.engine && row.verdict.level != Level::Void && row.workers > than.workers
+    };
+    let less = result.rows.iter().filter(stands).find_map(|row| {
+        let of = row.sustained_per_s?;
+        (of.mean_per_s + of.half_width_per_s? < rate.mean_per_s - rate.half_width_per_s?).then_some((row, of))
+    });
+    let (row, rate) = less.map(|(row, of)| (short_name(row), bounded(&of)))?;
+    Some(format!("{row} sustains less, {rate}: does each worker, and the receiver, have a CPU of its own?"))
 }
 
 fn past(row: &CapacityRow) -> &'static str {

@@ -55,13 +55,7 @@ fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {
         let value = |(_, p): &(usize, &Probe)| (good(p) && p.reached_per_s > 0.0).then_some(p.reached_per_s);
         probes.iter().map(value).collect()
     };
-    let dots = |label: &str, color, values| Series {
-        label: label.into(),
-        color,
-        look: Look::Dots,
-        values,
-        ..Series::default()
-    };
+    let dots = |label: &str, color, values| Series { values, ..Series::new(label, color, Look::Dots) };
     let xs: Vec<f64> = probes.iter().map(|(_, p)| p.wanted_per_s).collect();
     let wanted = xs.iter().copied().map(Some).collect();
     let chart = Chart {

@@ -60,14 +60,16 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
     if let Some(gate) = words::worst(comparison, gates) {
-        let remarks = [words::remedy(comparison, gate), words::others(comparison, gates)];
+        let remedy = words::remedy(comparison, gate);
+        let remedy = remedy.map(|remedy| format!("{remedy}; with --strict it fails (exit status 6)"));
+        let remarks = [remedy, words::others(comparison, gates)];
         remarks.iter().flatten().for_each(|remark| page.bullet(remark));
     }
     for obstacle in &comparison.obstacles {
         page.bullet(obstacle);
     }
     if comparison.is_refused() && !comparison.kinds_differ {
-        page.text("To measure both anew, interleaved: netfathom compare --run 'ARGS OF A' -- 'ARGS OF B'");
+        page.text("To measure both anew, interleaved: netfathom compare --run 'ARGS OF A' --run 'ARGS OF B'");
         page.text("To compare them anyway: --force");
     } else if comparison.forced {
         page.text("Compared anyway, by --force.");
@@ -131,9 +133,14 @@ fn differences(page: &mut Page, comparison: &Comparison) {
         page.labelled(Style::Strong, CHANGED, &words::changed(difference));
     }
     let more = comparison.differences.len().saturating_sub(MOST_DIFFERENCES);
+    let are_cut = comparison.differences.iter().any(|difference| words::cut(difference).is_some());
     if more > 0 {
         page.text(&format!("and {more} more (--json has all)"));
-        page.details("all of them", |page| page.table(all_differences(&comparison.differences)));
+    } else if are_cut {
+        page.text("values are cut: --json has them in full");
+    }
+    if more > 0 || are_cut {
+        page.details("all of them, in full", |page| page.table(all_differences(&comparison.differences)));
     }
     if comparison.differences.is_empty() {
         page.text(&words::nothing_changed(comparison));

@@ -113,11 +113,8 @@ fn values(quantity: &Compared, id: String) -> Chart {
     };
     let trials = quantity.a.len().max(quantity.b.len());
     let side = |((label, color), values): ((&str, Color), &Vec<f64>)| Series {
-        label: label.into(),
-        color,
-        look: Look::Dots,
         values: (0..trials).map(|trial| values.get(trial).map(|value| value * factor)).collect(),
-        ..Series::default()
+        ..Series::new(label, color, Look::Dots)
     };
     Chart {
         id,
@@ -136,9 +133,10 @@ fn values(quantity: &Compared, id: String) -> Chart {
 fn spread(page: &mut Page, (a, b): &(Pooled, Pooled), id: &str) {
     let both = [&a.times, &b.times];
     let sets = both.map(stats::Distribution::from);
-    let curves = SIDES.iter().zip(&sets).map(|(&(label, color), times)| {
-        (Series { label: label.into(), color, look: Look::Area, ..Series::default() }, times)
-    });
+    let curves = SIDES
+        .iter()
+        .zip(&sets)
+        .map(|(&(label, color), times)| (Series::new(label, color, Look::Area), times));
     histogram::draw(page, id, &a.name, curves.collect());
     let mut table = Table::of("<|A|B");
     let mut row = |what: &str, unit: Unit, of: fn(&Distribution) -> f64| {

@@ -10,14 +10,15 @@ use crate::compare::{
     Compared, Comparison, Design, Difference, Gate, GateInterval, Gates, Head, LEVEL, MOST_PAIRS, Outcome,
     Passage, Scale,
 };
+use crate::page::shortened;
 use crate::quantity::Unit;
 
 /// Names in a sentence, and in the answer.
 const MOST_NAMED: usize = 4;
 const MOST_ANSWERED: usize = 2;
 
-/// A multiple beyond which its digits say nothing.
-const BEYOND_SENSE: f64 = 1000.0;
+/// Percent beyond which digits say nothing.
+const BEYOND_SENSE: f64 = 100_000.0;
 
 /// What stands where there is nothing.
 pub const NOTHING: &str = "-";
@@ -47,15 +48,19 @@ fn figures(value: f64) -> String {
 }
 
 fn percent(part: f64) -> String {
-    if part.abs() >= 9.995 { print::percent(part) } else { format!("{} %", figures(100.0 * part)) }
+    if part.abs() >= 9.995 {
+        ratio(1.0 + part).replacen('+', "", 1)
+    } else {
+        format!("{} %", figures(100.0 * part))
+    }
 }
 
-/// A ratio as what it is more or less: `+5.2 %`; from doubling on as a multiple, `2.40x`.
+/// A ratio as what it is more or less: `+5.2 %`.
 pub fn ratio(ratio: f64) -> String {
     let more = 100.0 * (ratio - 1.0);
     match more.abs() {
-        _ if ratio > BEYOND_SENSE => format!("over {}x", figures(BEYOND_SENSE)),
-        _ if more >= 100.0 => format!("{}x", figures(ratio)),
+        _ if more > BEYOND_SENSE => format!("over +{} %", grouped(BEYOND_SENSE, 0)),
+        _ if more >= 999.5 => format!("+{} %", grouped(more, 0)),
         m if m >= 9.95 => format!("{more:+.0} %"),
         m if m >= 0.095 => format!("{more:+.1} %"),
         _ => format!("{more:+.2} %"),
@@ -70,13 +75,7 @@ fn difference(unit: Unit, by: f64) -> String {
 
 /// How much it changed: `+5.2 %`, `-12 ns`.
 pub fn change(quantity: &Compared) -> String {
-    let change = &quantity.change;
-    let interval_has_multiples =
-        change.decided.is_some_and(|(_, high)| change.scale == Scale::Ratio && MULTIPLES.contains(&high));
-    if interval_has_multiples {
-        return format!("{}x", figures(change.value));
-    }
-    on_scale(quantity.unit, change.scale, change.value)
+    on_scale(quantity.unit, quantity.change.scale, quantity.change.value)
 }
 
 /// The interval that decides, `+3.1 % to +7.4 %`.
@@ -85,13 +84,7 @@ pub fn interval(quantity: &Compared) -> String {
     ends(quantity.unit, quantity.change.scale, low, high)
 }
 
-/// From doubling on both ends of an interval are multiples.
-const MULTIPLES: std::ops::RangeInclusive<f64> = 2.0..=BEYOND_SENSE;
-
 fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
-    if scale == Scale::Ratio && MULTIPLES.contains(&high) {
-        return format!("{}x to {}x", figures(low), figures(high));
-    }
     let [low, high] = [low, high].map(|end| on_scale(unit, scale, end));
     // The unit once, where both have the same.
     match low.strip_suffix(" %") {
@@ -110,7 +103,6 @@ fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
 /// The smallest change that could have been detected.
 pub fn smallest(quantity: &Compared) -> String {
     let written = |smallest: f64| match quantity.change.scale {
-        Scale::Ratio if smallest >= 1.0 => ratio(1.0 + smallest),
         Scale::Ratio => percent(smallest),
         Scale::Difference => difference(quantity.unit, smallest).trim_start_matches('+').to_owned(),
     };
@@ -140,24 +132,23 @@ pub fn answer(comparison: &Comparison) -> String {
         (Some(one), None) | (None, Some(one)) => one,
         (None, None) if comparison.quantities.is_empty() => "A and B have no quantity in common".to_owned(),
         (None, None) if inconclusive.is_empty() => "A and B have the same values".to_owned(),
-        (None, None) => format!("No significant change ({})", detectable(&inconclusive)),
+        (None, None) => match closest(&inconclusive) {
+            Some(closest) => format!("No significant change; {closest}"),
+            None => "No significant change: without an interval none is detectable".to_owned(),
+        },
     }
 }
 
-/// How small a change could have been detected.
-fn detectable(inconclusive: &[&Compared]) -> String {
-    let mut seen: Vec<&&Compared> = inconclusive.iter().filter(|q| q.smallest.is_some()).collect();
-    if seen.is_empty() {
-        return "without an interval no change is detectable".into();
-    }
-    if let [one] = seen[..] {
-        return format!("minimum detectable: {} {}", one.name, smallest(one));
-    }
-    seen.retain(|q| q.change.scale == Scale::Ratio);
-    match seen.iter().min_by(|a, b| a.smallest.unwrap_or(0.0).total_cmp(&b.smallest.unwrap_or(0.0))) {
-        Some(least) => format!("minimum detectable: {} {}, others more", least.name, smallest(least)),
-        None => "the table has the minimum detectable effect (MDE) of each".into(),
-    }
+/// The change that is largest beside its interval: the one that more rounds would show first.
+fn closest(inconclusive: &[&Compared]) -> Option<String> {
+    let nearness = |q: &Compared| {
+        let (low, high) = q.change.interval?;
+        let on_scale = |end: f64| if q.change.scale == Scale::Ratio { end.ln() } else { end };
+        Some(on_scale(q.change.value).abs() / (on_scale(high) - on_scale(low)))
+    };
+    let known = inconclusive.iter().filter_map(|&q| Some((q, nearness(q)?)));
+    let (one, _) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!("closest: {} {} ({})", one.name, change(one), interval(one)))
 }
 
 /// How the runs were taken, and how it was decided.
@@ -346,7 +337,28 @@ pub fn gates_method(gates: &Gates) -> Option<String> {
 pub fn changed(of: &Difference) -> String {
     let some = of.in_pairs().map_or_else(String::new, |some| format!("  {some}"));
     let effect = of.effect.map_or_else(String::new, |effect| format!("   ({effect})"));
-    format!("{}  {} \u{2192} {}{some}{effect}", of.what, of.a, of.b)
+    let [a, b] = cut(of).unwrap_or_else(|| [of.a.clone(), of.b.clone()]);
+    format!("{}  {a} \u{2192} {b}{some}{effect}", of.what)
+}
+
+/// Letters of a value on a terminal.
+const LONGEST_VALUE: usize = 60;
+/// Letters before the first one that differs.
+const LEAD: usize = 15;
+
+/// Values that are too long for a line, from where they begin to differ; `None` where both fit.
+pub fn cut(of: &Difference) -> Option<[String; 2]> {
+    let values = [&of.a, &of.b];
+    if values.iter().all(|value| value.chars().count() <= LONGEST_VALUE) {
+        return None;
+    }
+    let common = of.a.chars().zip(of.b.chars()).take_while(|(a, b)| a == b).count();
+    let from = if common < LONGEST_VALUE / 2 { 0 } else { common - LEAD };
+    let start = if from == 0 { "" } else { "\u{2026}" };
+    Some(values.map(|value| {
+        let rest: String = value.chars().skip(from).collect();
+        shortened(&format!("{start}{rest}"), LONGEST_VALUE)
+    }))
 }
 
 /// That nothing differs, and how much was looked at.
@@ -368,6 +380,9 @@ pub fn alone(comparison: &Comparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::compare::Change;
+    use crate::quantity::Better;
+
     use super::*;
 
     #[test]
@@ -383,17 +398,44 @@ mod tests {
     #[test]
     fn a_ratio_is_what_it_is_more() {
         assert_eq!(
-            [1.052, 0.97, 1.0004, 1.3, 2.4, 0.1, 1e30].map(ratio),
-            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "2.40x", "-90 %", "over 1,000x"]
+            [1.052, 0.97, 1.0004, 1.3, 2.4, 12.4, 0.1, 1e30].map(ratio),
+            ["+5.2 %", "-3.0 %", "+0.04 %", "+30 %", "+140 %", "+1,140 %", "-90 %", "over +100,000 %"]
         );
     }
 
     #[test]
-    fn both_ends_of_an_interval_are_percentages_or_multiples() {
+    fn both_ends_of_an_interval_are_percentages() {
         let ends = |low, high| ends(Unit::Nanoseconds, Scale::Ratio, low, high);
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
-        assert_eq!(ends(0.5, 2.36), "0.500x to 2.36x");
-        assert_eq!(ends(0.5, 1e30), "-50 % to over 1,000x");
+        assert_eq!(ends(0.139, 9.35), "-86 to +835 %");
+        assert_eq!(ends(0.5, 1e30), "-50 to over +100,000 %");
+    }
+
+    #[test]
+    fn the_closest_change_is_the_largest_beside_its_interval() {
+        let of = |name: &str, scale, value, interval| Compared {
+            name: name.into(),
+            title: String::new(),
+            unit: Unit::Count,
+            better: Better::Less,
+            main: true,
+            a: Vec::new(),
+            b: Vec::new(),
+            a_mean: 0.0,
+            b_mean: 0.0,
+            change: Change { scale, value, decided: interval, interval },
+            chance: Some(1.0),
+            smallest: None,
+            outcome: Outcome::CannotTell,
+            note: None,
+        };
+        let wide = of("wide", Scale::Ratio, 1.3, Some((0.8, 2.1)));
+        let near = of("near", Scale::Ratio, 0.97, Some((0.94, 1.001)));
+        let difference = of("difference", Scale::Difference, 1.0, Some((-4.0, 6.0)));
+        let unknown = of("unknown", Scale::Ratio, 9.0, None);
+        let answer = closest(&[&wide, &near, &difference, &unknown]);
+        assert_eq!(answer.unwrap(), "closest: near -3.0 % (-6.0 to +0.1 %)");
+        assert_eq!(closest(&[&unknown]), None);
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! The answer of a cost in one sentence.
 
-use netfathom_model::plan::{CostPlan, Subject};
-use netfathom_model::print::counted;
+use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, ONE_LOAD, Subject};
+use netfathom_model::print::{Scale, counted};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome, OwnCall, Resource};
-use netfathom_stats::decided_width;
+use netfathom_stats::{between_trials, decided_width};
 
 use super::comparison::{
     Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_alone, slowed_part,
     span_name,
 };
 use super::figure::{Figure, slowdown};
+use super::trials::counting;
 use crate::page::shortened;
-use crate::story::contention;
+use crate::quantity::Figures;
 use crate::story::number::{mean as time, percent};
+use crate::story::{LONGEST_ANSWER, contention};
 
 /// Comparisons beyond these stand in the tables only.
 const MOST_SHOWN: usize = 4;
@@ -22,6 +24,9 @@ const COARSE: f64 = 0.05;
 
 /// A program that uses less than that takes little from any CPU.
 const MUCH_OF_A_CPU: f64 = 0.05;
+
+/// A program that uses less has nothing to do.
+const IDLE: f64 = 0.001;
 
 /// What takes more than this part of the time that was added is its cause.
 const MOST_OF_IT: f64 = 0.5;
@@ -34,20 +39,19 @@ const LONGEST_NAME: usize = 60;
 
 /// The same in the answer.
 const LONGEST_BRIEF: usize = 22;
+/// Of a program where nothing else fits.
+const SHORTEST: usize = 9;
 
 /// The same before an interval that must not be cut.
 const LONGEST_BEFORE: usize = 16;
-
-/// Letters of a benchmark beside which there is room to say that it is one.
-const SHORT_NAME: usize = 8;
 
 /// Letters of a load in a sentence.
 const LONGEST_LEVEL: usize = 16;
 
 /// The comparison with the largest cost, or the first one; and that the others are not significant.
 pub(in crate::story) fn answer(result: &CostResult) -> String {
-    if let Some(own) = own(result) {
-        return own;
+    if let Some(time) = own(result).or_else(|| timed(result)) {
+        return time;
     }
     let all = compared(result);
     let Some((benchmark, comparison)) = all.first() else {
@@ -71,14 +75,21 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         return vec![calls];
     }
     let all = compared(result);
-    let part = all.first().and_then(|(benchmark, comparison)| as_a_whole(benchmark, comparison));
-    let alone = all.first().and_then(|(benchmark, comparison)| by_itself(benchmark, comparison));
-    let first = all.first().and_then(|(benchmark, comparison)| detail(benchmark, comparison));
-    let shares = all.first().filter(|(benchmark, comparison)| shares_cpus(result, benchmark, comparison));
-    let shares = shares.map(|_| {
-        format!("to see what it takes besides the CPU, give each a CPU: --cpu 0{}", pinned(result, 1))
+    let of_first = all.first().map_or_else(Vec::new, |(benchmark, comparison)| {
+        let shares = shares_cpus(result, benchmark, comparison);
+        let remarks = [
+            timed(result).map(|_| sentence(result, benchmark, comparison)),
+            idle(result, comparison),
+            apart(result, comparison),
+            as_a_whole(benchmark, comparison),
+            by_itself(benchmark, comparison),
+            detail(benchmark, comparison),
+            shares.then(|| {
+                format!("to see what it takes besides the CPU, give each a CPU: --cpu 0{}", pinned(result, 1))
+            }),
+        ];
+        remarks.into_iter().flatten().collect()
     });
-    let apart = all.first().and_then(|(_, comparison)| apart(result, comparison));
     let others = all.iter().skip(1).map(|(benchmark, comparison)| sentence(result, benchmark, comparison));
     let more = all.len().saturating_sub(MOST_SHOWN);
     let more = (more > 0).then(|| format!("{more} more below"));
@@ -98,16 +109,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
         }
     });
     let others = others.take(MOST_SHOWN - 1).chain(more);
-    apart
-        .into_iter()
-        .chain(part)
-        .chain(alone)
-        .chain(first)
-        .chain(shares)
-        .chain(others)
-        .chain(overall(result))
-        .chain(blocks)
-        .collect()
+    of_first.into_iter().chain(others).chain(overall(result)).chain(blocks).collect()
 }
 
 /// How precisely the slowdowns should be known, where one is not.
@@ -118,13 +120,14 @@ fn target(result: &CostResult, all: &[(&CostBenchmark, &Comparison)]) -> Option<
     (widest > asked).then(|| format!("; the widest is ± {}, target ± {}", percent(widest), percent(asked)))
 }
 
-/// What answers the question, the largest cost first.
+/// What answers the question: the largest cost first, without one what may be the largest.
 fn compared(result: &CostResult) -> Vec<(&CostBenchmark, &Comparison)> {
     let of =
         |benchmark| leading(result, benchmark).into_iter().map(move |comparison| (benchmark, comparison));
     let mut all: Vec<_> = result.benchmarks.iter().flat_map(of).collect();
     let cost = |c: &Comparison| if c.outcome == Outcome::Cost { c.ratio.value } else { 0.0 };
-    all.sort_by(|a, b| cost(b.1).total_cmp(&cost(a.1)));
+    let most = |c: &Comparison| slowdown(c).ends().map_or(0.0, |(_, most)| most);
+    all.sort_by(|(_, a), (_, b)| cost(b).total_cmp(&cost(a)).then(most(b).total_cmp(&most(a))));
     all
 }
 
@@ -142,20 +145,33 @@ fn compared_as(
     let slow = slowdown(comparison);
     let faster = || slow.opposite().percent();
     match comparison.outcome {
-        Outcome::NoCost => {
-            // The interval is the answer: what is before it is short enough for it.
+        // The interval is the answer: what is before it is short enough for it.
+        Outcome::NoCost if slow.interval.is_some() => {
             if let Some(Slowed { span, change, .. }) = slowed_part(benchmark, comparison) {
                 let who = shortened_program(&who, LONGEST_BEFORE);
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
                 return format!("{who} slows the {} {span} of {name}: {}", noun(benchmark), change.percent());
             }
-            let short = benchmark.name.chars().count() <= SHORT_NAME;
-            let whom = if short { whom } else { shortened(&benchmark.name, longest) };
-            let who = shortened_program(&who, longest.min(LONGEST_BEFORE));
-            if at.is_empty() && apart(result, comparison).is_some() {
-                return format!("no significant slowdown by {who} with a free CPU: {}", slow.percent());
+            let with = if at.is_empty() && apart(result, comparison).is_some() {
+                " with a free CPU"
+            } else {
+                at.as_str()
+            };
+            let is_brief = longest == LONGEST_BRIEF;
+            let room = if is_brief { LONGEST_BEFORE } else { longest };
+            let (whom, figure) = (shortened(&whom, room), slow.percent());
+            if is_of_nothing(result, comparison) {
+                return format!("A/A: no significant difference for {whom}: {figure}");
             }
-            format!("no significant slowdown of {whom} by {who}{at}: {}", slow.percent())
+            let none = |room| {
+                let who = shortened_program(&who, room);
+                format!("no significant slowdown of {whom} by {who}{with}")
+            };
+            let most = slow.ends().filter(|(_, most)| most.is_finite() && *most > 0.0);
+            let whole = most.map(|_| format!("{}, at most {}: {figure}", none(room), slow.most()));
+            let fits = |text: &String| !is_brief || text.chars().count() <= LONGEST_ANSWER;
+            let mut fitting = whole.into_iter().chain([format!("{}: {figure}", none(room))]).filter(fits);
+            fitting.next().unwrap_or_else(|| format!("{}: {figure}", none(SHORTEST)))
         }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
@@ -191,13 +207,39 @@ fn without_directories(command: &str) -> String {
     command.split_whitespace().map(name).collect::<Vec<_>>().join(" ")
 }
 
+/// That a program without effect did nothing.
+fn idle(result: &CostResult, comparison: &Comparison) -> Option<String> {
+    let used = processors_used(result, comparison)?;
+    (comparison.outcome == Outcome::NoCost && used < IDLE).then(|| {
+        format!(
+            "the program's own processes used {} of a CPU: if it had no work, give it some: {}",
+            percent(used),
+            work(result)
+        )
+    })
+}
+
+/// How to have a program do something.
+fn work(result: &CostResult) -> &'static str {
+    let plan = result.plan.as_ref();
+    let is_light = |b: &Benchmark| matches!(b.kind, BenchmarkKind::Light { .. });
+    match plan {
+        Some(plan) if plan.load.is_some() => "another --load",
+        Some(plan) if plan.benchmarks.iter().any(is_light) => "--load COMMAND",
+        _ => "--load COMMAND, or --phases loopback",
+    }
+}
+
+fn processors_used(result: &CostResult, comparison: &Comparison) -> Option<f64> {
+    result.program.iter().find(|used| used.condition == comparison.condition)?.processors
+}
+
 /// That the program may have had a CPU of its own, where it took little from the benchmark.
 fn apart(result: &CostResult, comparison: &Comparison) -> Option<String> {
-    let free = |plan: &CostPlan| plan.cpu.is_empty() && plan.program_cpu.is_empty();
-    if comparison.outcome != Outcome::NoCost || !result.plan.as_ref().is_some_and(free) {
+    if comparison.outcome != Outcome::NoCost || !may_take_any_cpu(result) {
         return None;
     }
-    let used = result.program.iter().find(|used| used.condition == comparison.condition)?.processors?;
+    let used = processors_used(result, comparison)?;
     (used >= MUCH_OF_A_CPU).then(|| {
         format!(
             "the program used {} of a CPU, and the benchmark could take another; where both share one: --cpu 0{}",
@@ -254,8 +296,7 @@ fn detail(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> 
         Outcome::NoCost => {
             let possible = slowdown(comparison).ends().map_or(0.0, |(_, high)| high);
             if possible > COARSE {
-                let possible = percent(possible);
-                return Some(format!("up to {possible} is possible: a longer run decides (--precision 1%)"));
+                return Some("to exclude a smaller slowdown: a lower --precision, and more --time".into());
             }
             open_phase(benchmark, comparison).or_else(|| {
                 let smallest = comparison.smallest.filter(|s| s.is_finite())?;
@@ -303,10 +344,13 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
 
 /// Whether it waits for a CPU that it need not have shared.
 fn shares_cpus(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> bool {
-    let free = |plan: &CostPlan| plan.cpu.is_empty() && plan.program_cpu.is_empty();
     comparison.outcome == Outcome::Cost
-        && result.plan.as_ref().is_some_and(free)
+        && may_take_any_cpu(result)
         && waited_for_a_cpu(benchmark, comparison).is_some()
+}
+
+fn may_take_any_cpu(result: &CostResult) -> bool {
+    result.plan.as_ref().is_some_and(|plan| plan.cpu.is_empty() && plan.program_cpu.is_empty())
 }
 
 /// Whether a program was asked for its own calls, and nothing is beside it.
@@ -321,11 +365,20 @@ fn own(result: &CostResult) -> Option<String> {
         .then(|| format!("{} takes {} per run", shortened(&benchmark.name, LONGEST_NAME), time(mean_ns)))
 }
 
+/// What a command takes with nothing beside it.
+fn timed(result: &CostResult) -> Option<String> {
+    let command = result.plan.as_ref()?.timed()?;
+    let time =
+        result.quantities().into_iter().find(|quantity| quantity.main && !quantity.trials.is_empty())?;
+    let half = between_trials(&time.trials).map(|estimate| estimate.half_width);
+    let takes = Scale::Time.interval(netfathom_stats::mean(&time.trials), half);
+    Some(format!("{} takes {takes}", shortened(&command, LONGEST_NAME)))
+}
+
 fn own_time(result: &CostResult) -> Option<(&CostBenchmark, f64)> {
     let benchmark = result.benchmarks.first().filter(|_| own_alone(result))?;
-    let counts = |t: &&netfathom_model::record::CostTrial| t.condition == 0 && t.failed.is_none();
-    let trials: Vec<f64> = benchmark.trials.iter().filter(counts).map(|t| t.total_ns).collect();
-    Some((benchmark, trials.iter().sum::<f64>() / trials.len() as f64))
+    let trials: Vec<f64> = counting(benchmark, 0).map(|trial| trial.total_ns).collect();
+    Some((benchmark, netfathom_stats::mean(&trials)))
 }
 
 /// Which of its system calls take most of it.
@@ -353,14 +406,22 @@ fn at(result: &CostResult, comparison: &Comparison) -> String {
     if result.plan.is_none() {
         return String::new();
     }
-    level_name(result, comparison)
-        .map_or_else(String::new, |level| format!(" at {}", shortened(&level, LONGEST_LEVEL)))
+    level_name(result, comparison).map_or_else(String::new, |level| match level.as_str() {
+        ONE_LOAD => " under load".into(),
+        level => format!(" at {}", shortened(level, LONGEST_LEVEL)),
+    })
+}
+
+/// Whether two samples of the same are compared.
+fn is_of_nothing(result: &CostResult, comparison: &Comparison) -> bool {
+    comparison.effect == Effect::Program && result.plan.as_ref().is_some_and(CostPlan::is_alone)
 }
 
 fn who(result: &CostResult, comparison: &Comparison) -> String {
-    let subject = match result.plan.as_ref().map(|plan| &plan.subject) {
-        Some(Subject::Nothing) => "nothing (A/A)".to_owned(),
-        _ => shortened(&result.subject, LONGEST_NAME),
+    let subject = if is_of_nothing(result, comparison) {
+        "nothing (A/A)".to_owned()
+    } else {
+        shortened(&result.subject, LONGEST_NAME)
     };
     match comparison.effect {
         Effect::Program if result.plan.is_none() => {

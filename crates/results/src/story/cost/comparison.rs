@@ -147,7 +147,9 @@ pub(super) fn slowed_alone<'a>(benchmark: &'a CostBenchmark, comparison: &Compar
 }
 
 fn most_of<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison, together: usize) -> Option<Slowed<'a>> {
-    let slowed = comparison.spans.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
+    // A single span is the whole.
+    let parts = if comparison.spans.len() > 1 { &comparison.spans[..] } else { &[] };
+    let slowed = parts.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
     let figures = slowed.filter_map(|(i, s)| Some((i, Figure::decided_of(comparison, s.ratio?, together))));
     let beyond = figures.filter(|(_, figure)| figure.beyond_chance());
     let (place, change) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
@@ -168,10 +170,6 @@ pub(super) fn difference(comparison: &Comparison, taken: &Taken) -> Figure {
 pub(super) fn adds(benchmark: &CostBenchmark, comparison: &Comparison, call: &OwnCall) -> Option<Figure> {
     let place = benchmark.comparisons.iter().position(|c| std::ptr::eq(c, comparison))?;
     call.adds.get(place).copied().flatten().map(|adds| Figure::of(comparison, adds))
-}
-
-pub(super) fn takes(benchmark: &CostBenchmark, condition: usize) -> Option<&Comparison> {
-    benchmark.of_effect(Effect::Program).find(|c| c.condition == condition)
 }
 
 pub(super) fn beside(result: &CostResult, comparison: &Comparison) -> String {

@@ -24,9 +24,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
             let words = comparison::effect_words(effect);
             let head = if effect == result.headline() { Page::main } else { Page::heading };
             head(page, &format!("{}: {words}", shortened(&benchmark.name, 60)));
-            if let Some(chart) = chart.take() {
-                page.chart(chart);
-            }
+            page.chart(chart.take());
             if let Some(bars) = bars.take() {
                 page.bars(bars);
             }
@@ -64,26 +62,6 @@ fn most(result: &CostResult) -> f64 {
 fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect: Effect, most: f64) {
     let rows: Vec<&Comparison> = benchmark.of_effect(effect).collect();
     let loads = effect != Effect::Observation && rows.iter().any(|c| comparison::level(result, c).is_some());
-    page.table(build(result, benchmark, &rows, loads, most));
-    more(page, rows.len(), "comparison");
-}
-
-fn is_open(comparison: &Comparison) -> bool {
-    matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell)
-}
-
-/// Beside a slowdown that is significant it says nothing.
-fn detectable(comparison: &Comparison) -> Option<f64> {
-    comparison.smallest.filter(|_| is_open(comparison))
-}
-
-fn build(
-    result: &CostResult,
-    benchmark: &CostBenchmark,
-    rows: &[&Comparison],
-    loads: bool,
-    most: f64,
-) -> Table {
     let mut table = match loads {
         true => Table::of("load|slowdown|MDE|<outcome|<").bars(4, BAR),
         false => Table::of("slowdown|MDE|<outcome|<|<condition").bars(3, BAR),
@@ -118,7 +96,17 @@ fn build(
             table.row_open::<Cell>(cells, &format!("{name}: {}", slowed.span));
         }
     }
-    table
+    page.table(table);
+    more(page, rows.len(), "comparison");
+}
+
+fn is_open(comparison: &Comparison) -> bool {
+    matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell)
+}
+
+/// Beside a slowdown that is significant it says nothing.
+fn detectable(comparison: &Comparison) -> Option<f64> {
+    comparison.smallest.filter(|_| is_open(comparison))
 }
 
 fn overall(page: &mut Page, result: &CostResult) {

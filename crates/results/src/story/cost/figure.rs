@@ -1,6 +1,6 @@
 //! Figures of costs in print: shares in percent, times, counts and bytes, each with half its interval.
 
-use netfathom_model::print::Scale;
+use netfathom_model::print::{NOT_KNOWN, Scale};
 use netfathom_model::record::{Comparison, Estimate, Resource, ResourceUnit};
 use netfathom_stats as stats;
 
@@ -77,6 +77,14 @@ impl Figure {
         self.on(Scale::Share)
     }
 
+    /// The upper end of the interval, as [`Self::percent`] has it.
+    pub fn most(self) -> String {
+        match self.ends() {
+            Some(ends) => Scale::Share.upper(self.value, ends),
+            None => NOT_KNOWN.into(),
+        }
+    }
+
     /// In the unit of a resource: `12.3 ms ± 1.1`.
     pub fn amount(self, resource: Resource) -> String {
         self.on(scale(resource.unit()))
@@ -140,7 +148,7 @@ mod tests {
         assert_eq!(amount(Resource::ReadBytes, 3.5 * 1024.0 * 1024.0), "3.50 MiB");
         assert_eq!(figure(f64::NAN, 0.1).percent(), "n/a");
         let decided = Figure { value: 0.122, interval: Some(Interval::Decided(-0.0112, 0.282)) };
-        assert_eq!(decided.percent(), "12 % (-1 to 28 %)");
+        assert_eq!((decided.percent(), decided.most()), ("12 % (-1 to 28 %)".into(), "28 %".into()));
         assert_eq!(decided.opposite().percent(), "-12 % (-28 to 1 %)");
         assert!(!decided.beyond_chance());
         let barely = Figure { value: 0.122, interval: Some(Interval::Decided(0.0003, 0.282)) };

@@ -1,9 +1,9 @@
 //! What the program uses itself, beside what it takes from others.
 
 use crate::page::{Page, Table, shortened};
-use netfathom_model::record::CostResult;
+use netfathom_model::record::{CostResult, Effect, Outcome};
 
-use super::comparison::{condition_name, takes};
+use super::comparison::{condition_name, outcome};
 use super::figure::slowdown;
 use super::{more, notes};
 use crate::story::{MOST_ROWS, number};
@@ -20,13 +20,11 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     if result.program.is_empty() && notes.is_empty() {
         return;
     }
-    page.heading("What the program uses, and what it takes from others");
+    page.heading("What the program uses, and what it slows");
     if !result.program.is_empty() {
         table(page, result);
         more(page, result.program.len(), "condition");
-        page.note(
-            "100 % is one CPU; what it takes is the slowdown of the benchmark, with its interval above",
-        );
+        page.note("100 % is one CPU; the slowdown of a benchmark has its interval above");
     }
     for note in notes {
         page.bullet(&note);
@@ -35,7 +33,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
 
 fn table(page: &mut Page, result: &CostResult) {
     let benchmarks = || result.benchmarks.iter().take(MOST_BENCHMARKS);
-    let taken = benchmarks().map(|b| format!("takes from\n{}", shortened(&b.name, LONGEST_HEAD)));
+    let taken = benchmarks().map(|b| format!("slows\n{}", shortened(&b.name, LONGEST_HEAD)));
     let mut table = Table::of("CPU|memory,\nat most").figures(taken).words(["condition"]);
     for used in result.program.iter().take(MOST_ROWS) {
         let mut cells = vec![
@@ -43,7 +41,14 @@ fn table(page: &mut Page, result: &CostResult) {
             used.peak_rss_bytes.map_or_else(|| NOT_KNOWN.into(), |rss| bytes(rss as f64)),
         ];
         cells.extend(benchmarks().map(|b| {
-            takes(b, used.condition).map_or_else(|| "-".into(), |c| number::percent(slowdown(c).value))
+            let takes = b.of_effect(Effect::Program).find(|c| c.condition == used.condition);
+            takes.map_or_else(
+                || "-".into(),
+                |c| match c.outcome {
+                    Outcome::Cost => number::percent(slowdown(c).value),
+                    other => outcome(other).into(),
+                },
+            )
         }));
         table.row_open(&cells, &condition_name(result, used.condition));
     }

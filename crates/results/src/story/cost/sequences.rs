@@ -14,7 +14,8 @@ struct Sequence {
 }
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, place: usize) {
-    let all = sequences(result, benchmark);
+    let all: Vec<Sequence> =
+        conditions(result, benchmark).into_iter().filter_map(|c| sequence(benchmark, c)).collect();
     let Some(first) = all.first() else { return };
     let from = vec![0.0; first.marks_ns.len()];
     page.chart(Chart {
@@ -55,12 +56,7 @@ fn chart(result: &CostResult, benchmark: &CostBenchmark, all: &[Sequence], from:
     }
 }
 
-/// The sequences of a benchmark, of the conditions in which a trial counts. Trials that have not as many spans
-/// as the benchmark are left out.
-fn sequences(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Sequence> {
-    conditions(result, benchmark).into_iter().filter_map(|c| sequence(benchmark, c)).collect()
-}
-
+/// That of a condition in which a trial counts. Trials that have not as many spans as the benchmark are left out.
 fn sequence(benchmark: &CostBenchmark, condition: usize) -> Option<Sequence> {
     let spans = benchmark.marks.len().checked_sub(1).filter(|&n| n > 0)?;
     let whole = |spans_ns: &Vec<f64>| spans_ns.len() == spans && spans_ns.iter().all(|ns| ns.is_finite());
@@ -70,10 +66,9 @@ fn sequence(benchmark: &CostBenchmark, condition: usize) -> Option<Sequence> {
         return None;
     }
     let mut marks_ns = vec![0.0];
-    let mut at = 0.0;
     for span in 0..spans {
-        at += trials.iter().map(|t| t[span]).sum::<f64>() / trials.len() as f64;
-        marks_ns.push(at);
+        let mean_ns = trials.iter().map(|t| t[span]).sum::<f64>() / trials.len() as f64;
+        marks_ns.push(marks_ns[span] + mean_ns);
     }
     Some(Sequence { condition, marks_ns })
 }

@@ -40,9 +40,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
             page.text(&text);
         }
         let spreads = spreads(result, benchmark);
-        if let Some(chart) = chart(result, benchmark, &spreads, place) {
-            page.chart(chart);
-        }
+        page.chart(chart(result, benchmark, &spreads, place));
         table(page, result, &spreads);
         for failure in notes::failures(result, benchmark) {
             page.bullet(&failure);
@@ -66,11 +64,8 @@ fn chart(result: &CostResult, benchmark: &CostBenchmark, spreads: &[Spread], pla
         counts.then(|| trial.total_ns / mean - 1.0).filter(|share| share.is_finite())
     };
     let line = |spread: &Spread| Series {
-        label: condition_name(result, spread.condition),
-        color: color(spread.condition),
-        look: Look::Dots,
         values: trials.iter().map(|t| beyond(t).filter(|_| t.condition == spread.condition)).collect(),
-        ..Series::default()
+        ..Series::new(condition_name(result, spread.condition), color(spread.condition), Look::Dots)
     };
     Some(Chart {
         id: format!("cost-trials-{place}"),

@@ -8,8 +8,9 @@ use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::{
     CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
 };
+use netfathom_stats as stats;
 
-use super::{Body, Story, curves, distributions, number, place::Site};
+use super::{Body, Story, curves, number, place::Site};
 
 impl Story for JoinResult {
     fn body(&self) -> Body<'_> {
@@ -39,7 +40,7 @@ impl Story for JoinResult {
             let above = ways::above_shortest(self, w.direction);
             let steps =
                 ways::doubt(w.span).map_or_else(String::new, |ns| format!(" (±{})", number::mean(ns)));
-            format!("{}{steps}{above} {}", number::mean(w.span.times.mean_ns), verb(w.direction))
+            format!("{}{steps}{above} to {}", number::mean(w.span.times.mean_ns), w.direction.verb())
         };
         format!("A message takes {}", ways.iter().map(time).collect::<Vec<_>>().join(" and "))
     }
@@ -69,13 +70,6 @@ fn finished(result: &JoinResult) -> String {
         result.logs.len(),
         plan.logs.len()
     )
-}
-
-fn verb(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Tx => "to send",
-        Direction::Rx => "to receive",
-    }
 }
 
 fn remarks(result: &JoinResult) -> Vec<String> {
@@ -149,7 +143,7 @@ fn over_time(page: &mut Page, place: usize, span: &JoinedSpan) {
 }
 
 fn curve(span: &JoinedSpan, label: String, look: Look, values: Vec<Option<f64>>) -> Series {
-    Series { label, color: span.direction.map_or("rate", Direction::name), look, values, ..Series::default() }
+    Series { values, ..Series::new(label, span.direction.map_or("rate", Direction::name), look) }
 }
 
 fn name(span: &JoinedSpan) -> String {
@@ -157,7 +151,7 @@ fn name(span: &JoinedSpan) -> String {
 }
 
 fn percentile_chart(page: &mut Page, result: &JoinResult) {
-    let times: Vec<_> = result.spans.iter().map(|span| distributions::read(&span.times)).collect();
+    let times: Vec<stats::Distribution> = result.spans.iter().map(|span| (&span.times).into()).collect();
     let look = |place: usize| {
         let before = result.spans[..place].iter().filter(|s| s.direction == result.spans[place].direction);
         [Look::Strong, Look::Dashed, Look::Thin][before.count() % 3]
@@ -167,9 +161,7 @@ fn percentile_chart(page: &mut Page, result: &JoinResult) {
         curve(span, format!("{}: {}", i + 1, name(span)), look(i), Vec::new())
     };
     let curves = result.spans.iter().enumerate().map(series).zip(&times).collect();
-    if let Some(chart) = curves::by_percentile("percentiles", "Time by percentile", curves) {
-        page.chart(chart);
-    }
+    page.chart(curves::by_percentile("percentiles", "Time by percentile", curves));
 }
 
 fn percentiles(page: &mut Page, result: &JoinResult) {
@@ -185,18 +177,9 @@ fn percentiles(page: &mut Page, result: &JoinResult) {
     page.gap();
     let mut table = Table::of("<way|min|p50|p90|p99|p99.9|max|S*");
     for span in known() {
-        let d = &span.times;
-        let q = |ns| number::quantile(d, ns);
-        table.row(&[
-            span.direction.map_or("between", Direction::name).to_owned(),
-            q(d.min_ns),
-            q(d.p50_ns),
-            q(d.p90_ns),
-            q(d.p99_ns),
-            q(d.p999_ns),
-            q(d.max_ns),
-            d.mean_error_ns.map_or_else(|| "-".into(), number::mean),
-        ]);
+        let way = span.direction.map_or("between", Direction::name).to_owned();
+        let error = span.times.mean_error_ns.map_or_else(|| "-".into(), number::mean);
+        table.row([way].into_iter().chain(number::quantiles(&span.times)).chain([error]));
     }
     page.table(table);
     page.note("S*: the papers' mean error; assumes independence, which queued messages lack");

@@ -19,12 +19,9 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
     xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let curve = |label: &str, color: Color, look, at: &[f64], values: Vec<Option<f64>>| Series {
-        label: label.into(),
-        color,
-        look,
         joined: true,
         values: laid(&xs, at, &values),
-        ..Series::default()
+        ..Series::new(label, color, look)
     };
     let quantile = |q| wide.iter().map(|d| d.quantile(q).map(|ns| ns as f64)).collect();
     let series = vec![

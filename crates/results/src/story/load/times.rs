@@ -22,17 +22,9 @@ pub(super) fn intervals(page: &mut Page, result: &LoadResult) {
     let wanted = merged(result, |t| &t.wanted_intervals);
     let Some(achieved) = merged(result, |t| &t.intervals) else { return };
     page.heading("Intervals between neighboring messages of one worker");
-    let curve = |label: &str, color, look| Series { label: label.into(), color, look, ..Series::default() };
-    let both = [
-        wanted.as_ref().map(|d| (curve("wanted", "planned", Look::Area), d)),
-        Some((curve("achieved", "rate", Look::Steps), &achieved)),
-    ];
-    histogram::draw(
-        page,
-        "intervals",
-        "Intervals, wanted and achieved",
-        both.into_iter().flatten().collect(),
-    );
+    let of_wanted = wanted.as_ref().map(|d| (Series::new("wanted", "planned", Look::Area), d));
+    let both = of_wanted.into_iter().chain([(Series::new("achieved", "rate", Look::Steps), &achieved)]);
+    histogram::draw(page, "intervals", "Intervals, wanted and achieved", both.collect());
     let mut table = Table::of("<|mean|min|p50|p99|max");
     let quantiles = [0.0, 0.5, 0.99, 1.0];
     match &wanted {
@@ -48,7 +40,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     let Some(all) = merged(result, |t| &t.load.lag) else { return };
     page.heading("Lag: actual minus intended send time");
     over_run::draw(page, result);
-    let area = Series { label: "lag".into(), color: "lag", look: Look::Area, ..Series::default() };
+    let area = Series::new("lag", "lag", Look::Area);
     histogram::draw(page, "lags", "How late messages were sent", vec![(area, &all)]);
     let send_call = distributions::merged(super::loaded(result).map(|t| &t.load.send_call));
     sender::lag(page, &all, &send_call);

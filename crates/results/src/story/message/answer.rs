@@ -2,8 +2,10 @@
 
 use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::MessageTest;
-use netfathom_model::print::counted;
-use netfathom_model::record::{MessageCell, MessageResult, Remedied, RemedyRow};
+use netfathom_model::print::{count, counted};
+use netfathom_model::record::{
+    Contention, LoadThread, MessageCell, MessageResult, ProcessorPair, Remedied, RemedyRow,
+};
 
 use super::caveats::in_kernel;
 use super::figure::{Quantity, ratio};
@@ -29,7 +31,9 @@ pub(super) fn remarks(result: &MessageResult) -> Vec<String> {
         .iter()
         .map(|remedied| format!("the stall of {}: {}", quoted(&remedied.layer), remedied.stall.name()));
     let how = (!result.cells.is_empty()).then(|| format!("{} trials, {}", result.plan.trials, ends(result)));
-    let waits = contention::remarks(result.contention.iter(), None);
+    let home = home(result).and_then(|home| result.pairs.get(home.pair));
+    let waits = result.contention.iter().filter(|waited| home.is_none_or(|pair| is_of(waited, pair)));
+    let waits = contention::remarks(waits, None);
     causes.chain(waits).chain(rest).chain(how).collect()
 }
 
@@ -97,6 +101,9 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     let (size, cell, reference) = beside;
     let first = quoted(&reference.layer);
     let quantity = Quantity::of(&result.plan);
+    if (quantity, result.plan.test) == (Quantity::Time, MessageTest::Pingpong) {
+        return round_trip(result, beside);
+    }
     let did = did(result, &cell.layer, &quantity.value(quantity.of_cell(cell)?.value), *size);
     Some(match times(result, beside)? {
         Multiple::Times(times) => format!("{did}, {times} × that of {first}"),
@@ -105,13 +112,26 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
     })
 }
 
-fn did(result: &MessageResult, layer: &Layer, value: &str, size: u64) -> String {
-    let (layer, size) = (quoted(layer), bytes(size));
+/// The time itself first: whoever asks for it may not care about the others.
+fn round_trip(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
+    let (size, cell, reference) = beside;
+    let value = Quantity::Time.text(Quantity::Time.of_cell(reference)?);
+    let times = match times(result, beside)? {
+        Multiple::Times(times) => format!(" ×{}", times.replace(" ± ", "±")),
+        Multiple::Same(_) => ": not significant".into(),
+        Multiple::Not => ": inconclusive".into(),
+    };
+    let did = did(result, &reference.layer, &value, *size);
+    Some(format!("{did}; {}{times}", quoted(&cell.layer)))
+}
+
+fn did(result: &MessageResult, layer: &Layer, value: &str, bytes: u64) -> String {
+    let (layer, size) = (quoted(layer), counted(bytes, "byte"));
     match (Quantity::of(&result.plan), result.plan.test) {
         (Quantity::Messages, _) => format!("{layer} sends {value} messages/s of {size}"),
         (Quantity::Bytes, _) => format!("{layer} brings replies of {size} at {value}"),
         (Quantity::Time, MessageTest::Oneway) => format!("{layer} takes {value} for a message of {size}"),
-        (Quantity::Time, _) => format!("RTT of {size}: {value} with {layer}"),
+        (Quantity::Time, _) => format!("{}-byte RTT: {value} with {layer}", count(bytes)),
     }
 }
 
@@ -132,6 +152,15 @@ fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<Mu
         _ if figure.half_width.is_some() && figure.holds(1.0) => Multiple::Same(ratio(Some(figure))),
         _ => Multiple::Times(ratio(Some(figure))),
     })
+}
+
+/// What is in question is the answer's own pair; other pairs have other CPUs.
+fn is_of(waited: &Contention, pair: &ProcessorPair) -> bool {
+    match waited.thread {
+        LoadThread::Client => waited.cpu == pair.client,
+        LoadThread::Server => waited.cpu == pair.server,
+        _ => true,
+    }
 }
 
 /// Where the ends of a group are: `both ends in user space on processor 1 alone`.

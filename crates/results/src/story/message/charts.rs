@@ -4,12 +4,13 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_model::print::count;
 use netfathom_model::record::{MessageCell, MessageResult};
+use netfathom_stats as stats;
 
 use super::figure::{Figure, Quantity};
 use super::groups::{self, Group};
 use super::plan::size_name;
 use crate::page::{Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Mark, Series};
-use crate::story::{curves, distributions};
+use crate::story::curves;
 
 const BARE_COLORS: [Color; 4] = ["rate", "cpu-steal", "cpu-system", "cpu-irq"];
 
@@ -25,14 +26,13 @@ fn line(result: &MessageResult, layer: &Layer) -> Series {
     let (color, look) = match layer {
         Layer::Library { strategy } => (of_library(strategy), Look::Strong),
         Layer::Bare { .. } => {
-            let is_bare = |layer: &&&Layer| matches!(layer, Layer::Bare { .. });
             let all = groups::layers(result);
-            let place = all.iter().filter(is_bare).position(|other| *other == layer).unwrap_or(0);
+            let place = all.iter().filter(|l| l.is_bare()).position(|other| *other == layer).unwrap_or(0);
             let again = place / Look::QUIET.len();
             (BARE_COLORS[(place + again) % BARE_COLORS.len()], Look::QUIET[place % Look::QUIET.len()])
         }
     };
-    Series { label: layer.to_string(), color, look, ..Series::default() }
+    Series::new(layer.to_string(), color, look)
 }
 
 fn axis(plan: &MessagePlan) -> Axis {
@@ -41,6 +41,10 @@ fn axis(plan: &MessagePlan) -> Axis {
         Quantity::Bytes => Axis::LogByteRate,
         Quantity::Time => Axis::LogTime,
     }
+}
+
+fn capitalized(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
 }
 
 /// The figure of each layer over the size; `None` where no cell has one.
@@ -62,7 +66,7 @@ pub(super) fn over_size(result: &MessageResult, group: &Group<'_>) -> Option<Cha
     series.retain(|series| series.values.iter().any(Option::is_some));
     (!series.is_empty()).then(|| Chart {
         id: format!("message-{}-{}", group.placement.name(), group.pair),
-        title: quantity.title(plan).into(),
+        title: capitalized(quantity.name(plan)),
         about: "Both axes are logarithmic; a line for each layer.".into(),
         x: Axis::Named,
         y: axis(plan),
@@ -91,7 +95,7 @@ pub(super) fn percentiles(result: &MessageResult, bytes: u64) -> Vec<(String, Ve
         let cells: Vec<_> = group
             .layers(&result.plan)
             .into_iter()
-            .filter_map(|layer| Some((layer, distributions::read(&group.cell(layer, bytes)?.times))))
+            .filter_map(|layer| Some((layer, stats::Distribution::from(&group.cell(layer, bytes)?.times))))
             .collect();
         let lines = cells.iter().map(|(layer, times)| (line(result, layer), times)).collect();
         let id = format!("message-times-{}-{}-{bytes}", group.placement.name(), group.pair);

@@ -71,15 +71,6 @@ impl Quantity {
         }
     }
 
-    pub fn title(self, plan: &MessagePlan) -> &'static str {
-        match (self, plan.test) {
-            (Self::Messages, _) => "Messages a second",
-            (Self::Bytes, _) => "Bytes a second",
-            (Self::Time, MessageTest::Oneway) => "Median time to arrival",
-            (Self::Time, _) => "Median round trip",
-        }
-    }
-
     /// Of the trials of a cell: the mean with its interval, or what there is of a single one.
     pub fn of_cell(self, cell: &MessageCell) -> Option<Figure> {
         match self {
@@ -114,6 +105,11 @@ impl Quantity {
     /// With half its interval: `1.74M ± 0.02M`, `4.60 µs ± 0.05`.
     pub fn text(self, figure: Figure) -> String {
         figure.on(self.scale())
+    }
+
+    /// Of a cell; `n/a` where it has none.
+    pub fn cell_text(self, cell: &MessageCell) -> String {
+        self.of_cell(cell).map_or_else(|| NOT_KNOWN.into(), |figure| self.text(figure))
     }
 
     pub fn value(self, value: f64) -> String {

@@ -39,8 +39,7 @@ fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
         table.row_across(&number::count(bytes), size_name(&result.plan));
         for layer in groups::layers(result) {
             let value = |group: &&Group<'_>| {
-                let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
-                quantity.of_cell(cell).map_or_else(|| "n/a".into(), |figure| quantity.text(figure))
+                group.cell(layer, bytes).map_or_else(|| "-".into(), |cell| quantity.cell_text(cell))
             };
             let cells: Vec<String> = groups.iter().map(value).collect();
             if cells.iter().any(|cell| cell != "-") {

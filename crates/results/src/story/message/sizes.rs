@@ -2,7 +2,7 @@
 
 use crate::page::{Page, Table};
 use netfathom_model::layer::Layer;
-use netfathom_model::record::{MessageCell, MessageResult};
+use netfathom_model::record::MessageResult;
 
 use super::figure::{Quantity, ratio};
 use super::groups::{self, Group};
@@ -21,10 +21,11 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     for (i, group) in groups.iter().enumerate() {
         let head = if i == 0 { Page::main } else { Page::heading };
         head(page, &format!("{}: {}{of}", group.name(result), quantity.name(plan)));
-        if let Some(chart) = charts::over_size(result, group) {
-            page.chart(chart);
-        }
+        page.chart(charts::over_size(result, group));
         table(page, result, group);
+        if i == 0 && several {
+            page.note(&columns(&groups::layers(result)));
+        }
     }
     let (false, Some(first)) = (groups.is_empty(), plan.layers.first()) else { return };
     let better = if quantity == Quantity::Time { "less is faster" } else { "more is faster" };
@@ -37,6 +38,18 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     if let Some(caveat) = caveats::where_kernel_ends_run(result) {
         page.note(caveat);
     }
+}
+
+/// `two: header and body by a call each; adaptive: the library, ...`
+fn columns(layers: &[&Layer]) -> String {
+    let mut meanings: Vec<String> = Vec::new();
+    for (name, meaning) in layers.iter().map(|layer| layer.meaning()) {
+        let meaning = format!("{name}: {meaning}");
+        if !meanings.contains(&meaning) {
+            meanings.push(meaning);
+        }
+    }
+    meanings.join("; ")
 }
 
 fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
@@ -53,8 +66,6 @@ fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
 fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) -> String {
     let quantity = Quantity::of(&result.plan);
     let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
-    let absolute =
-        |cell: &MessageCell| quantity.of_cell(cell).map_or_else(|| "n/a".into(), |f| quantity.text(f));
     match group.reference(&result.plan, bytes) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
@@ -62,6 +73,6 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
             if ratio.starts_with(|first: char| first.is_ascii_digit()) { format!("×{ratio}") } else { ratio }
         }
         // Without the first layer there is nothing to compare with.
-        _ => absolute(cell),
+        _ => quantity.cell_text(cell),
     }
 }

@@ -1,8 +1,10 @@
 //! What stands for the ruler: its own cost, and what the other tap says.
 
 use crate::page::{Page, Table};
-use netfathom_model::path::Tap;
-use netfathom_model::record::{Agreement, Distorts, Estimate, StackResult, TrialKind, Witness};
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::record::{
+    Agreement, Distorts, Estimate, PathSummary, SelfCost, StackResult, TrialKind, Witness,
+};
 
 use crate::story::{number, trial_number};
 
@@ -119,19 +121,53 @@ pub(super) fn percent(e: Estimate) -> String {
     format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)))
 }
 
-fn per_message(e: &Estimate) -> String {
+/// A time that is added: `+120 ns ± 14`.
+pub(super) fn added(e: Estimate) -> String {
     let sign = if e.value > 0.0 { "+" } else { "" };
-    format!("{sign}{} per message{}", number::interval(e.value, Some(e.half_width)), doubt(e))
+    format!("{sign}{}", number::interval(e.value, Some(e.half_width)))
 }
 
-/// That the times are of a slower program, which the answer does not show.
+fn per_message(e: &Estimate) -> String {
+    format!("{} per message{}", added(*e), doubt(e))
+}
+
+/// That the times have the tap's in them, or are of a slower program, which the answer does not show.
 pub(super) fn distortion(result: &StackResult) -> Option<String> {
-    let share = result.self_cost.as_ref()?.send_call_share.filter(|share| distorts(Some(*share)))?;
+    let cost = result.self_cost.as_ref()?;
     let tap = result.tap.name();
+    let within: Vec<String> = result.summaries.iter().filter_map(|way| within(cost, way)).collect();
+    if !within.is_empty() {
+        return Some(format!(
+            "the answer includes the time of the {tap} tap itself: {}",
+            within.join(" and ")
+        ));
+    }
+    let share = cost.send_call_share.filter(|share| distorts(Some(*share)))?;
     let by = percent(share);
     Some(format!(
         "the {tap} tap adds {by} to a send call: times and verdict are of the slower program, not of one without the tap"
     ))
+}
+
+/// Such as `408 ns ± 187 of the time to send (20 %; 1.64 µs ± 0.25 without it)`, where that is much of it. How the two
+/// errors hang together is unknown: at worst they add up.
+fn within(cost: &SelfCost, way: &PathSummary) -> Option<String> {
+    let own = match way.direction {
+        Direction::Tx => cost.within_tx_ns,
+        Direction::Rx => cost.within_rx_ns,
+    }
+    .filter(|own| own.value > 0.0)?;
+    let of = way.stands_for_all().map_or(&way.overall, |undisturbed| &undisturbed.overall);
+    let mean_ns = of.mean_ns;
+    let share = Estimate { value: own.value / mean_ns, half_width: own.half_width / mean_ns };
+    distorts(Some(share)).then(|| {
+        let (time, share) =
+            (number::interval(own.value, Some(own.half_width)), number::whole_percent(share.value));
+        let half_width = of.between_trials_ns.map(|half_width| half_width + own.half_width);
+        let without = Some(mean_ns - own.value).filter(|&without| without > 0.0);
+        let without = without.map(|ns| format!("; {} without it", number::interval(ns, half_width)));
+        format!("{time} of the time to {} ({share}{})", way.direction.verb(), without.unwrap_or_default())
+    })
 }
 
 /// Whether a tap distorts what it measures, even where it loses nothing.

@@ -57,9 +57,6 @@ impl Story for StackResult {
                     "the answer, {mean}, is the mean of the trials; here each message counts alike"
                 ));
             }
-            if summary.direction == Direction::Tx {
-                send_call(self).iter().for_each(|note| page.note(note));
-            }
             if i == 0 {
                 cost::brief(self).iter().for_each(|brief| page.note(brief));
             }
@@ -248,8 +245,9 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
     cost::distortion(result)
         .into_iter()
-        .chain(largest_stages(result))
         .chain(disturbed(result))
+        .chain(send_call(result))
+        .chain(largest_stages(result))
         .chain((!measured.is_empty()).then(|| measured.join("; ")))
         .chain(waits)
         .chain((trials > 0).then_some(how))
@@ -312,14 +310,18 @@ fn which(result: &StackResult, direction: Direction) -> Option<&'static str> {
 
 /// What a program waits for, as it calls send(): more than the time to the link layer.
 fn send_call(result: &StackResult) -> Option<String> {
+    result.summaries.iter().find(|summary| summary.direction == Direction::Tx)?;
     let calls = || loads(result).map(|load| &load.send_call);
     let n: u64 = calls().map(|call| call.n).sum();
     let mean_ns = calls().map(|call| call.sum_ns).sum::<i64>() as f64 / n as f64;
     let receiving = match result.plan.place {
-        Place::Lab | Place::Loopback => " and what the kernel does to receive",
+        Place::Lab | Place::Loopback => " and, as both ends are on this host, the kernel's receive work",
         _ => "",
     };
-    (n > 0).then(|| format!("send call: {}, with the driver{receiving}", number::mean(mean_ns)))
+    let mean = number::mean(mean_ns);
+    (n > 0).then(|| {
+        format!("the whole send call takes {mean}: after the link layer it runs the driver{receiving}")
+    })
 }
 
 /// What messages waited for the reader's processor.

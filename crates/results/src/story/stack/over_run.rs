@@ -85,11 +85,8 @@ fn layer(paths: &[Path], stage: Stage, all: &Windows) -> Option<Series> {
         (n > 0).then(|| sum_ns as f64 / n as f64)
     };
     Some(Series {
-        label: stage.name().into(),
-        color: color(stage),
-        look: Look::Layer,
         values: all.n.iter().enumerate().map(part).collect(),
-        ..Series::default()
+        ..Series::new(stage.name(), color(stage), Look::Layer)
     })
 }
 
@@ -109,10 +106,9 @@ fn against_rate(page: &mut Page, result: &StackResult, paths: &[Path], direction
     let line = by_rate(&windows).into_iter().map(|(per_s, mean_ns)| (per_s, None, Some(mean_ns)));
     let mut all: Vec<_> = points.chain(line).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let curve = |label: &str, look, values| Series { label: label.into(), look, values, ..Series::default() };
+    let curve = |label: &str, look, values| Series { values, ..Series::new(label, direction.name(), look) };
     let single = curve("windows", Look::Points, all.iter().map(|p| p.1).collect());
     let together = curve("all trials", Look::Strong, all.iter().map(|p| p.2).collect());
-    let color = direction.name();
     page.chart(Chart {
         id: format!("against-{}", direction.name()),
         title: format!("Mean stack time against rate, {}", direction.name()),
@@ -121,7 +117,7 @@ fn against_rate(page: &mut Page, result: &StackResult, paths: &[Path], direction
         y: Axis::Time,
         height: 240,
         xs: all.iter().map(|p| p.0).collect(),
-        series: vec![Series { color, ..single }, Series { color, joined: true, ..together }],
+        series: vec![single, Series { joined: true, ..together }],
         note: Some(
             "A point is a window of one trial. The line gathers the windows of all trials by their rate, messages \
              added up before they are divided.",

@@ -13,7 +13,7 @@ pub(super) fn remark(result: &StackResult) -> Option<String> {
     let widest = precision.widest().filter(|widest| !widest.is_within(until.precision));
     Some(match (precision.ended?, widest) {
         (Ended::TimeLimit, Some(widest)) => {
-            format!("ended at the time limit ({limit}): {}, target ± {asked}", written(widest))
+            format!("ended by the time limit ({limit}) with {}, target ± {asked}", written(widest))
         }
         _ => format!(
             "ended after {}: 95 % intervals of {}means and p99 are within ± {asked}",

@@ -4,7 +4,7 @@ use crate::page::{Page, Table};
 use netfathom_model::plan::TapChoice;
 use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
 
-use super::cost::{distorts, percent};
+use super::cost::{added, distorts, percent};
 use crate::story::number;
 
 /// Taps beside each other; there are no more kinds of them.
@@ -78,9 +78,7 @@ fn mean(e: Option<Estimate>) -> Remarked {
 }
 
 fn bias(e: Option<Estimate>) -> Remarked {
-    let Some(e) = e else { return (UNKNOWN.into(), "") };
-    let sign = if e.value > 0.0 { "+" } else { "" };
-    (format!("{sign}{}", number::interval(e.value, Some(e.half_width))), doubt(e))
+    e.map_or_else(|| (UNKNOWN.into(), ""), |e| (added(e), doubt(e)))
 }
 
 fn share(e: Option<Estimate>) -> Remarked {

@@ -23,8 +23,8 @@ impl Story for SweepResult {
         for (i, line) in points::lines(self).enumerate() {
             let head = if i < MOST_SHORT { Page::main } else { Page::heading };
             head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
-            if let (0, Some(chart)) = (i, chart(self)) {
-                page.chart(chart);
+            if i == 0 {
+                page.chart(chart(self));
             }
             bars(&mut page, line, scale);
         }
@@ -77,13 +77,11 @@ fn chart(result: &SweepResult) -> Option<Chart> {
     let line = |(i, line): (usize, &[SweepPoint])| {
         let at = |x: f64| line.iter().find(|p| p.rate.is_some() && place(p) == x);
         let found: Vec<Option<&SweepPoint>> = places.iter().map(|(x, _)| at(*x)).collect();
+        let look = Look::QUIET[i / 2 % Look::QUIET.len()];
         Series {
-            label: points::series(&line[0]),
-            color: COLORS[i % COLORS.len()],
-            look: Look::QUIET[i / 2 % Look::QUIET.len()],
             values: found.iter().map(|p| p.and_then(|p| p.rate).and_then(median)).collect(),
             marks: found.iter().map(|p| p.and_then(mark)).collect(),
-            ..Series::default()
+            ..Series::new(points::series(&line[0]), COLORS[i % COLORS.len()], look)
         }
     };
     let series: Vec<Series> = points::lines(result).enumerate().map(line).collect();

@@ -34,10 +34,11 @@ fn into_buffers(result: &TransferResult) -> Option<(f64, f64)> {
 
 /// Why the rate is lower than what the writes make it.
 pub(super) fn buffered_words(result: &TransferResult) -> Option<String> {
-    let (_, written) = into_buffers(result)?;
+    let (arrived, written) = into_buffers(result)?;
     let rest_ns = result.received_ns()?.saturating_sub(result.duration_ns());
     Some(format!(
-        "{} into the socket; emptying the buffers took another {}",
+        "{} is the rate until the last byte arrived; the writes, at {}, filled the socket buffers, which took {} more to empty",
+        bit_rate(arrived),
         bit_rate(written),
         time(rest_ns as f64)
     ))

@@ -187,7 +187,7 @@ fn table(page: &mut Page, result: &TransferResult) {
 }
 
 fn stream_table(result: &TransferResult) -> Table {
-    let mut table = Table::of("stream|<peer|bytes|calls|time|user|system|CPU/KiB");
+    let mut table = Table::of("stream|<peer|bytes|calls|time|CPU time|CPU/KiB");
     for (i, s) in result.streams.iter().enumerate().take(MOST_ROWS) {
         table.row([
             (i + 1).to_string(),
@@ -195,8 +195,7 @@ fn stream_table(result: &TransferResult) -> Table {
             number::short_count(s.bytes),
             number::short_count(s.calls),
             number::seconds(s.duration_ns),
-            number::seconds(s.user_ns),
-            number::seconds(s.system_ns),
+            number::seconds(s.user_ns + s.system_ns),
             counts::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
         ]);
     }
@@ -227,11 +226,7 @@ fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
 }
 
 fn words(page: &mut Page, heading: &str, words: Option<Words>) {
-    let Some(words) = words else { return };
-    page.heading(heading);
-    for (name, value) in words {
-        page.bullet(&format!("{name}: {value}"));
-    }
+    words.iter().for_each(|words| super::words(page, heading, words));
 }
 
 /// Whether it is a queue that can be full as the CPU is busy.

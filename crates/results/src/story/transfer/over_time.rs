@@ -32,8 +32,7 @@ fn rates(watched: &[(usize, &TransferStream)]) -> Chart {
     let each: Vec<Vec<Option<f64>>> = watched.iter().map(|(_, s)| growth(&s.samples, &times)).collect();
     let sum: Vec<Option<f64>> =
         (0..times.len()).map(|i| Some(each.iter().filter_map(|rates| rates[i]).sum())).collect();
-    let line =
-        |label: String, color, look, values| Series { label, color, look, values, ..Series::default() };
+    let line = |label: String, color, look, values| Series { values, ..Series::new(label, color, look) };
     let again = sent_again(watched, &times, &sum);
     let all = if watched.len() == 1 { "rate" } else { "all streams" };
     let mut series = vec![line(all.into(), "tx", Look::Steps, sum)];
@@ -112,11 +111,8 @@ fn sent_again(
 /// In flight, waiting, and what the peer would take.
 fn where_it_lay(place: usize, stream: &TransferStream, role: Role) -> Chart {
     let line = |label: &str, color, look, of: &dyn Fn(&TransferSample) -> f64| Series {
-        label: label.into(),
-        color,
-        look,
         values: stream.samples.iter().map(|sample| Some(of(sample))).collect(),
-        ..Series::default()
+        ..Series::new(label, color, look)
     };
     let mut series = Vec::new();
     if role == Role::Transmit {

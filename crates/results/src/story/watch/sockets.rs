@@ -42,12 +42,12 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
 fn row(name: String, socket: &WatchSocket, ways: &[Direction]) -> Vec<String> {
     let process = socket.process.as_ref().map_or_else(String::new, |of| format!("{} ({})", of.name, of.pid));
     let mut cells = vec![name, process];
-    for way in ways {
-        let way_of = if *way == Direction::Rx { &socket.receive } else { &socket.send };
-        let time = |ns: f64| if way_of.total.n > 0 { number::mean(ns) } else { "-".into() };
-        let total = &way_of.total;
+    for &direction in ways {
+        let way = socket.way(direction);
+        let total = &way.total;
+        let time = |ns: f64| if total.n > 0 { number::mean(ns) } else { "-".into() };
         cells.extend([number::short_count(total.n), time(total.mean_ns), time(total.p99_ns as f64)]);
-        cells.extend((ways.len() == 1).then(|| way_of.largest()));
+        cells.extend((ways.len() == 1).then(|| way.largest()));
     }
     cells
 }

@@ -2,13 +2,17 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
+use netfathom_stats as stats;
 
 use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
-use crate::story::{contention, curves, distributions, number};
+use crate::story::{contention, curves, number};
 
 /// Where the time of what is sent begins, mostly.
 pub(super) const CALL: &str = "send call";
+
+/// A smaller part of a wait, with an unknown holder, is left to the table.
+pub(super) const LEAST_UNKNOWN: f64 = 0.05;
 
 pub(super) struct Way<'a> {
     pub direction: Direction,
@@ -57,7 +61,15 @@ impl Way<'_> {
         };
         let held = contention::most_of_wait(waits);
         let meaning = match held.filter(|_| most.stage == WatchStage::Runqueue) {
-            Some((by, part)) => format!("{by} had the CPU for {} of those waits", number::percent(part)),
+            Some((by, part)) => {
+                let rest = match waits.unknown() {
+                    rest if rest >= LEAST_UNKNOWN => {
+                        format!("; for {} it is unknown who had it", number::percent(rest))
+                    }
+                    _ => String::new(),
+                };
+                format!("{by} had the CPU for {} of those waits{rest}", number::percent(part))
+            }
             None => most.stage.meaning().to_owned(),
         };
         Some(format!("{share} of {it} is {}: {meaning}", most.stage.name()))
@@ -115,28 +127,14 @@ impl Way<'_> {
     }
 
     fn waterfall(&self, page: &mut Page) {
-        let mut at = 0.0;
-        let bar = |stage: &WatchedStage| {
-            let from = at;
-            at += self.part(stage);
-            let ends = (from, at);
-            let text = (number::mean(self.part(stage)), short_percent(self.share(stage)));
-            step((stage.stage.name(), stage.stage.meaning()), (color(stage.stage), Fill::Full), ends, text)
-        };
-        let mut steps: Vec<WaterfallStep> = self.passed().map(bar).collect();
-        let mean = self.total.mean_ns;
-        let text = (number::mean(mean), number::percent(1.0));
-        steps.push(step(("total", "mean over all timed messages"), ("ink", Fill::Sum), (0.0, mean), text));
-        page.waterfall(Waterfall {
-            about: about(self.direction).into(),
-            unit: Axis::Time,
-            steps,
-            note: "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.".into(),
-        });
+        let parts = self.passed().map(|stage| (stage.stage, self.part(stage), self.share(stage)));
+        let total = ("mean over all timed messages", self.total.mean_ns);
+        let note = "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.";
+        waterfall(page, self.direction, parts, total, note);
     }
 
     pub fn percentiles(&self, page: &mut Page) {
-        let known: Vec<(&str, &'static str, &Distribution)> = [("total", "rx", self.total)]
+        let known: Vec<(&str, Color, &Distribution)> = [("total", "rx", self.total)]
             .into_iter()
             .chain(self.passed().map(|stage| (stage.stage.name(), color(stage.stage), &stage.times)))
             .filter(|(_, _, times)| times.n > 0)
@@ -149,52 +147,54 @@ impl Way<'_> {
             Direction::Tx => ("Percentiles of what was sent", "watch-percentiles-tx"),
         };
         page.heading(heading);
-        let times: Vec<_> = known.iter().map(|(_, _, times)| distributions::read(times)).collect();
-        let series = |&(name, color, _): &(&str, &'static str, &Distribution)| {
-            let look = if name == "total" { Look::Strong } else { Look::Thin };
-            Series { label: name.into(), color, look, ..Series::default() }
+        let times: Vec<stats::Distribution> = known.iter().map(|&(_, _, times)| times.into()).collect();
+        let series = |&(name, color, _): &(&str, Color, &Distribution)| {
+            Series::new(name, color, if name == "total" { Look::Strong } else { Look::Thin })
         };
         let all = known.iter().map(series).zip(&times).collect();
-        if let Some(chart) = curves::by_percentile(id, "Time by percentile", all) {
-            page.chart(chart);
-        }
+        page.chart(curves::by_percentile(id, "Time by percentile", all));
         page.table(percentile_table(&known));
-    }
-}
-
-fn about(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Rx => "Stages of a message on its way in, one after the other",
-        Direction::Tx => "Stages of a message that is sent, one after the other",
     }
 }
 
 /// The stages of a single message.
 pub(super) fn waterfall_of(page: &mut Page, message: &SlowMessage) {
-    let (mut at, whole) = (0.0, message.total_ns() as f64);
-    let bar = |sum: &WatchedSum| {
-        let (from, ns) = (at, sum.sum_ns as f64);
-        at += ns;
-        let text = (number::mean(ns), short_percent(ns / whole.max(1.0)));
-        step((sum.stage.name(), sum.stage.meaning()), (color(sum.stage), Fill::Full), (from, at), text)
-    };
-    let mut steps: Vec<WaterfallStep> = message.stages.iter().map(bar).collect();
-    let text = (number::mean(whole), number::percent(1.0));
-    steps.push(step(("total", "the longest message"), ("ink", Fill::Sum), (0.0, whole), text));
-    page.waterfall(Waterfall {
-        about: about(message.direction).into(),
-        unit: Axis::Time,
-        steps,
-        note: "The longest message that was kept. A stage that it passed several times is one bar.".into(),
-    });
+    let whole = message.total_ns() as f64;
+    let part = |sum: &WatchedSum| (sum.stage, sum.sum_ns as f64, sum.sum_ns as f64 / whole.max(1.0));
+    let note = "The longest message that was kept. A stage that it passed several times is one bar.";
+    let parts = message.stages.iter().map(part);
+    waterfall(page, message.direction, parts, ("the longest message", whole), note);
 }
 
-fn percentile_table(known: &[(&str, &'static str, &Distribution)]) -> Table {
+/// Stages with their times and shares, one after the other, and their sum.
+fn waterfall(
+    page: &mut Page,
+    direction: Direction,
+    parts: impl Iterator<Item = (WatchStage, f64, f64)>,
+    (about, total): (&'static str, f64),
+    note: &str,
+) {
+    let mut at = 0.0;
+    let bar = |(stage, ns, share): (WatchStage, f64, f64)| {
+        let from = at;
+        at += ns;
+        let text = (number::mean(ns), short_percent(share));
+        step((stage.name(), stage.meaning()), (color(stage), Fill::Full), (from, at), text)
+    };
+    let mut steps: Vec<WaterfallStep> = parts.map(bar).collect();
+    let text = (number::mean(total), number::percent(1.0));
+    steps.push(step(("total", about), ("ink", Fill::Sum), (0.0, total), text));
+    let about = match direction {
+        Direction::Rx => "Stages of a message on its way in, one after the other",
+        Direction::Tx => "Stages of a message that is sent, one after the other",
+    };
+    page.waterfall(Waterfall { about: about.into(), unit: Axis::Time, steps, note: note.into() });
+}
+
+fn percentile_table(known: &[(&str, Color, &Distribution)]) -> Table {
     let mut table = Table::of("<stage|min|p50|p90|p99|p99.9|max");
     for (name, _, d) in known {
-        let q =
-            [d.min_ns, d.p50_ns, d.p90_ns, d.p99_ns, d.p999_ns, d.max_ns].map(|ns| number::quantile(d, ns));
-        table.row([[(*name).to_owned()].as_slice(), &q].concat());
+        table.row([(*name).to_owned()].into_iter().chain(number::quantiles(d)));
     }
     table
 }

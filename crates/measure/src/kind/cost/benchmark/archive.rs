@@ -18,13 +18,6 @@ pub enum Archive {
 }
 
 impl Archive {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tar => "tar",
-            Self::TarGzip => "tar-gzip",
-        }
-    }
-
     /// The command: it opens the planted files in their order, each once, and has read all of the
     /// tree when it ends. It is the root of all processes that take part.
     pub fn command(self, root: &Path) -> Command {

@@ -40,29 +40,6 @@ pub struct Shape {
     pub early: bool,
 }
 
-impl Shape {
-    /// As big as the paper's.
-    pub fn paper(seed: u64) -> Self {
-        Self { entries: 12_688, bytes: 187_000_000, seed, early: false }
-    }
-
-    /// A part of it, with files of the same sizes, or as small as one can be.
-    pub fn scaled(self, share: f64) -> Self {
-        let entries = ((f64::from(self.entries) * share).round() as u32).clamp(FEWEST_ENTRIES, MOST_ENTRIES);
-        let bytes = (self.bytes as f64 * share).round() as u64;
-        Self { entries, bytes: bytes.max(100 * u64::from(entries)), ..self }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
-    /// Its name, which no other file of the tree has.
-    pub name: String,
-    pub path: PathBuf,
-    /// The share of the tree's bytes that is read before it.
-    pub bytes_before: f64,
-}
-
 /// A tree on a disk, removed when it is dropped.
 #[derive(Debug)]
 pub struct Tree {
@@ -151,22 +128,9 @@ impl Tree {
         self.place.path()
     }
 
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
     /// The planted files, in the order in which `tar --sort=name` opens them.
-    pub fn marks(&self) -> Vec<Mark> {
-        let mut before = 0;
-        let all = self.shape.bytes as f64;
-        let mark = |entry: &Entry| {
-            let bytes_before = before as f64 / all;
-            before += entry.bytes.unwrap_or(0);
-            let name = entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let path = self.root().join(&entry.path);
-            layout::is_mark(&entry.path).then_some(Mark { name, path, bytes_before })
-        };
-        self.entries.iter().filter_map(mark).collect()
+    pub fn marks(&self) -> Vec<PathBuf> {
+        self.files().map(|(path, _)| path).filter(|path| layout::is_mark(path)).collect()
     }
 
     /// Reads all of it, so that as much of it lies in memory as the machine has room for.

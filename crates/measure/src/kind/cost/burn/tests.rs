@@ -1,6 +1,6 @@
 use netfathom_bpf::calls::Calls;
 use netfathom_sys::cpu::thread_id;
-use netfathom_testkit::{alone, unless_disturbed};
+use netfathom_testkit::{alone, needs_root_alone, skip, unless_disturbed};
 
 use super::*;
 
@@ -82,14 +82,10 @@ fn a_rate_is_never_exceeded_and_about_reached() {
 
 #[test]
 fn calls_are_those_that_the_kernel_counts() {
-    const TEST: &str = "measure::cost::burn::calls_are_those_that_the_kernel_counts";
-    if !netfathom_testkit::privileged(TEST) {
-        return;
-    }
-    let _alone = alone();
+    needs_root_alone!();
     let calls = match Calls::attach() {
         Ok(calls) => calls,
-        Err(error) => return netfathom_testkit::skipped(TEST, &error.to_string()),
+        Err(error) => skip!("{error}"),
     };
     let mut work = BurnKind::Calls { per_s: 30e3 }.prepare();
     let start_ns = monotonic_ns();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{LightError, Phase, PhaseWork, Sizes, Workplace, workplace};
+use super::{LightError, Phase, Sizes, Work, Workplace, workplace};
 
 /// Doubled no further, whatever the clock says.
 const LARGEST: u64 = 1 << 40;
@@ -29,7 +29,7 @@ pub fn calibrate(
         if stop.load(Relaxed) {
             return Err(LightError::Stopped);
         }
-        let sized = (phase.prepare)(place.directory()).and_then(|mut work| size_of(work.as_mut(), target_ns));
+        let sized = (phase.prepare)(place.directory()).and_then(|mut work| size_of(&mut work, target_ns));
         found.push((phase, sized.map_err(|source| LightError::Phase { phase: phase.name, source })?));
     }
     let wrong =
@@ -37,7 +37,7 @@ pub fn calibrate(
     Sizes::new(found).map_err(wrong)
 }
 
-fn size_of(work: &mut dyn PhaseWork, target_ns: u64) -> io::Result<u64> {
+fn size_of(work: &mut Work, target_ns: u64) -> io::Result<u64> {
     let mut size = 1;
     let took_ns = loop {
         let took_ns = fastest_ns(work, size, target_ns / LONG_ENOUGH)?;
@@ -52,7 +52,7 @@ fn size_of(work: &mut dyn PhaseWork, target_ns: u64) -> io::Result<u64> {
 
 /// The fastest of several runs, or the first that is below a limit: one that was disturbed is not taken
 /// for a long one.
-fn fastest_ns(work: &mut dyn PhaseWork, size: u64, limit_ns: u64) -> io::Result<u64> {
+fn fastest_ns(work: &mut Work, size: u64, limit_ns: u64) -> io::Result<u64> {
     let mut fastest_ns = u64::MAX;
     for _ in 0..RUNS {
         fastest_ns = fastest_ns.min(time_ns(work, size)?);
@@ -63,8 +63,8 @@ fn fastest_ns(work: &mut dyn PhaseWork, size: u64, limit_ns: u64) -> io::Result<
     Ok(fastest_ns)
 }
 
-fn time_ns(work: &mut dyn PhaseWork, size: u64) -> io::Result<u64> {
+fn time_ns(work: &mut Work, size: u64) -> io::Result<u64> {
     let start_ns = monotonic_ns();
-    work.run(size)?;
+    work(size)?;
     Ok(monotonic_ns() - start_ns)
 }

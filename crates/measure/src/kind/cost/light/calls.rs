@@ -6,7 +6,7 @@ use std::io;
 use netfathom_sys::directory::Directory;
 use netfathom_sys::probe::effective_user;
 
-use super::{Phase, PhaseWork};
+use super::{Phase, Work};
 
 pub const PHASE: Phase = Phase {
     name: "calls",
@@ -16,17 +16,11 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
-    Ok(Box::new(Calls))
-}
-
-struct Calls;
-
-impl PhaseWork for Calls {
-    fn run(&mut self, size: u64) -> io::Result<()> {
+fn prepare(_place: &Directory) -> io::Result<Work> {
+    Ok(Box::new(|size| {
         for _ in 0..size {
             black_box(effective_user());
         }
         Ok(())
-    }
+    }))
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, PhaseWork};
+use super::{Phase, Work};
 
 const STEPS: u64 = 1_000;
 
@@ -17,19 +17,14 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
-    Ok(Box::new(Steps(1)))
-}
-
-struct Steps(u64);
-
-impl PhaseWork for Steps {
-    fn run(&mut self, size: u64) -> io::Result<()> {
+fn prepare(_place: &Directory) -> io::Result<Work> {
+    let mut state = 1;
+    Ok(Box::new(move |size| {
         for _ in 0..size {
-            self.0 = black_box(thousand_steps(self.0));
+            state = black_box(thousand_steps(state));
         }
         Ok(())
-    }
+    }))
 }
 
 /// A chain in which each step waits for the one before (xorshift64, Marsaglia 2003); not from 0.

@@ -6,7 +6,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, PhaseWork};
+use super::{Phase, Work};
 
 /// Words of a unit: 1 MiB.
 const BLOCK_WORDS: usize = (1 << 20) / 8;
@@ -22,8 +22,12 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
-    Ok(Box::new(Stream::new()))
+fn prepare(_place: &Directory) -> io::Result<Work> {
+    let mut stream = Stream::new();
+    Ok(Box::new(move |size| {
+        (0..size).for_each(|_| stream.go_on(BLOCK_WORDS));
+        Ok(())
+    }))
 }
 
 /// Memory that is gone through again and again, each word read and written.
@@ -50,13 +54,6 @@ impl Stream {
             self.at = (self.at + piece) % self.words.len();
             words -= piece;
         }
-    }
-}
-
-impl PhaseWork for Stream {
-    fn run(&mut self, size: u64) -> io::Result<()> {
-        (0..size).for_each(|_| self.go_on(BLOCK_WORDS));
-        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, PhaseWork};
+use super::{Phase, Work};
 
 pub const PHASE: Phase = Phase {
     name: "metadata",
@@ -18,24 +18,17 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-struct Metadata {
-    place: Directory,
-}
-
-fn prepare(place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
+fn prepare(place: &Directory) -> io::Result<Work> {
     place.create_new("file")?;
-    Ok(Box::new(Metadata { place: place.clone() }))
-}
-
-impl PhaseWork for Metadata {
-    fn run(&mut self, size: u64) -> io::Result<()> {
+    let place = place.clone();
+    Ok(Box::new(move |size| {
         (0..size).try_for_each(|_| {
-            self.place.link_again("file", "made")?;
-            if !self.place.is_file("made") {
+            place.link_again("file", "made")?;
+            if !place.is_file("made") {
                 return Err(io::ErrorKind::NotFound.into());
             }
-            self.place.rename("made", "renamed")?;
-            self.place.remove("renamed")
+            place.rename("made", "renamed")?;
+            place.remove("renamed")
         })
-    }
+    }))
 }

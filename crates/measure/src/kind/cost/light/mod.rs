@@ -22,7 +22,6 @@ mod timers;
 
 pub use calibrate::calibrate;
 pub use sizes::{Sizes, unknown};
-pub use timers::ASKED_NS;
 
 use netfathom_sys::directory::Directory;
 
@@ -43,17 +42,16 @@ pub struct Phase {
     /// top is the machine's. 0 but for timers.
     pub constant_ns: u64,
     /// Makes what it needs, so that its own time is work alone.
-    prepare: fn(&Directory) -> io::Result<Box<dyn PhaseWork>>,
+    prepare: fn(&Directory) -> io::Result<Work>,
 }
+
+/// Does so much of it.
+type Work = Box<dyn FnMut(u64) -> io::Result<()>>;
 
 impl PartialEq for Phase {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
-}
-
-trait PhaseWork {
-    fn run(&mut self, size: u64) -> io::Result<()>;
 }
 
 /// The phases, in their order.
@@ -84,7 +82,7 @@ pub enum LightError {
 
 /// The benchmark with all that its phases need, ready to run as often as is wanted.
 pub struct Light {
-    phases: Vec<(&'static Phase, u64, Box<dyn PhaseWork>)>,
+    phases: Vec<(&'static Phase, u64, Work)>,
     _place: Workplace,
 }
 
@@ -110,7 +108,7 @@ impl Light {
             if stop.load(Relaxed) {
                 return Err(LightError::Stopped);
             }
-            work.run(*size).map_err(|source| LightError::Phase { phase: phase.name, source })?;
+            work(*size).map_err(|source| LightError::Phase { phase: phase.name, source })?;
             mark(phase.name);
         }
         Ok(())

@@ -13,10 +13,10 @@ use std::thread::{self, JoinHandle};
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
 use netfathom_sys::directory::Directory;
 
-use super::{Phase, PhaseWork};
+use super::{Phase, Work};
 
 /// What a sleep asks for: long enough that the thread really sleeps.
-pub const ASKED_NS: u64 = 20_000;
+const ASKED_NS: u64 = 20_000;
 
 pub const PHASE: Phase = Phase {
     name: "timers",
@@ -34,7 +34,7 @@ struct Timers {
     sleeper: Option<JoinHandle<()>>,
 }
 
-fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
+fn prepare(_place: &Directory) -> io::Result<Work> {
     let ((sleep, asked), (say, awake)) = (mpsc::channel(), mpsc::channel());
     let sleeper = move || {
         wait_punctually();
@@ -47,11 +47,12 @@ fn prepare(_place: &Directory) -> io::Result<Box<dyn PhaseWork>> {
         }
     };
     let sleeper = thread::Builder::new().name("light-timers".into()).spawn(sleeper)?;
-    Ok(Box::new(Timers { sleep: Some(sleep), awake, sleeper: Some(sleeper) }))
+    let timers = Timers { sleep: Some(sleep), awake, sleeper: Some(sleeper) };
+    Ok(Box::new(move |size| timers.run(size)))
 }
 
-impl PhaseWork for Timers {
-    fn run(&mut self, size: u64) -> io::Result<()> {
+impl Timers {
+    fn run(&self, size: u64) -> io::Result<()> {
         let died = || io::Error::other("the thread of the timers died");
         let sleep = self.sleep.as_ref().ok_or_else(died)?;
         sleep.send(size).map_err(|_| died())?;

@@ -16,7 +16,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::family::fresh_word;
 use super::output::Output;
-use super::pause::SLICE;
+use super::pause::{Pause, SLICE};
 use super::supervisor::{Life, ProgramEvent, Shared, Supervisor};
 use super::{Context, Ran, Switch};
 use crate::kind::cost::error::{CostError, step};
@@ -24,11 +24,13 @@ use crate::tap::capture::tcpdump::TcpdumpCounts;
 
 /// It counts as having been there throughout if it was for this part of the time.
 const THROUGHOUT: f64 = 0.98;
+
 /// A program that is started for each trial and ended after it.
-pub struct Command {
+pub struct Command<'a> {
     what: &'static str,
     argv: Vec<String>,
     context: Context,
+    settle: Pause<'a>,
     supervised: Option<Supervised>,
 }
 
@@ -41,10 +43,10 @@ struct Supervised {
     since: (u64, Option<u64>),
 }
 
-impl Command {
+impl<'a> Command<'a> {
     /// Of these arguments, `{level}` in them replaced; `what` it is, for messages.
-    pub fn new(what: &'static str, argv: Vec<String>, context: Context) -> Self {
-        Self { what, argv, context, supervised: None }
+    pub fn new(what: &'static str, argv: Vec<String>, context: Context, settle: Pause<'a>) -> Self {
+        Self { what, argv, context, settle, supervised: None }
     }
 
     fn program(&self) -> String {
@@ -71,7 +73,7 @@ impl Command {
 
     /// Ended by itself before it was needed: an error, except of one that leaves its work to a child.
     fn await_start(&self, events: &Receiver<ProgramEvent>, output: &Output) -> Result<(), CostError> {
-        let deadline = Instant::now() + self.context.settle;
+        let deadline = Instant::now() + self.settle.length;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match events.recv_timeout(left.min(SLICE)) {
@@ -92,7 +94,7 @@ impl Command {
                 }
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout)
-                    if Instant::now() < deadline && !self.context.stop.load(Relaxed) => {}
+                    if Instant::now() < deadline && !self.settle.stop.load(Relaxed) => {}
                 // The time is up, or the supervisor is gone; its error is reported at the end.
                 Err(_) => return Ok(()),
             }
@@ -100,7 +102,7 @@ impl Command {
     }
 }
 
-impl Switch for Command {
+impl Switch for Command<'_> {
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError> {
         let supervisor = self.supervisor(level);
         let (end, output) = (Arc::clone(&supervisor.end), supervisor.output.clone());
@@ -166,7 +168,7 @@ impl Switch for Command {
     }
 }
 
-impl Drop for Command {
+impl Drop for Command<'_> {
     fn drop(&mut self) {
         let _ = self.restore();
     }

@@ -10,7 +10,6 @@ mod supervisor;
 mod toggle;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use netfathom_model::plan::{CostLevel, CostPlan, Subject, WhenEnded};
@@ -22,8 +21,7 @@ pub use family::{Family, Starting, fresh_word};
 pub use output::Output;
 
 use super::error::CostError;
-use pause::Pause;
-pub use pause::rest;
+pub use pause::Pause;
 use process::Stopped;
 use toggle::Toggle;
 
@@ -33,15 +31,12 @@ pub struct Context {
     pub namespace: Option<Arc<Namespace>>,
     /// Processors; all if empty.
     pub cpus: Vec<usize>,
-    pub settle: Duration,
     pub grace: Duration,
     /// What it means if it ends by itself.
     pub when_ended: WhenEnded,
     pub terminal: bool,
     /// Whether processes of unknown origin belong to it.
     pub strangers: bool,
-    /// The user wants an end: nothing is waited for any more.
-    pub stop: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +44,13 @@ pub struct Ran {
     pub used: ProgramTrial,
     /// Why the trial does not count, where it does not.
     pub trouble: Option<String>,
+}
+
+impl Ran {
+    /// Of what was there all the time.
+    fn throughout(used: ProgramTrial) -> Self {
+        Self { used: ProgramTrial { present: 1.0, ..used }, trouble: None }
+    }
 }
 
 /// Something that can be there or not.
@@ -70,10 +72,6 @@ pub trait Switch {
 }
 
 impl Context {
-    fn pause(&self) -> Pause {
-        Pause { length: self.settle, stop: Arc::clone(&self.stop) }
-    }
-
     /// The context of a load: the user's choices for the program under test do not apply to it.
     pub fn of_load(&self) -> Self {
         Self {
@@ -89,57 +87,57 @@ impl Context {
         Self {
             namespace,
             cpus: plan.program_cpu.clone(),
-            settle: Duration::from_nanos(plan.settle_ns),
             grace: Duration::from_nanos(plan.grace_ns),
             when_ended: plan.when_ended,
             terminal: plan.terminal,
             strangers: true,
-            stop: Arc::default(),
         }
     }
 }
 
-pub fn of(plan: &CostPlan, context: &Context) -> Result<Box<dyn Switch>, CostError> {
+pub fn of<'a>(
+    plan: &CostPlan,
+    context: &Context,
+    settle: Pause<'a>,
+) -> Result<Box<dyn Switch + 'a>, CostError> {
     Ok(match &plan.subject {
         Subject::Nothing | Subject::Interception { .. } => Box::new(Nothing),
-        Subject::Command { argv } => Box::new(Command::new("COMMAND", argv.clone(), context.clone())),
-        Subject::Process { pid } => Box::new(Stopped::new(*pid, context.pause())?),
+        Subject::Command { argv } => Box::new(Command::new("COMMAND", argv.clone(), context.clone(), settle)),
+        Subject::Process { pid } => Box::new(Stopped::new(*pid, settle)?),
         Subject::Service { name } => {
-            let mut service = Toggle::service(name, context.pause())?;
+            let mut service = Toggle::service(name, settle)?;
             service.clear()?;
             Box::new(service)
         }
-        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, context.pause())),
+        Subject::Toggle { start, stop } => Box::new(Toggle::new(start, stop, settle)),
     })
 }
 
 /// How the program was found before a run, for who puts it back if the run cannot.
-pub struct StateBefore(Before);
-
-enum Before {
+pub enum StateBefore {
     Process(u32),
     /// It is there or not.
-    Toggle(Toggle),
+    Toggle(Toggle<'static>),
     Ours,
 }
 
 impl StateBefore {
     /// Looks, and changes nothing.
     pub fn of(subject: &Subject) -> Result<Self, CostError> {
-        Ok(Self(match subject {
-            Subject::Process { pid } => Before::Process(*pid),
-            Subject::Toggle { start, stop } => Before::Toggle(Toggle::new(start, stop, Pause::none())),
-            Subject::Service { name } => Before::Toggle(Toggle::service(name, Pause::none())?),
-            Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Before::Ours,
-        }))
+        Ok(match subject {
+            Subject::Process { pid } => Self::Process(*pid),
+            Subject::Toggle { start, stop } => Self::Toggle(Toggle::new(start, stop, Pause::none())),
+            Subject::Service { name } => Self::Toggle(Toggle::service(name, Pause::none())?),
+            Subject::Nothing | Subject::Command { .. } | Subject::Interception { .. } => Self::Ours,
+        })
     }
 
     /// Puts it back, whatever it is now.
     pub fn restore(self) -> Result<(), CostError> {
-        match self.0 {
-            Before::Process(pid) => process::go_on(pid),
-            Before::Toggle(mut toggle) => toggle.put_back(),
-            Before::Ours => Ok(()),
+        match self {
+            Self::Process(pid) => process::go_on(pid),
+            Self::Toggle(mut toggle) => toggle.put_back(),
+            Self::Ours => Ok(()),
         }
     }
 }
@@ -153,16 +151,7 @@ impl Switch for Nothing {
     }
 
     fn off(&mut self, (from_ns, to_ns): (u64, u64)) -> Result<Ran, CostError> {
-        let used = ProgramTrial {
-            wall_ns: to_ns.saturating_sub(from_ns),
-            cpu_ns: Some(0),
-            peak_rss_bytes: None,
-            present: 1.0,
-            starts: 0,
-            output_bytes: None,
-            lost: None,
-            killed: false,
-        };
-        Ok(Ran { used, trouble: None })
+        let wall_ns = to_ns.saturating_sub(from_ns);
+        Ok(Ran::throughout(ProgramTrial { wall_ns, cpu_ns: Some(0), ..ProgramTrial::default() }))
     }
 }

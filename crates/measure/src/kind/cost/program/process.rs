@@ -17,16 +17,16 @@ use crate::kind::cost::error::CostError;
 const LONGEST: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(1);
 
-pub struct Stopped {
+pub struct Stopped<'a> {
     pid: u32,
-    settle: Pause,
+    settle: Pause<'a>,
     /// The moment at which the benchmark began, and the processor time that was spent until then, where it is known.
     since: Option<(u64, Option<u64>)>,
 }
 
-impl Stopped {
+impl<'a> Stopped<'a> {
     /// Stops it.
-    pub fn new(pid: u32, settle: Pause) -> Result<Self, CostError> {
+    pub fn new(pid: u32, settle: Pause<'a>) -> Result<Self, CostError> {
         let refuse = |why: &'static str| CostError::Unfit { pid, why };
         if process::ancestors(std::process::id()).contains(&pid) {
             return Err(refuse("netfathom was started by it, and would be stopped with it: choose another"));
@@ -88,7 +88,7 @@ pub fn go_on(pid: u32) -> Result<(), CostError> {
     Stopped { pid, settle: Pause::none(), since: None }.signal(SIGCONT)
 }
 
-impl Switch for Stopped {
+impl Switch for Stopped<'_> {
     fn on(&mut self, _: Option<&CostLevel>) -> Result<(), CostError> {
         self.signal(SIGCONT)?;
         self.settle.make();
@@ -110,17 +110,8 @@ impl Switch for Stopped {
         let (from_ns, before) = self.since.take().unwrap_or((to_ns, None));
         // A descendant that left its parent took its time with it.
         let cpu_ns = before.zip(spent_ns).and_then(|(before, after)| after.checked_sub(before));
-        let used = ProgramTrial {
-            wall_ns: to_ns - from_ns,
-            cpu_ns,
-            peak_rss_bytes: process::peak_rss_bytes(self.pid),
-            present: 1.0,
-            starts: 0,
-            output_bytes: None,
-            lost: None,
-            killed: false,
-        };
-        Ok(Ran { used, trouble: None })
+        let (wall_ns, peak_rss_bytes) = (to_ns - from_ns, process::peak_rss_bytes(self.pid));
+        Ok(Ran::throughout(ProgramTrial { wall_ns, cpu_ns, peak_rss_bytes, ..ProgramTrial::default() }))
     }
 
     fn restore(&mut self) -> Result<(), CostError> {
@@ -128,7 +119,7 @@ impl Switch for Stopped {
     }
 }
 
-impl Drop for Stopped {
+impl Drop for Stopped<'_> {
     fn drop(&mut self) {
         let _ = self.signal(SIGCONT);
     }

@@ -22,24 +22,24 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// A command that takes longer hangs: systemd gives a service 90 s.
 const LONGEST: Duration = Duration::from_secs(180);
 
-pub struct Toggle {
+pub struct Toggle<'a> {
     start: String,
     stop: String,
-    settle: Pause,
+    settle: Pause<'a>,
     /// Whether it was there before the run: then it is there after it.
     was_on: bool,
     is_on: bool,
     since_ns: u64,
 }
 
-impl Toggle {
+impl<'a> Toggle<'a> {
     /// Of two commands for the shell. It is taken for off, and left so.
-    pub fn new(start: &str, stop: &str, settle: Pause) -> Self {
+    pub fn new(start: &str, stop: &str, settle: Pause<'a>) -> Self {
         Self { start: start.into(), stop: stop.into(), settle, was_on: false, is_on: false, since_ns: 0 }
     }
 
     /// A service: it is left as it was.
-    pub fn service(name: &str, settle: Pause) -> Result<Self, CostError> {
+    pub fn service(name: &str, settle: Pause<'a>) -> Result<Self, CostError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:\\".contains(c);
         if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
             return Err(CostError::Benchmark(format!("--service {name}: that is no name of a service")));
@@ -120,7 +120,7 @@ fn run(command: &str) -> Result<(), CostError> {
     }
 }
 
-impl Switch for Toggle {
+impl Switch for Toggle<'_> {
     fn on(&mut self, _: Option<&CostLevel>) -> Result<(), CostError> {
         self.begin()?;
         self.since_ns = monotonic_ns();
@@ -130,17 +130,8 @@ impl Switch for Toggle {
 
     fn off(&mut self, _: (u64, u64)) -> Result<Ran, CostError> {
         self.end()?;
-        let used = ProgramTrial {
-            wall_ns: monotonic_ns() - self.since_ns,
-            cpu_ns: None,
-            peak_rss_bytes: None,
-            present: 1.0,
-            starts: 1,
-            output_bytes: None,
-            lost: None,
-            killed: false,
-        };
-        Ok(Ran { used, trouble: None })
+        let wall_ns = monotonic_ns() - self.since_ns;
+        Ok(Ran::throughout(ProgramTrial { wall_ns, starts: 1, ..ProgramTrial::default() }))
     }
 
     fn restore(&mut self) -> Result<(), CostError> {
@@ -154,7 +145,7 @@ impl Switch for Toggle {
     }
 }
 
-impl Drop for Toggle {
+impl Drop for Toggle<'_> {
     fn drop(&mut self) {
         let _ = self.restore();
     }

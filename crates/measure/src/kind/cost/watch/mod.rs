@@ -28,8 +28,8 @@ mod spent;
 mod tests;
 mod tracepoints;
 
-pub use points::{CallPoint, MOST_POINTS, Points, matches};
-pub use spent::Spent;
+pub use points::{CallPoint, Points};
+pub use spent::{Spent, known};
 
 use self::notification::Notified;
 use self::tracepoints::Traced;
@@ -69,8 +69,6 @@ pub struct Reached {
 pub struct Observed {
     /// Just before it was put in place of our fork, by CLOCK_MONOTONIC in nanoseconds.
     pub started_ns: u64,
-    /// When it had been put in place, as the kernel says; `None` unless by tracepoints.
-    pub exec_ns: Option<u64>,
     /// Each time that a mark was reached, in order of time. One open can be several marks.
     pub marks: Vec<Reached>,
     /// When the watch learned that its first process had ended, in the same way by all means: its
@@ -113,7 +111,6 @@ impl BenchmarkWatch {
         asked: Option<MarkMeans>,
         records: bool,
     ) -> Result<(Self, Option<String>), WatchError> {
-        points.check()?;
         let watch = |with| Self { points: points.clone(), with, running: None };
         if let Some(means) = asked {
             return attempt(means, points, records).map(|with| (watch(with), None));
@@ -206,25 +203,15 @@ impl BenchmarkWatch {
         let Running { exec, notified, ended_ns } = self.running.take().ok_or_else(nothing)?;
         let first = process::run_times(child.id()).ok();
         let ended = process::reap(child)?;
-        let parent_peak_bytes = process::own_usage().peak_rss_bytes;
-        let (marks, lost) = notified.map(|notified| notified.take()).unwrap_or_default();
-        let mut observed = Observed {
-            started_ns: exec.at_ns().ok_or_else(nothing)?,
-            exec_ns: None,
-            marks,
-            ended_ns: ended_ns.ok_or_else(nothing)?,
-            status: ended.status,
-            spent: Spent::from_usage(&ended.usage, first, parent_peak_bytes),
-            lost,
+        let (marks, spent, lost) = match &mut self.with {
+            With::Tracepoints(traced) => traced.tell(&self.points)?,
+            With::Notification | With::Ends => {
+                let (marks, lost) = notified.map(|notified| notified.take()).unwrap_or_default();
+                (marks, Spent::of_usage(&ended.usage, first), lost)
+            }
         };
-        if let With::Tracepoints(traced) = &mut self.with {
-            let report = traced.tell(&self.points)?;
-            observed.exec_ns = report.exec_ns;
-            observed.marks = report.marks;
-            observed.spent = report.spent;
-            observed.lost = report.lost;
-        }
-        Ok(observed)
+        let (started_ns, ended_ns) = exec.at_ns().zip(ended_ns).ok_or_else(nothing)?;
+        Ok(Observed { started_ns, marks, ended_ns, status: ended.status, spent, lost })
     }
 
     /// From now on follows who has the CPUs that the benchmark waits for, or ends it; `false` where nothing sees it.

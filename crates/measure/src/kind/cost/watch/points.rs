@@ -3,10 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use super::WatchError;
-
-pub const MOST_POINTS: usize = 64;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Points {
     /// Nothing but start and end.
@@ -26,28 +22,6 @@ pub struct CallPoint {
 }
 
 impl Points {
-    pub(super) fn check(&self) -> Result<(), WatchError> {
-        let refuse = |why: String| Err(WatchError::Points(why));
-        let count = match self {
-            Self::Ends => return Ok(()),
-            Self::Opens(files) => files.len(),
-            Self::Calls(calls) => calls.len(),
-        };
-        if !(1..=MOST_POINTS).contains(&count) {
-            return refuse(format!("{count} observation points; there may be 1 to {MOST_POINTS}"));
-        }
-        match self {
-            Self::Opens(files) => match files.iter().find(|file| file.file_name().is_none()) {
-                Some(file) => refuse(format!("{} names no file to observe", file.display())),
-                None => Ok(()),
-            },
-            Self::Calls(calls) if calls.iter().any(|call| call.k == 0) => {
-                refuse("no system call is made for the time number 0; the first one is 1".into())
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The names of the files, each once.
     pub(super) fn names(&self) -> Vec<OsString> {
         let Self::Opens(files) = self else { return Vec::new() };
@@ -85,7 +59,7 @@ impl Points {
 /// Whether an opened path may be the file: one of them is the end of the other, component by component, as
 /// programs open files relative to folders. So the bare name of a file matches in whichever folder it is. Of a
 /// path that is cut the first component is not looked at.
-pub fn matches(file: &Path, opened: &Path, cut: bool) -> bool {
+fn matches(file: &Path, opened: &Path, cut: bool) -> bool {
     let here = |part: &Component<'_>| *part != Component::CurDir;
     let mut opened: Vec<_> = opened.components().filter(here).collect();
     if cut && !opened.is_empty() {

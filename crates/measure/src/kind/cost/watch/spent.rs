@@ -1,88 +1,95 @@
 //! What a benchmark spent, from whoever knows it.
 
 use netfathom_bpf::tree;
+use netfathom_model::record::{Amount, Resource};
 use netfathom_sys::cpu::Scheduling;
 use netfathom_sys::process::Usage;
 
-/// What a tree of processes spent; `None` if unknown.
+/// What a tree of processes spent, as far as it is known.
 ///
 /// With tracepoints, the sum over all threads that had ended, from their forks on. Otherwise, what the
 /// kernel reports to a parent: for the first process, and for those that their own parents waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// On processors, in nanoseconds.
-    pub ran_ns: Option<u64>,
-    /// Waiting for a processor, in nanoseconds.
-    pub waited_ns: Option<u64>,
-    /// Of `ran_ns` in user space, as the kernel divides it.
-    pub user_ns: Option<u64>,
-    /// Of `ran_ns` in the kernel, likewise.
-    pub system_ns: Option<u64>,
-    pub minor_faults: Option<u64>,
-    pub major_faults: Option<u64>,
-    /// How often they let others run, to wait.
-    pub voluntary_switches: Option<u64>,
-    pub involuntary_switches: Option<u64>,
-    /// Bytes that storage had to read.
-    pub read_bytes: Option<u64>,
-    /// Bytes that were caused to be written to storage.
-    pub written_bytes: Option<u64>,
-    /// Waiting for storage, in nanoseconds.
-    pub blocked_ns: Option<u64>,
-    /// The most memory that one of the processes had, in bytes.
-    pub peak_rss_bytes: Option<u64>,
-    pub threads: Option<u64>,
-    /// Of those, threads without their last moments, up to a clock tick each: no process reaped them,
-    /// or the kernel reported them too late.
-    pub early_threads: Option<u64>,
-    /// Threads that are not within them: they had not ended, nothing was heard of their end, or there was no room
-    /// to follow them.
-    pub missing_threads: Option<u64>,
-}
-
-impl From<tree::Spent> for Spent {
-    fn from(spent: tree::Spent) -> Self {
-        Self {
-            ran_ns: Some(spent.ran_ns),
-            waited_ns: spent.waited_ns,
-            user_ns: Some(spent.user_ns),
-            system_ns: Some(spent.system_ns),
-            minor_faults: Some(spent.minor_faults),
-            major_faults: Some(spent.major_faults),
-            voluntary_switches: Some(spent.voluntary_switches),
-            involuntary_switches: Some(spent.involuntary_switches),
-            read_bytes: spent.read_bytes,
-            written_bytes: spent.written_bytes,
-            blocked_ns: spent.blocked_ns,
-            peak_rss_bytes: spent.peak_rss_bytes,
-            threads: Some(spent.threads),
-            early_threads: Some(spent.early),
-            missing_threads: Some(spent.running + spent.unsettled),
-        }
-    }
+    pub amounts: Vec<Amount>,
+    /// Threads that are in no sum: they had not ended, nothing was heard of their end, or there was no room to follow
+    /// them. Nothing is known then.
+    pub missing_threads: u64,
+    /// Threads without their last moments, up to a clock tick each: no process reaped them, or the kernel reported them
+    /// too late. What can still have grown then is left out.
+    pub early_threads: u64,
 }
 
 impl Spent {
-    /// From the usage that the kernel reports to a parent. `first` are the times of the process's first
-    /// thread; `parent_peak_bytes` is the memory that its parent had, which the kernel counts as the
-    /// child's.
-    pub(super) fn from_usage(usage: &Usage, first: Option<Scheduling>, parent_peak_bytes: u64) -> Self {
+    /// What the threads of a tree spent; others were not followed.
+    pub(super) fn of_tree(spent: &tree::Spent, others: u64) -> Self {
+        let missing_threads = spent.running + spent.unsettled + others;
+        if missing_threads > 0 {
+            return Self { missing_threads, ..Self::default() };
+        }
+        let to_the_last = |value: u64| Some(value).filter(|_| spent.early == 0);
+        let amounts = known([
+            (Resource::Cpu, to_the_last(spent.ran_ns)),
+            (Resource::UserCpu, to_the_last(spent.user_ns)),
+            (Resource::SystemCpu, to_the_last(spent.system_ns)),
+            (Resource::RunQueue, spent.waited_ns.and_then(to_the_last)),
+            (Resource::BlockDelay, spent.blocked_ns),
+            (Resource::MinorFaults, Some(spent.minor_faults)),
+            (Resource::MajorFaults, Some(spent.major_faults)),
+            (Resource::ReadBytes, spent.read_bytes),
+            (Resource::VoluntarySwitches, to_the_last(spent.voluntary_switches)),
+            (Resource::InvoluntarySwitches, to_the_last(spent.involuntary_switches)),
+        ]);
+        Self { amounts, missing_threads, early_threads: spent.early }
+    }
+
+    /// From the usage that the kernel reports to a parent. `first` are the times of the process's first thread.
+    pub(super) fn of_usage(usage: &Usage, first: Option<Scheduling>) -> Self {
         let ran_ns = usage.user_ns + usage.system_ns;
         // Both are cut to microseconds. If the first thread is all that ran, its wait is all there was.
         let is_all = |first: &Scheduling| first.on_cpu_ns.abs_diff(ran_ns) <= 2_000;
-        Self {
-            ran_ns: Some(ran_ns),
-            waited_ns: first.filter(is_all).map(|first| first.run_delay_ns),
-            user_ns: Some(usage.user_ns),
-            system_ns: Some(usage.system_ns),
-            minor_faults: Some(usage.minor_faults),
-            major_faults: Some(usage.major_faults),
-            voluntary_switches: Some(usage.voluntary_switches),
-            involuntary_switches: Some(usage.involuntary_switches),
-            read_bytes: Some(usage.read_bytes),
-            written_bytes: Some(usage.written_bytes),
-            peak_rss_bytes: Some(usage.peak_rss_bytes).filter(|&peak| peak > parent_peak_bytes),
-            ..Self::default()
+        let amounts = known([
+            (Resource::Cpu, Some(ran_ns)),
+            (Resource::UserCpu, Some(usage.user_ns)),
+            (Resource::SystemCpu, Some(usage.system_ns)),
+            (Resource::RunQueue, first.filter(is_all).map(|first| first.run_delay_ns)),
+            (Resource::MinorFaults, Some(usage.minor_faults)),
+            (Resource::MajorFaults, Some(usage.major_faults)),
+            (Resource::ReadBytes, Some(usage.read_bytes)),
+            (Resource::VoluntarySwitches, Some(usage.voluntary_switches)),
+            (Resource::InvoluntarySwitches, Some(usage.involuntary_switches)),
+        ]);
+        Self { amounts, ..Self::default() }
+    }
+}
+
+/// Those with a known value.
+pub fn known<const N: usize>(all: [(Resource, Option<u64>); N]) -> Vec<Amount> {
+    let amount = |(resource, value): (_, Option<u64>)| Some(Amount { resource, value: value? as f64 });
+    all.into_iter().filter_map(amount).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_unknown_while_threads_are_missing() {
+        let of = |early, running| tree::Spent {
+            ran_ns: 7,
+            minor_faults: 7,
+            early,
+            running,
+            ..tree::Spent::default()
+        };
+        let known = |spent: &Spent| spent.amounts.iter().map(|a| a.resource).collect::<Vec<_>>();
+        let all = Spent::of_tree(&of(0, 0), 0);
+        assert!(known(&all).starts_with(&[Resource::Cpu, Resource::UserCpu]));
+        let early = Spent::of_tree(&of(2, 0), 0);
+        assert_eq!(known(&early), [Resource::MinorFaults, Resource::MajorFaults]);
+        assert_eq!((early.missing_threads, early.early_threads), (0, 2));
+        for missing in [Spent::of_tree(&of(0, 1), 0), Spent::of_tree(&of(0, 0), 1)] {
+            assert_eq!((known(&missing), missing.missing_threads), (vec![], 1));
         }
     }
 }

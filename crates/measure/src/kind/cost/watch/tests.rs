@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 
+use netfathom_model::record::Resource;
 use netfathom_sys::capability;
-use netfathom_testkit::{needs_root, skipped};
+use netfathom_testkit::{needs_root, skip, skipped};
 use tempfile::TempDir;
 
 use super::*;
@@ -39,8 +40,6 @@ fn observe(watch: &mut BenchmarkWatch, command: &mut Command, armed: bool) -> Ob
     let observed = watch.finish(child).unwrap();
     let times = [observed.started_ns].into_iter().chain(observed.marks.iter().map(|mark| mark.at_ns));
     assert!(times.chain([observed.ended_ns]).is_sorted(), "{observed:?}");
-    assert!(observed.exec_ns.is_none_or(|at_ns| at_ns > observed.started_ns && at_ns < observed.ended_ns));
-    assert_eq!(observed.exec_ns.is_some(), watch.means() == MarkMeans::Tracepoints);
     observed
 }
 
@@ -50,6 +49,10 @@ fn wait_for(file: &Path, there: bool) {
     while file.exists() != there && Instant::now() < until {
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+fn amount(spent: &Spent, resource: Resource) -> Option<f64> {
+    spent.amounts.iter().find(|amount| amount.resource == resource).map(|amount| amount.value)
 }
 
 fn places(observed: &Observed) -> Vec<usize> {
@@ -108,7 +111,7 @@ fn without_privilege_there_are_marks_and_the_rest_is_reported_missing() {
     let folder = files(["known".into()]);
     let points = Points::Opens(vec!["known".into()]);
     if let Err(e) = notify::probe() {
-        return skipped("marks without privilege", &format!("seccomp does not notify here: {e}"));
+        skip!("seccomp does not notify here: {e}");
     }
     // Capabilities are a thread's; the others keep theirs.
     let unprivileged = || {
@@ -175,33 +178,29 @@ fn usage_of_a_parent_has_no_more_than_the_kernel_reports() {
     let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, Some(MarkMeans::Ends), false).unwrap();
     assert_eq!(left_out, None);
     let alone = observe(&mut watch, &mut shell(BURN, folder.path()), true).spent;
-    assert!(alone.ran_ns.unwrap() > 0 && alone.waited_ns.is_some() && alone.threads.is_none(), "{alone:?}");
+    let (ran, waited) = (amount(&alone, Resource::Cpu), amount(&alone, Resource::RunQueue));
+    assert!(ran > Some(0.0) && waited.is_some(), "{alone:?}");
     // The wait of another process is nowhere.
     let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
-    assert!(two.ran_ns > alone.ran_ns && two.waited_ns.is_none(), "{two:?}");
-    // Less than what this process has itself, with the other tests in it, and more.
-    let bytes = 2 * process::own_usage().peak_rss_bytes + (256 << 20);
-    let large = format!("head -c {bytes} /dev/zero | tail -n 1");
-    let large = observe(&mut watch, &mut shell(&large, folder.path()), true).spent;
-    assert!(large.peak_rss_bytes.is_some_and(|peak| peak >= bytes), "{large:?}");
-    assert_eq!(alone.peak_rss_bytes, None);
+    assert!(amount(&two, Resource::Cpu) > ran && amount(&two, Resource::RunQueue).is_none(), "{two:?}");
     needs_root!();
     let (mut watch, left_out) = BenchmarkWatch::choose(&Points::Ends, None, false).unwrap();
     assert_eq!((watch.means(), left_out), (MarkMeans::Tracepoints, None));
-    let two = observe(&mut watch, &mut shell(&format!("({BURN}) & {BURN}; wait"), folder.path()), true).spent;
-    assert_eq!((two.threads, two.missing_threads), (Some(2), Some(0)));
-    assert!(two.waited_ns.is_some() && two.ran_ns > alone.ran_ns, "{two:?} {alone:?}");
+    // The child has four times the work: a CPU that others share is slower, but not by as much.
+    let work = format!("({BURN}; {BURN}; {BURN}; {BURN}) & {BURN}; wait");
+    // On a busy machine nothing may be heard of the end of some threads.
+    let both = |_| observe(&mut watch, &mut shell(&work, folder.path()), true).spent;
+    let two = (0..5).map(both).find(|spent| spent.early_threads == 0).unwrap();
+    assert_eq!(two.missing_threads, 0);
+    assert!(
+        amount(&two, Resource::RunQueue).is_some() && amount(&two, Resource::Cpu) > ran.map(|ran| 2.0 * ran),
+        "{two:?} {alone:?}"
+    );
 }
 
 #[test]
 fn points_that_cannot_be_are_refused() {
-    let call = |number, k| Points::Calls(vec![CallPoint { number, k }]);
-    let files = |files: &[&str]| Points::Opens(files.iter().map(PathBuf::from).collect());
-    for points in [files(&["a/.."]), files(&[]), files(&["a"; 65]), call(1, 0)] {
-        let refused = BenchmarkWatch::choose(&points, None, false);
-        assert!(matches!(refused, Err(WatchError::Points(_))), "{points:?}");
-    }
-    let execve = call(notify::EXECS[0], 1);
+    let execve = Points::Calls(vec![CallPoint { number: notify::EXECS[0], k: 1 }]);
     assert!(matches!(
         BenchmarkWatch::choose(&execve, Some(MarkMeans::Notification), false),
         Err(WatchError::Points(_))

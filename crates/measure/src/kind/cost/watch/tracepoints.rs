@@ -17,22 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Traced {
     tree: Tree,
     calls: Vec<(u32, u64)>,
-    seen: ProcessMarks,
+    marks: Vec<Reached>,
     /// Why it cannot follow waits for CPUs, if it cannot.
     blind: Option<String>,
-}
-
-#[derive(Default)]
-struct ProcessMarks {
-    exec_ns: Option<u64>,
-    marks: Vec<Reached>,
-}
-
-pub(super) struct Trace {
-    pub exec_ns: Option<u64>,
-    pub marks: Vec<Reached>,
-    pub spent: Spent,
-    pub lost: u64,
 }
 
 impl Traced {
@@ -45,7 +32,7 @@ impl Traced {
                 (Tree::attach(&Watching { waits: false, ..watching.clone() })?, Some(why.to_string()))
             }
         };
-        Ok(Self { tree, calls: watching.calls, seen: ProcessMarks::default(), blind })
+        Ok(Self { tree, calls: watching.calls, marks: Vec::new(), blind })
     }
 
     /// The next child of the calling thread is the benchmark. Attaching takes milliseconds, which one without
@@ -56,7 +43,7 @@ impl Traced {
         if !armed {
             self.disarm()?;
         }
-        self.seen = ProcessMarks::default();
+        self.marks.clear();
         self.tree.adopt_next_child();
         Ok(())
     }
@@ -75,33 +62,25 @@ impl Traced {
     pub fn drain(&mut self, points: &Points) -> io::Result<()> {
         for event in self.tree.events().map_err(io::Error::other)? {
             let reached = match event.what {
-                What::Executed { root: true, .. } => {
-                    self.seen.exec_ns.get_or_insert(event.at_ns);
-                    continue;
-                }
-                // When it begins to end, only tracepoints know: no time that could be compared.
-                What::Executed { .. } | What::Ended => continue,
                 What::Opened { path, cut, .. } => points.opened(&path, cut),
                 What::Called { which } => {
                     self.calls.get(which).map(|&(number, k)| points.called(number, k)).unwrap_or_default()
                 }
             };
-            self.seen.marks.extend(reached.into_iter().map(|index| Reached { index, at_ns: event.at_ns }));
+            self.marks.extend(reached.into_iter().map(|index| Reached { index, at_ns: event.at_ns }));
         }
         Ok(())
     }
 
-    /// All of it, after the benchmark was reaped.
-    pub fn tell(&mut self, points: &Points) -> io::Result<Trace> {
+    /// Its marks, what it spent, and how much of either was lost, after it was reaped.
+    pub fn tell(&mut self, points: &Points) -> io::Result<(Vec<Reached>, Spent, u64)> {
         self.tree.settle(PATIENCE).map_err(io::Error::other)?;
         self.drain(points)?;
-        let ProcessMarks { exec_ns, mut marks } = std::mem::take(&mut self.seen);
+        let mut marks = std::mem::take(&mut self.marks);
         marks.sort_by_key(|mark| mark.at_ns);
         let lost = self.tree.lost();
-        let mut spent = Spent::from(self.tree.spent());
-        spent.missing_threads = spent.missing_threads.map(|missing| missing + lost.threads);
-        let lost = lost.events + lost.threads + lost.unread_paths;
-        Ok(Trace { exec_ns, marks, spent, lost })
+        let spent = Spent::of_tree(&self.tree.spent(), lost.threads);
+        Ok((marks, spent, lost.events + lost.threads + lost.unread_paths))
     }
 
     /// Follows who has the CPUs that the benchmark waits for, or ends it.

@@ -13,7 +13,7 @@ use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::ChildCounters;
 use netfathom_sys::process::Waited;
 
-use super::amounts::{Occurrences, Unknown, amounts_of, amounts_of_counters, totals};
+use super::amounts::{Occurrences, Unknown, amounts_of_counters, totals};
 use super::emitted_marks::{Came, Emitted, Kept};
 use super::marking::DAMAGED;
 use super::state::TreeState;
@@ -50,8 +50,8 @@ pub struct Started {
     pub name: String,
     pub about: String,
     pub command: Box<dyn Fn() -> Command + Sync>,
-    /// What it finds, and what puts that as it was.
-    pub state: TreeState,
+    /// What it reads, where that was made for it.
+    pub state: Option<TreeState>,
     pub source: SpanSource,
     /// Who takes them: in all trials, and in those of a way of their own.
     pub watches: Watches,
@@ -104,9 +104,16 @@ impl Started {
         if let SpanSource::Emitted(emitted) = &mut self.source {
             emitted.attach(&mut command);
         }
-        let start = |watch: &mut BenchmarkWatch| ChildCounters::around(|| watch.start(&mut command, armed));
+        let watch = &mut self.watches[at].1;
+        let start = || ChildCounters::around(|| watch.start(&mut command, armed));
         let starting = Starting::now();
-        let (mut child, counters) = self.start_there(at, start)?;
+        let started =
+            start_there(&self.cpus, self.namespace.as_deref(), start).map_err(CostError::Benchmark)?;
+        let (mut child, counters) = started.map_err(|source| CostError::Start {
+            what: "the benchmark",
+            program: (self.command)().get_program().to_string_lossy().into_owned(),
+            source,
+        })?;
         let family = starting.family("the benchmark", word, child.id(), false);
         let output = Output::default();
         if let Some(error) = child.stderr.take() {
@@ -133,36 +140,6 @@ impl Started {
             calls,
             detail: output.last_line(),
             waited,
-        })
-    }
-
-    /// On its processors and in its namespace, which the child inherits from the thread that starts it.
-    fn start_there<T>(
-        &mut self,
-        at: usize,
-        start: impl FnOnce(&mut BenchmarkWatch) -> std::io::Result<T>,
-    ) -> Result<T, CostError> {
-        let all = cpu::allowed().map_err(|e| CostError::Benchmark(e.to_string()))?;
-        let on = |cpus: &[usize]| cpu::allow(cpus).map_err(|e| CostError::Benchmark(e.to_string()));
-        if !self.cpus.is_empty() {
-            on(&self.cpus)?;
-        }
-        let home = self.namespace.as_ref().map(|there| {
-            let home = Namespace::current()?;
-            there.enter().map(|()| home)
-        });
-        let home = home.transpose().map_err(|e| CostError::Benchmark(e.to_string()))?;
-        let started = start(&mut self.watches[at].1);
-        if let Some(home) = home {
-            home.enter().map_err(|e| CostError::Benchmark(e.to_string()))?;
-        }
-        if !self.cpus.is_empty() {
-            on(&all)?;
-        }
-        started.map_err(|source| CostError::Start {
-            what: "the benchmark",
-            program: (self.command)().get_program().to_string_lossy().into_owned(),
-            source,
         })
     }
 
@@ -240,7 +217,8 @@ impl Workload for Started {
     }
 
     fn about(&self) -> String {
-        format!("{}{}", self.about, self.state.about())
+        let state = self.state.as_ref().and_then(TreeState::about);
+        self.about.clone() + &state.unwrap_or_default()
     }
 
     fn means(&self) -> String {
@@ -275,7 +253,7 @@ impl Workload for Started {
     }
 
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError> {
-        self.state.prepare()?;
+        self.prepare()?;
         let ran = self.once(true, None, stop)?;
         if ran.waited == Waited::Stopped {
             return Ok(());
@@ -313,7 +291,7 @@ impl Workload for Started {
     }
 
     fn prepare(&mut self) -> Result<(), CostError> {
-        self.state.prepare()
+        self.state.as_mut().map_or(Ok(()), TreeState::prepare)
     }
 
     fn follow_waits(&mut self, follow: bool) -> Result<bool, CostError> {
@@ -342,11 +320,10 @@ impl Workload for Started {
             self.lost.add(ran.lost);
         }
         self.unknown.add(&ran.observed.spent);
-        let spent = amounts_of(&ran.observed.spent);
         Ok(BenchmarkRun {
             spans_ns,
             during_ns,
-            amounts: spent.into_iter().chain(ran.counters).collect(),
+            amounts: ran.observed.spent.amounts.into_iter().chain(ran.counters).collect(),
             calls: totals(&ran.calls),
             stopped: ran.waited == Waited::Stopped,
         })
@@ -363,6 +340,24 @@ impl Started {
             .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
             .collect()
     }
+}
+
+/// Starts something on these processors, all if there are none, and in this namespace, which a child inherits from the
+/// thread that starts it.
+pub fn start_there<T>(
+    cpus: &[usize],
+    namespace: Option<&Namespace>,
+    start: impl FnOnce() -> T,
+) -> Result<T, String> {
+    let allow = |cpus: &[usize]| cpu::allow(cpus).map_err(|e| e.to_string());
+    let enter = |namespace: &Namespace| namespace.enter().map_err(|e| e.to_string());
+    let all = cpu::allowed().map_err(|e| e.to_string())?;
+    let home = namespace.map(|_| Namespace::current()).transpose().map_err(|e| e.to_string())?;
+    let pin = |to: &[usize]| if cpus.is_empty() { Ok(()) } else { allow(to) };
+    let started = pin(cpus).and_then(|()| namespace.map_or(Ok(()), enter)).map(|()| start());
+    // Back in any case.
+    let back = home.as_ref().map_or(Ok(()), enter).and(pin(&all));
+    started.and_then(|started| back.map(|()| started))
 }
 
 fn with_lost(why: String, lost: u64) -> String {

@@ -12,11 +12,10 @@ use std::time::Duration;
 
 use netfathom_bpf::tree::{Called, Recorded, Tree, TreeError, Watching, call_name};
 use netfathom_model::plan::CostPlan;
-use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process::{Process, Waited, reap};
 
-use super::benchmark_program::{GRACE, first_limit};
+use super::benchmark_program::{GRACE, first_limit, start_there};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::program::{Family, Starting, fresh_word};
 use crate::kind::cost::watch::{CallPoint, Points};
@@ -71,27 +70,18 @@ fn record(
     stop: &AtomicBool,
     failed: impl Fn(String) -> CostError,
 ) -> Result<Recorded, CostError> {
-    let (cpus, limit) = (&plan.cpu, first_limit(plan.most_ns));
+    let limit = first_limit(plan.most_ns);
     tree.reset().map_err(|e| failed(e.to_string()))?;
     let word = fresh_word();
-    let start = || -> Result<_, String> {
-        if !cpus.is_empty() {
-            cpu::allow(cpus).map_err(|e| e.to_string())?;
-        }
-        home.map_or(Ok(()), Namespace::enter).map_err(|e| e.to_string())?;
+    let mut command = command();
+    command.env(Family::WORD, &word).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let start = || {
         tree.adopt_next_child();
-        let mut command = command();
-        command.env(Family::WORD, &word);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.spawn().map_err(|e| e.to_string())
+        command.spawn()
     };
     let starting = Starting::now();
-    // In a thread of its own: its CPUs and its namespace apply to no other thread.
-    let child = std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, start);
-        Ok::<_, CostError>(started.map_err(step("start a thread"))?.join())
-    })?;
-    let child = child.map_err(|_| failed("its thread died".into()))?.map_err(&failed)?;
+    let started = start_there(&plan.cpu, home, start).map_err(&failed)?;
+    let child = started.map_err(|e| failed(e.to_string()))?;
     let family = starting.family("the benchmark", word.clone(), child.id(), false);
     let process = Process::open(child.id()).map_err(step("watch the program"))?;
     let waited = process.wait(limit, stop).map_err(step("wait for the program"))?;

@@ -70,13 +70,12 @@ impl Maker<'_> {
         cold: bool,
         directory: Option<&Path>,
     ) -> Result<Started, CostError> {
-        archive.check().map_err(failed)?;
+        archive.check().map_err(CostError::benchmark)?;
         let parent = directory.map_or_else(env::temp_dir, Path::to_owned);
         let mut progress =
             |_| if self.stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        let tree = Tree::create(&parent, &shape, &mut progress).map_err(failed)?;
+        let tree = Tree::create(&parent, &shape, &mut progress).map_err(CostError::benchmark)?;
         let marks = tree.marks();
-        let points = Points::Opens(marks.iter().map(|mark| mark.path.clone()).collect());
         let root = tree.root().to_owned();
         let about = format!(
             "GNU tar reads a tree of {} files and directories, {:.0} MB, with {} planted files{}",
@@ -85,10 +84,9 @@ impl Maker<'_> {
             marks.len(),
             if archive == Archive::TarGzip { ", and gzip compresses it" } else { "" }
         );
-        let names = marks.into_iter().map(|mark| mark.name).collect();
-        let state = TreeState::Tree { tree: Box::new(tree), cold, resident: None };
+        let (names, points) = (names(&marks), Points::Opens(marks));
         let started = self.started(about, Box::new(move || archive.command(&root)), points, names)?;
-        Ok(Started { state, ..started })
+        Ok(Started { state: Some(TreeState { tree, cold, resident: None }), ..started })
     }
 
     fn light(&self, names: &[String], phase_ns: u64) -> Result<Started, CostError> {
@@ -102,8 +100,9 @@ impl Maker<'_> {
         } else {
             names.iter().map(phase).collect::<Result<_, _>>()?
         };
-        let sizes = light::calibrate(&env::temp_dir(), &phases, phase_ns, self.stop).map_err(failed)?;
-        let own = env::current_exe().map_err(failed)?;
+        let sizes =
+            light::calibrate(&env::temp_dir(), &phases, phase_ns, self.stop).map_err(CostError::benchmark)?;
+        let own = env::current_exe().map_err(CostError::benchmark)?;
         let written = sizes.to_string();
         let command = move || {
             let mut command = Command::new(&own);
@@ -116,7 +115,7 @@ impl Maker<'_> {
             sizes.to_string().replace(',', ", ")
         );
         let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
-        started.source = SpanSource::Emitted(Emitted::create().map_err(failed)?);
+        started.source = SpanSource::Emitted(Emitted::create().map_err(CostError::benchmark)?);
         started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
         started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
         Ok(started)
@@ -137,7 +136,7 @@ impl Maker<'_> {
         };
         let mut started = self.started(about, Box::new(command), points, names)?;
         if *marks == MarkSource::Emitted {
-            started.source = SpanSource::Emitted(Emitted::create().map_err(failed)?);
+            started.source = SpanSource::Emitted(Emitted::create().map_err(CostError::benchmark)?);
         }
         Ok(started)
     }
@@ -159,7 +158,7 @@ impl Maker<'_> {
             name: self.benchmark.name.clone(),
             about,
             command,
-            state: TreeState::Asis,
+            state: None,
             source: SpanSource::Points(names),
             watches,
             namespace: self.home(),
@@ -177,8 +176,9 @@ impl Maker<'_> {
 
     /// The one that all trials have, and those of other ways to observe.
     fn watches(&self, points: &Points) -> Result<(Watches, Vec<String>), CostError> {
-        let choose =
-            |points: &Points, means| BenchmarkWatch::choose(points, means, self.plan.own).map_err(failed);
+        let choose = |points: &Points, means| {
+            BenchmarkWatch::choose(points, means, self.plan.own).map_err(CostError::benchmark)
+        };
         let Subject::Interception { ways } = &self.plan.subject else {
             let (watch, left_out) = choose(points, self.plan.means)?;
             return Ok((vec![(None, watch)], left_out.into_iter().collect()));
@@ -210,8 +210,4 @@ fn names(files: &[PathBuf]) -> Vec<String> {
         if distinct { short.to_string_lossy().into_owned() } else { file.display().to_string() }
     };
     files.iter().zip(&short).map(name).collect()
-}
-
-fn failed(error: impl std::fmt::Display) -> CostError {
-    CostError::Benchmark(error.to_string())
 }

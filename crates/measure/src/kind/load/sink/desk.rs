@@ -162,7 +162,7 @@ impl Desk {
         let echo = hello.echo.then(|| self.socket.try_clone()).transpose()?;
         let served = Served {
             peer,
-            tally: Tally::new(sender.flow(), hello.lanes, hello.planned),
+            tally: Tally::new(sender.flow, hello.lanes, hello.planned),
             echo: echo.map(|socket| Echo { socket, to: peer }),
             log,
             drops_before: drops(&self.socket)?.into(),
@@ -170,7 +170,7 @@ impl Desk {
             batch: 0,
             came: None,
         };
-        self.state().served.insert(sender.flow(), served);
+        self.state().served.insert(sender.flow, served);
         Ok(())
     }
 

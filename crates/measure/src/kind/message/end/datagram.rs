@@ -81,14 +81,6 @@ impl End for Datagram {
         self.silent
     }
 
-    fn post(&mut self) -> Result<(), EndError> {
-        Err(EndError::Unexpected("a bulk reply is longer than a datagram".into()))
-    }
-
-    fn fetch(&mut self) -> Result<(), EndError> {
-        self.post()
-    }
-
     fn finish(&mut self) -> Result<(), EndError> {
         for _ in 0..GOODBYES {
             match send(self.socket.as_fd(), &[]) {

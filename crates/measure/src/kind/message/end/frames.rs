@@ -45,14 +45,6 @@ impl End for Frames {
         self.socket.receive()
     }
 
-    fn post(&mut self) -> Result<(), EndError> {
-        self.socket.post()
-    }
-
-    fn fetch(&mut self) -> Result<(), EndError> {
-        self.socket.fetch()
-    }
-
     fn finish(&mut self) -> Result<(), EndError> {
         self.socket.finish()
     }

@@ -18,6 +18,8 @@ pub use frames::Frames;
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
 
+const NO_BULK: &str = "such an end has no bulk replies";
+
 /// A message layer at one end of a connection.
 pub trait End: Send {
     /// Hands a message over, or as many as go in one call; how many.
@@ -52,10 +54,14 @@ pub trait End: Send {
     }
 
     /// Sends the bulk, once it was asked for.
-    fn post(&mut self) -> Result<(), EndError>;
+    fn post(&mut self) -> Result<(), EndError> {
+        Err(EndError::Unexpected(NO_BULK.into()))
+    }
 
     /// Asks for the bulk, and waits until it is there.
-    fn fetch(&mut self) -> Result<(), EndError>;
+    fn fetch(&mut self) -> Result<(), EndError> {
+        Err(EndError::Unexpected(NO_BULK.into()))
+    }
 
     /// Tells the other end that nothing more comes.
     fn finish(&mut self) -> Result<(), EndError>;

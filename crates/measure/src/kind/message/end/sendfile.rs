@@ -60,14 +60,6 @@ impl End for Sendfile {
         self.bare.receive()
     }
 
-    fn post(&mut self) -> Result<(), EndError> {
-        self.bare.post()
-    }
-
-    fn fetch(&mut self) -> Result<(), EndError> {
-        self.bare.fetch()
-    }
-
     fn finish(&mut self) -> Result<(), EndError> {
         self.bare.finish()
     }

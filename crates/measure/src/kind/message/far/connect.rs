@@ -16,11 +16,10 @@ use crate::load::control::{CONNECT_WITHIN, Listener};
 impl Far {
     /// A fresh connection: this host's end of it.
     pub fn connect(&self, carrier: Carrier) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
         match (&self.reached, carrier) {
             (Reached::Dialed { to, .. }, Carrier::Udp) => {
                 self.opened()?;
-                let socket = self.dial_udp(*to).map_err(failed("connect to the server"))?;
+                let socket = self.dial_udp(*to).map_err(MessageError::connect("connect to the server"))?;
                 self.taken().map(|()| Socket::Udp(socket))
             }
             (Reached::Dialed { to, .. }, _) => {
@@ -30,7 +29,7 @@ impl Far {
                     stream.write_all(format!("{}\n", json!({ "key": key })).as_bytes())?;
                     Ok(stream)
                 };
-                let stream = dial().map_err(failed("connect to the server"))?;
+                let stream = dial().map_err(MessageError::connect("connect to the server"))?;
                 self.taken().map(|()| Socket::Tcp(stream))
             }
             (Reached::Listened { .. }, Carrier::Udp) => self.take_udp(),
@@ -66,9 +65,10 @@ impl Far {
     }
 
     fn take_tcp(&self, listener: &Listener<Hello>) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
         // Not to be guessed: the port is open to all.
-        let key = random::bytes().map(u64::from_ne_bytes).map_err(failed("draw a key (getrandom)"))?;
+        let key = random::bytes()
+            .map(u64::from_ne_bytes)
+            .map_err(MessageError::connect("draw a key (getrandom)"))?;
         let expected = listener.expect(key);
         self.say(&Word::Open { key })?;
         let awaited = "its connection for messages";
@@ -79,10 +79,9 @@ impl Far {
     }
 
     fn take_udp(&self) -> Result<Socket, MessageError> {
-        let failed = |action| move |source| MessageError::Connect { action, source };
         // The address that the client knows.
         let bind = || UdpSocket::bind(self.talk.local_addr()?);
-        let socket = bind().map_err(failed("bind the server's UDP port"))?;
+        let socket = bind().map_err(MessageError::connect("bind the server's UDP port"))?;
         self.say(&Word::Open { key: 0 })?;
         let Word::Bound { port } = self.hear("its port")? else { return Err(self.out_of_turn("its port")) };
         let connect = || {
@@ -96,7 +95,7 @@ impl Far {
             socket.set_nonblocking(false)?;
             socket.set_read_timeout(Some(UDP_PATIENCE))
         };
-        connect().map_err(failed("connect to the client"))?;
+        connect().map_err(MessageError::connect("connect to the client"))?;
         self.say(&Word::Taken)?;
         Ok(Socket::Udp(socket))
     }

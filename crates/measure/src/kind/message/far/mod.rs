@@ -46,7 +46,7 @@ const REPORT_WITHIN: [Duration; 2] = [Duration::from_millis(500), Duration::from
 pub struct Far {
     talk: Talk,
     /// The end that is there.
-    side: Side,
+    pub side: Side,
     reached: Reached,
 }
 
@@ -81,11 +81,6 @@ impl Far {
         let far = Self { talk, side: Side::Client, reached: Reached::Listened { listener } };
         far.say(&Word::Welcome(Introduction::own(cpu)))?;
         Ok(far)
-    }
-
-    /// The end that is there.
-    pub fn side(&self) -> Side {
-        self.side
     }
 
     pub fn say(&self, word: &Word) -> Result<(), MessageError> {

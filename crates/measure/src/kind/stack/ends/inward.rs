@@ -64,17 +64,17 @@ impl Ends for Inward {
     ) -> Result<Landed<S, R>, TapError> {
         let (peer, lanes) = (self.incoming.peer(), self.incoming.hello().lanes);
         let planned = load.departures.messages();
-        let welcomed = self.incoming.welcome_as(self.flow, Receive::Recv, TOOL).map_err(lost)?;
+        let welcomed = self.incoming.welcome(self.flow, Receive::Recv, TOOL).map_err(lost)?;
         let begun = welcomed.await_begin(task.stop).map_err(lost)?;
         // In the sender's clock, as are the times that its messages carry: nothing else is
         // ever held against these windows.
-        let windows = load.windows(begun.start_ns());
+        let windows = load.windows(begun.start_ns);
         let (send_taps, tap) = make(windows, &[])?;
         let reading = Reading { task, socket: &self.reader, flow: self.flow, lanes, planned };
         let mean_interval_ns = load.departures.mean_interval_ns(lanes);
         let mut tap = Rebuilt::new(tap, windows, lanes, load.duration_ns, mean_interval_ns);
         let (ended, read) = reading.run(begun, &mut tap)?;
-        let totals = ended.sent();
+        let totals = ended.sent;
         // It is of no consequence here if the sender does not wait for this.
         let _ = ended.tally((&read).into());
         if let Some(what) = tap.excess() {

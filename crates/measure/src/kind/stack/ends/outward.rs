@@ -44,7 +44,7 @@ impl Outward {
 
 impl Ends for Outward {
     fn flow(&self) -> u32 {
-        self.session.welcome().flow
+        self.session.welcome.flow
     }
 
     fn senders(&self) -> &[UdpSocket] {
@@ -61,7 +61,7 @@ impl Ends for Outward {
         load: Load<'_>,
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
     ) -> Result<Landed<S, R>, TapError> {
-        let welcome = self.session.welcome().clone();
+        let welcome = self.session.welcome.clone();
         // The tap needs the windows before the sink does.
         let windows = load.windows(monotonic_ns() + AGREEMENT_NS);
         let (send_taps, receive_tap) = make(windows, &self.senders)?;

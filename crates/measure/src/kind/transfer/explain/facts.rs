@@ -5,6 +5,7 @@ use netfathom_model::record::{CallTimes, TransferSample, TransferStream};
 
 use super::queue::{QueueState, standing, unread, waiting};
 use super::text::percent;
+use crate::kind::transfer::median;
 
 /// A pause of this length is a delayed ACK, not a round trip: Linux delays for 40 ms (TCP_DELACK_MIN),
 /// other systems for up to 200 ms. A shorter pause may come from a busy machine.
@@ -86,7 +87,9 @@ impl Facts {
         match plan.role {
             Role::Transmit => facts.sender(plan, stream, looks),
             Role::Receive => {
-                facts.share_where(looks, |facts| &mut facts.empty, |_, now| now.queued_bytes == 0)
+                let empty = looks.windows(2).filter(|two| two[1].queued_bytes == 0);
+                let ns: u64 = empty.map(|two| two[1].at_ns - two[0].at_ns).sum();
+                facts.empty = ns as f64 / facts.watched_ns.max(1) as f64;
             }
         }
         facts
@@ -218,17 +221,6 @@ impl Facts {
         let ns = if far { 0 } else { calls.saturating_mul(DELAYED_ACK_CALL_NS) };
         self.delayed_ack = (ns as f64 / stream.duration_ns.max(1) as f64).min(self.all_sent);
     }
-
-    fn share_where(
-        &mut self,
-        looks: &[TransferSample],
-        which: impl Fn(&mut Self) -> &mut f64,
-        holds: impl Fn(&TransferSample, &TransferSample) -> bool,
-    ) {
-        let of = |two: &[TransferSample]| holds(&two[0], &two[1]).then(|| two[1].at_ns - two[0].at_ns);
-        let ns: u64 = looks.windows(2).filter_map(of).sum();
-        *which(self) = ns as f64 / self.watched_ns.max(1) as f64;
-    }
 }
 
 /// What comes neither out of nothing nor through calls on standard input is sent from a file
@@ -276,11 +268,4 @@ fn grew(looks: &[TransferSample]) -> bool {
 
 pub(super) fn under_way(look: &TransferSample) -> u64 {
     u64::from(look.queued_bytes.saturating_sub(look.unsent_bytes))
-}
-
-fn median<T: Ord>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut values: Vec<T> = values.collect();
-    let middle = values.len() / 2;
-    values.sort_unstable();
-    values.into_iter().nth(middle)
 }

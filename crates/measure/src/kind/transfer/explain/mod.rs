@@ -125,7 +125,7 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
         let without = if smaller { ", without -b" } else { "" };
         (small, text.to_owned(), format!("larger {calls}: -l 64k{without}"))
     } else {
-        let text = "no fault found: the CPU of this end is the limit".to_owned();
+        let text = "the CPU of this end is the limit".to_owned();
         let small_buffer = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
         let less = [
             small_buffer.then(|| "no -b (a small buffer takes many calls)".to_owned()),

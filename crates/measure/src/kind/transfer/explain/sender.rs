@@ -225,19 +225,22 @@ fn slow_reader(plan: &TransferPlan, facts: &Facts) -> Reason {
         of_time(
             full,
             &format!(
-                "all that its window allows was in flight, though a round trip takes only {}",
+                "its window was full of data that it had not read: at this rate less than a quarter of a window is sent in \
+                 the shortest round trip, {}",
                 ms(facts.min_rtt_us)
             ),
         ),
         of_time(facts.unread, "data was acknowledged, but not read: the window did not move"),
-        Some(format!("what its program takes: {}", rate(facts.bytes_per_s))),
     ];
     Reason {
         cause: Cause::SlowReceiver,
         share: if fast(facts) { 0.0 } else { facts.not_read() + full },
         text: "the receiving program does not read its socket fast enough".into(),
         evidence: evidence.into_iter().flatten().collect(),
-        remedy: format!("make the program there faster; {} there shows what it waits for", watch(plan)),
+        remedy: format!(
+            "make the program there faster; {} there shows whether it sleeps or computes",
+            watch(plan)
+        ),
     }
 }
 
@@ -259,14 +262,10 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
         share,
         text: "no fault here: the receiver limits it".into(),
         evidence,
-        remedy: format!("none here; {} there shows what the receiver waits for", watch(plan)),
+        remedy: format!("none here; {} there shows whether the receiver sleeps or computes", watch(plan)),
     }
 }
 
 fn both(busy: Reason) -> Reason {
-    Reason {
-        cause: Cause::BothProcessors,
-        text: "no fault found: this end and the receiver do what their CPUs can".into(),
-        ..busy
-    }
+    Reason { cause: Cause::BothProcessors, text: "the CPUs of both ends are the limit".into(), ..busy }
 }

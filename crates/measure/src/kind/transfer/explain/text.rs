@@ -1,6 +1,7 @@
 //! Numbers in sentences.
 
 use netfathom_model::print;
+pub(super) use netfathom_model::print::bit_rate as rate;
 
 /// Below this a size is a count to its last byte, as a program asked for it.
 const WHOLE_BYTES: u64 = 10 << 10;
@@ -23,8 +24,4 @@ pub(super) fn bytes(bytes: impl Into<u64>) -> String {
 
 pub(super) fn ms(us: impl Into<f64>) -> String {
     print::time(us.into() * 1e3)
-}
-
-pub(super) fn rate(bytes_per_s: f64) -> String {
-    print::bit_rate(bytes_per_s)
 }

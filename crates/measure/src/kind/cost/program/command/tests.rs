@@ -14,21 +14,24 @@ fn context() -> Context {
     Context {
         namespace: None,
         cpus: Vec::new(),
-        settle: Duration::from_millis(200),
         grace: Duration::from_millis(300),
         when_ended: WhenEnded::Trouble,
         terminal: false,
         strangers: true,
-        stop: Arc::default(),
     }
 }
 
-fn shell(script: &str, context: Context) -> Command {
-    Command::new("COMMAND", ["sh", "-c", script].map(String::from).to_vec(), context)
+fn command(argv: &[&str], context: Context) -> Command<'static> {
+    let settle = Pause { length: Duration::from_millis(200), ..Pause::none() };
+    Command::new("COMMAND", argv.iter().map(|&word| word.into()).collect(), context, settle)
+}
+
+fn shell(script: &str, context: Context) -> Command<'static> {
+    command(&["sh", "-c", script], context)
 }
 
 /// Switches a script on and off, with a look at it in between.
-fn there<T>(mut command: Command, look: impl FnOnce() -> T) -> (Ran, T) {
+fn there<T>(mut command: Command<'_>, look: impl FnOnce() -> T) -> (Ran, T) {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     adopt_orphans(true).unwrap();
     command.on(None).unwrap();
@@ -38,7 +41,7 @@ fn there<T>(mut command: Command, look: impl FnOnce() -> T) -> (Ran, T) {
     (command.off((from_ns, monotonic_ns())).unwrap(), seen)
 }
 
-fn refusal(mut command: Command) -> String {
+fn refusal(mut command: Command<'_>) -> String {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     command.on(None).unwrap_err().to_string()
 }
@@ -112,7 +115,7 @@ fn what_a_capture_says_that_it_lost_is_kept() {
 
 #[test]
 fn a_program_that_cannot_run_is_an_error() {
-    let missing = Command::new("COMMAND", vec!["no-such-program-here".into()], context());
+    let missing = command(&["no-such-program-here"], context());
     assert!(refusal(missing).contains("cannot start COMMAND `no-such-program-here`"));
     let message = refusal(shell("echo no such device >&2; exit 3", context()));
     assert!(
@@ -136,8 +139,17 @@ fn one_that_wants_a_terminal_gets_one() {
 
 #[test]
 fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
-    let ends = "sleep 0.4; echo broken >&2; exit 4";
-    let (ran, ()) = there(shell(ends, context()), || thread::sleep(Duration::from_millis(1200)));
+    let (dir, _) = pid_file();
+    let go = dir.path().join("go");
+    let until_go = format!("until [ -e {} ]; do sleep 0.02; done", go.display());
+    // However long it took to start, it ends within the benchmark.
+    let midway = || {
+        thread::sleep(Duration::from_millis(200));
+        fs::write(&go, "").unwrap();
+        thread::sleep(Duration::from_millis(600));
+        fs::remove_file(&go).unwrap();
+    };
+    let (ran, ()) = there(shell(&format!("{until_go}; echo broken >&2; exit 4"), context()), midway);
     let trouble = ran.trouble.unwrap();
     assert!(
         trouble.contains("of the benchmark only (exit status: 4: its last line was `broken`)"),
@@ -145,9 +157,9 @@ fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
     );
     assert!(ran.used.present < 0.9 && ran.used.starts == 1);
     let job = Context { when_ended: WhenEnded::Fine, ..context() };
-    let (ran, ()) = there(shell("sleep 0.3", job.clone()), || thread::sleep(Duration::from_millis(600)));
+    let (ran, ()) = there(shell(&until_go, job.clone()), midway);
     assert!(ran.trouble.is_none() && ran.used.present < 0.9, "{ran:?}");
-    let (ran, ()) = there(shell("sleep 0.3; exit 5", job), || thread::sleep(Duration::from_millis(600)));
+    let (ran, ()) = there(shell(&format!("{until_go}; exit 5"), job), midway);
     assert!(ran.trouble.is_some(), "{ran:?}");
     let again = Context { when_ended: WhenEnded::Again, ..context() };
     let (ran, ()) = there(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
@@ -204,7 +216,8 @@ fn a_share_is_of_the_time_of_the_benchmark() {
     // It is busy before that begins, and asks for time when it is to end.
     let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let script = format!("trap '{busy}; exit' TERM; {busy}; while :; do sleep 0.01; done");
-    let context = Context { settle: Duration::from_millis(1500), ..context() };
-    let (ran, ()) = there(shell(&script, context), || thread::sleep(Duration::from_millis(500)));
+    let mut command = shell(&script, context());
+    command.settle.length = Duration::from_millis(1500);
+    let (ran, ()) = there(command, || thread::sleep(Duration::from_millis(500)));
     assert!(ran.used.wall_ns >= 500_000_000 && ran.used.wall_ns < 1_500_000_000, "{:?}", ran.used);
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who had a processor that a thread waited for, compiled for user space: reads its switches and what each did to the
+ * kernel's account of both tasks, prints how long each process is charged with.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef uint32_t __u32;
+typedef uint64_t __u64;
+#undef __always_inline
+#define __always_inline inline
+
+#define SEC(name)
+#define __uint(name, value) int name
+#define __type(name, value) value *name
+enum { BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_HASH };
+
+struct rq {
+	__u64 clock;
+};
+struct cfs_rq {
+	struct rq *rq;
+};
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int flags;
+	char comm[16];
+	struct task_struct *group_leader;
+	struct {
+		__u64 sum_exec_runtime;
+		struct cfs_rq *cfs_rq;
+	} se;
+	struct {
+		__u64 last_arrival;
+	} sched_info;
+};
+
+static void *bpf_map_lookup_elem(void *map, const void *key);
+static void bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
+static void bpf_loop(__u32 n, void *each, void *context, __u64 flags);
+#define BPF_CORE_READ(task, ...) ((task)->__VA_ARGS__)
+#define BPF_CORE_READ_INTO(into, task, a, b) memcpy(into, (task)->a->b, sizeof(*(into)))
+#define bpf_core_read(into, size, from) memcpy(into, from, size)
+
+#define TASKS 8
+/* Of the tree that is followed. */
+#define MEMBER 5
+
+static __u32 process_of(const struct task_struct *task)
+{
+	return task->pid == MEMBER ? 0 : task->tgid;
+}
+
+#include "holders.h"
+
+static struct stays of_cpu;
+static struct holder held[TASKS];
+static bool is_held[TASKS];
+
+static void *bpf_map_lookup_elem(void *map, const void *key)
+{
+	__u32 place = *(const __u32 *)key;
+
+	if (map == &stays)
+		return &of_cpu;
+	return is_held[place] ? &held[place] : 0;
+}
+
+static void bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	__u32 place = *(const __u32 *)key;
+
+	held[place] = *(const struct holder *)value;
+	is_held[place] = true;
+}
+
+static void bpf_loop(__u32 n, void *each, void *context, __u64 flags)
+{
+	__u32 i;
+
+	for (i = 0; i < n && !((long (*)(__u32, struct blaming *))each)(i, context); i++)
+		;
+}
+
+/*
+ * Of each switch: when, from whom, to whom, whether it is seen, and how long the second had waited. From a task to
+ * itself: so long it had another processor until then. Task 1 is followed, task 0 idle: it has no run queue, nor an
+ * arrival.
+ */
+int main(void)
+{
+	static struct task_struct tasks[TASKS];
+	static __u64 waited[TASKS];
+	struct rq rq = {}, none = {};
+	struct cfs_rq cfs_rq = { .rq = &rq }, no_cfs_rq = { .rq = &none };
+	__u64 now, waits;
+	int i, prev, next, seen;
+
+	for (i = 0; i < TASKS; i++) {
+		tasks[i].pid = tasks[i].tgid = i;
+		tasks[i].group_leader = &tasks[i];
+		tasks[i].se.cfs_rq = i ? &cfs_rq : &no_cfs_rq;
+	}
+	while (scanf("%" SCNu64 "%d %d %d %" SCNu64, &now, &prev, &next, &seen, &waits) == 5) {
+		if (prev == next) {
+			tasks[prev].se.sum_exec_runtime += waits;
+			tasks[prev].sched_info.last_arrival = now - waits;
+			continue;
+		}
+		tasks[prev].se.sum_exec_runtime += now - rq.clock;
+		rq.clock = now;
+		if (seen) {
+			note_unseen(&tasks[prev]);
+			if (prev == 1)
+				blame(tasks[prev].sched_info.last_arrival, waited[prev]);
+			note_switch(&tasks[prev], &tasks[next], process_of(&tasks[prev]));
+		}
+		tasks[next].sched_info.last_arrival = next ? now : 0;
+		waited[next] = waits;
+	}
+	for (i = 0; i < TASKS; i++)
+		printf("%" PRIu64 "\n", (uint64_t)held[i].ns);
+	return 0;
+}

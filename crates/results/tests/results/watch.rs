@@ -1,0 +1,131 @@
+//! Messages of others on a terminal: what changes how to read the times, and who had the CPU.
+
+use netfathom_model::path::Direction;
+use netfathom_model::record::{
+    CpuStay, Held, Holder, Measurement, SlowMessage, WatchPrograms, WatchResult, WatchStage, WatchedSum,
+};
+use netfathom_results::{draw, story};
+
+use crate::contract;
+use crate::fixtures::fixture;
+
+const US: u64 = 1000;
+
+fn with(name: &str, change: impl FnOnce(&mut WatchResult)) -> netfathom_model::record::Record {
+    let mut record = fixture(name);
+    let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
+    change(watch);
+    record
+}
+
+/// As one line, so that it may be looked into wherever it was wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn page(name: &str, change: impl FnOnce(&mut WatchResult)) -> String {
+    flat(&contract::sane(&with(name, change)))
+}
+
+fn redis_benchmark() -> Holder {
+    Holder::Process { name: "redis-benchmark".into(), pid: 7, cgroup: None }
+}
+
+#[test]
+fn what_part_of_a_wait_has_no_holder_is_named_beside_the_holder() {
+    let slow = |held_us: u64, waited_us: i64, length_ns: u64| {
+        let text = page("watch-slow", |watch| {
+            let begin_ns = 1_000_000 * US;
+            let stay = CpuStay {
+                by: redis_benchmark(),
+                own: false,
+                from_ns: begin_ns - 7969 * US,
+                until_ns: begin_ns + held_us * US,
+            };
+            watch.slow.as_mut().unwrap().messages = vec![SlowMessage {
+                direction: Direction::Rx,
+                begin_ns,
+                end_ns: begin_ns.saturating_add(length_ns),
+                bytes: 64,
+                local: None,
+                peer: None,
+                process: None,
+                stages: vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: waited_us * 1000 }],
+                stays: (held_us > 0).then_some(stay).into_iter().collect(),
+            }];
+        });
+        let (_, text) = text.split_once("the longest").unwrap();
+        text.split_once(')').unwrap().0.to_owned()
+    };
+    let holds = |held_us, waited_us, of: &str| {
+        let text = slow(held_us, waited_us, 4100 * US);
+        assert!(text.ends_with(of), "{text}");
+    };
+    holds(174, 4040, "(redis-benchmark 174 µs; 3.87 ms unknown");
+    holds(4000, 4040, "(redis-benchmark 4.00 ms");
+    holds(0, 4040, "(4.04 ms unknown");
+    // It had the CPU while the reader slept too.
+    holds(3000, 2000, "(redis-benchmark 3.00 ms");
+    // Longer than any time.
+    assert!(!slow(3000, 0, u64::MAX).contains("redis-benchmark"));
+    let all = |unknown_ns| {
+        page("watch-slow", |watch| {
+            let held = |by, ns| Held { by, ns };
+            watch.waits.waited_ns = 1000;
+            watch.waits.holders =
+                vec![held(redis_benchmark(), 1000 - unknown_ns), held(Holder::Unknown, unknown_ns)];
+        })
+    };
+    let named = "redis-benchmark (pid 7) had the CPU for 60.0 % of those waits; for 40.0 % it is unknown who had it -";
+    assert!(all(400).contains(named), "{}", all(400));
+    assert!(all(10).contains("had the CPU for 99.0 % of those waits -"), "{}", all(10));
+}
+
+#[test]
+fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account() {
+    // The mean is 91.7 µs.
+    let programs = |share: u64, each_ns: u64| {
+        let ns = share * 10_000;
+        let programs = WatchPrograms { sampled_ns: 1_000_000, messages: ns / each_ns, runs: 10, ns };
+        draw::short(&story::of(&with("watch", |watch| watch.programs = Some(programs))), 80, false)
+    };
+    for (share, each_ns, is_much) in [(4, 1000, false), (6, 1000, true), (4, 10_000, true)] {
+        let text = programs(share, each_ns);
+        let first = text.lines().nth(1).unwrap();
+        assert_eq!(
+            first.starts_with("  - netfathom's BPF programs took"),
+            is_much,
+            "{share} {each_ns}: {text}"
+        );
+        assert_eq!(text.matches("BPF programs took").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn sums_that_no_run_has_are_shown_too() {
+    let text = page("watch-both", |watch| {
+        let send = watch.send.as_mut().unwrap();
+        for total in [&mut watch.total, &mut send.total] {
+            (total.n, total.sum_ns) = (u64::MAX, i64::MAX);
+        }
+        watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 1, runs: 10, ns: 1 });
+    });
+    assert!(text.contains("BPF programs took"), "{text}");
+}
+
+#[test]
+fn a_message_larger_than_a_packet_is_what_tcp_gets_at_once() {
+    let text = |bytes: u64| page("watch", |watch| watch.account.bytes_timed = watch.account.timed * bytes);
+    assert!(
+        text(94_000).contains("what TCP gets at once, 91.8 KiB on average, not what one call wrote"),
+        "{}",
+        text(94_000)
+    );
+    assert!(!text(1000).contains("what TCP gets at once"), "{}", text(1000));
+    // The rate is of the time in which messages were followed.
+    assert!(
+        text(1000).contains("99.99 % of 50,001 received messages (8.33k/s) have times, in 6.00 s"),
+        "{}",
+        text(1000)
+    );
+}
