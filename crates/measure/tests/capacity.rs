@@ -123,7 +123,7 @@ fn whoever_takes_the_processors_while_rates_are_tried_is_named() {
     let cpus = netfathom_sys::cpu::allowed().unwrap();
     let (sender, receiver) = (cpus[0], cpus[cpus.len() - 1]);
     // Of another's priority it may be preempted whenever the load wants to run.
-    let burner = Burner::alternating(sender);
+    let burner = Burner::alternating(sender, 15);
     let mut plan = plan(&[Engine::Send], &[1]);
     (plan.trials, plan.cpus) = (1, vec![sender, receiver]);
     let p = measure(plan, &mut Watcher::default());

@@ -296,7 +296,8 @@ fn whoever_takes_the_processors_of_the_load_is_named() {
     let (sender, reader) = (both[0], both[both.len() - 1]);
     plan.cpus = Some((sender, reader));
     // Others of the same priority may be preempted whenever the load wants to run.
-    let burners = [Burner::alternating(sender), Burner::alternating(reader)];
+    // In step they would have the reader idle whenever the sender is: messages would wait for neither.
+    let burners = [Burner::alternating(sender, 15), Burner::alternating(reader, 9)];
     let p = measure(&plan);
     assert_accounted(&p);
     let trial = &p.result.trials[0];

@@ -58,7 +58,7 @@ fn rounds(of_reader: bool) -> Option<Rounds> {
     let plan = plan.validated().unwrap();
     let mut rounds = Rounds::default();
     for burns in ROUNDS {
-        let burner = burns.then(|| Burner::alternating(if of_reader { reader } else { sender }));
+        let burner = burns.then(|| Burner::alternating(if of_reader { reader } else { sender }, 15));
         let progressed = run(&plan, &mut (), &AtomicBool::new(false)).unwrap();
         let pid = burner.map(|burner| burner.pid());
         let round = Round { others: others(&progressed.result.trials[0], pid), progressed };

@@ -19,12 +19,14 @@ impl Burner {
         Self::spawn("taskset", &["-c", &cpu.to_string(), Self::NAME, "/dev/zero"])
     }
 
-    /// The same for 5 ms of every 20 ms, and before all threads of a lower real-time priority than 60 (SCHED_FIFO).
+    /// The same for 5 ms, then idle for `idle_ms`, and so on, before all threads of a lower real-time priority than 60
+    /// (SCHED_FIFO).
     ///
     /// # Panics
     /// Where it cannot be started.
-    pub fn alternating(cpu: usize) -> Self {
-        let program = "while (1) { my $end = time + 0.005; 1 while time < $end; sleep 0.015 }";
+    pub fn alternating(cpu: usize, idle_ms: u32) -> Self {
+        let program =
+            format!("while (1) {{ my $end = time + 0.005; 1 while time < $end; sleep 0.001 * {idle_ms} }}");
         let args = [
             "-f",
             "60",
@@ -34,7 +36,7 @@ impl Burner {
             "perl",
             "-MTime::HiRes=time,sleep",
             "-e",
-            program,
+            &program,
         ];
         Self::spawn("chrt", &args)
     }
