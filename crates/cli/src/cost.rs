@@ -20,6 +20,8 @@ use crate::{exit, guard, marks, output, plans, reproduce};
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
 /// The benchmark of phases.
 const LIGHT: &str = "light";
+/// Those with observation points of their own.
+const OURS: [&str; 3] = [LIGHT, "tar", "tar-gzip"];
 /// What most programs start up in.
 const SETTLE_NS: u64 = 300_000_000;
 /// A line of it is about 50 bytes.
@@ -172,6 +174,12 @@ fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
     // Who names its phases means it too.
     if named.is_empty() || !args.phases.is_empty() && !named.contains(&LIGHT) {
         named.push(LIGHT);
+    }
+    if (!args.marks.is_empty() || args.sequence.is_some()) && named.iter().all(|text| OURS.contains(text)) {
+        bail!(
+            "--marks and --sequence: {} has observation points of its own; these are for --benchmark NAME=COMMAND",
+            named.join(", ")
+        );
     }
     named.into_iter().map(|text| benchmark(args, text)).collect()
 }

@@ -83,7 +83,7 @@ pub enum Strategy {
     /// When the caller says so.
     Batch,
     /// As `Thread`, with what the paper's text names besides: poll(2) before each send, a thread that receives, and a
-    /// connection and a sending thread of their own for posts.
+    /// sending thread for posts. That these have a connection of their own is our reading of 7.4.3.
     Zccl,
 }
 

@@ -64,8 +64,8 @@ fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
         words.remove(0);
     } else if starts_netfathom(&words) {
         bail!(
-            "the arguments of {side} start netfathom: leave out all before its own arguments. It is always this one: run compare \
-             itself with sudo, and another build's compare for another build"
+            "the arguments of {side} start netfathom: leave out all before its own arguments. It is always this one: put \
+             sudo, chrt and the like before compare itself, and use another build's compare for another build"
         );
     } else if is_of_user(&words) {
         let measured = COMMAND.split(' ').map(Into::into);
@@ -81,12 +81,11 @@ fn arguments(side: &str, typed: &[String]) -> Result<Vec<String>> {
 /// How a command of the user's own is measured; its benchmark follows.
 const COMMAND: &str = "cost --quick --time 5s --settle 0s --nothing --benchmark";
 
-/// Whether it is a netfathom by its path, or under sudo.
+/// Whether it is a netfathom by its path, or one of its commands under another program, such as sudo or chrt.
 fn starts_netfathom(words: &[String]) -> bool {
     let is_netfathom = |word: &String| Path::new(word).file_name().is_some_and(|name| name == "netfathom");
-    words
-        .first()
-        .is_some_and(|first| is_netfathom(first) || first == "sudo" && words.iter().any(is_netfathom))
+    words.first().is_some_and(is_netfathom)
+        || words.windows(2).any(|pair| is_netfathom(&pair[0]) && is_ours(&pair[1]))
 }
 
 /// Whether a shell finds the program, and it is no command of netfathom by which the line begins.
@@ -366,7 +365,9 @@ mod tests {
         for line in ["/etc/passwd x", "cd / && make"] {
             assert!(refused(line, &["stack"]).contains("nor is it a program on PATH"), "{line}");
         }
-        for line in ["./old/netfathom stack tx", "sudo /usr/bin/netfathom stack tx"] {
+        for line in
+            ["./old/netfathom stack tx", "sudo /usr/bin/netfathom stack tx", "chrt -f 50 netfathom stack tx"]
+        {
             assert!(refused(line, &["stack"]).contains("start netfathom"), "{line}");
         }
         let option = refused("stack --rate 10k", &["stack"]);

@@ -160,6 +160,13 @@ fn messages_that_cannot_be() {
 }
 
 #[test]
+fn observation_points_of_a_benchmark_that_has_its_own() {
+    let reply =
+        all_wrong(&["cost --nothing --benchmark tar --marks /etc/passwd", "cost --nothing --sequence auto"]);
+    insta::assert_snapshot!(reply);
+}
+
+#[test]
 fn processors_that_are_not_there() {
     let reply = wrong(&format!("{LOOPBACK} --trials 1 --cpu 0,8191"));
     let (before, after) = reply.split_once("may use [").unwrap();

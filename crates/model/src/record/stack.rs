@@ -235,7 +235,7 @@ impl UndisturbedTimes {
     }
 }
 
-/// The papers' peak indicators of one trial: the windows in which the plan wanted at least
+/// The outgoing paper's (Borodin 2014) indicators at peak, of one trial: the windows in which the plan wanted at least
 /// 90 % of its highest rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakTimes {

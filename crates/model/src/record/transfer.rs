@@ -205,6 +205,13 @@ pub struct TransferStream {
     pub samples: Vec<TransferSample>,
 }
 
+impl TransferStream {
+    /// Processor time of its thread, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns.saturating_add(self.system_ns)
+    }
+}
+
 /// How many bytes the kernel took without a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ZeroCopied {

@@ -281,19 +281,24 @@ impl WatchAccount {
 
     /// Those that became something.
     pub fn ended(&self) -> u64 {
-        self.outcomes().iter().map(|outcome| outcome.1).sum()
+        sum(&self.outcomes())
     }
 
     /// Those that waited in the end, or were not read before their connection was closed. It is below zero only if the
     /// counts contradict each other.
     pub fn unread(&self) -> i64 {
-        self.seen as i64 - self.ended() as i64
+        (self.seen as i64).saturating_sub(self.ended() as i64)
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.
     pub fn share_timed(&self) -> f64 {
-        if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
+        if self.seen == 0 { 0.0 } else { (self.timed as f64 + self.merged as f64) / self.seen as f64 }
     }
+}
+
+/// The counts of a forged record may be too large to add.
+fn sum(outcomes: &[(&str, u64)]) -> u64 {
+    outcomes.iter().fold(0, |sum, outcome| sum.saturating_add(outcome.1))
 }
 
 /// What became of the messages that were sent: those seen are the sum of the next five and of those that wait in the end.
@@ -344,11 +349,11 @@ impl WatchSendAccount {
     /// Those that waited in the end, or when their connection was closed. It is below zero only if the counts contradict
     /// each other.
     pub fn unsent(&self) -> i64 {
-        self.seen as i64 - self.outcomes().iter().map(|outcome| outcome.1).sum::<u64>() as i64
+        (self.seen as i64).saturating_sub(sum(&self.outcomes()) as i64)
     }
 
     /// The part of what was seen that has times, its own or those of the message that it was merged into.
     pub fn share_timed(&self) -> f64 {
-        if self.seen == 0 { 0.0 } else { (self.timed + self.merged) as f64 / self.seen as f64 }
+        if self.seen == 0 { 0.0 } else { (self.timed as f64 + self.merged as f64) / self.seen as f64 }
     }
 }

@@ -21,7 +21,7 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
     }
     list.extend(short(
         plan,
-        "fewer and shorter trials, with far less than the million messages of a trial of the papers (table 2 of each)",
+        "fewer and shorter trials, with far less than a trial of the papers, about a million messages (0.79 million and more, table 2 of each)",
     ));
     list.push(TODAY.into());
     list
@@ -33,7 +33,7 @@ pub fn of_instances(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<Str
          receiver. Those that share a CPU are late, so no times are shown; who else had a CPU is not recorded.",
         "The capture is the project's own reader of the packet ring; the paper's was \
          tcpdump.",
-        "Each instance is to send 100,000 messages a second, which is what the paper's program formed. The paper does not say \
+        "Each instance is to send 100,000 messages a second, which is about what the paper's program formed. The paper does not say \
          how finely it searched; ours doubles the number, up to 64.",
     ];
     let mut list: Vec<String> = ours.map(place).into_iter().chain(set_up.map(Into::into)).collect();
@@ -122,7 +122,7 @@ fn theirs(ours: &StackResult) -> &'static str {
             "Of graphs 4 to 6 the paper says neither how long they took nor how many messages or trials they have."
         }
         (_, true, false) => {
-            "The paper's trials (table 2) have 1.01 to 5.62 million; one took 1 min 50 s on one platform."
+            "The paper's trials (table 2) have 1.01 to 5.62 million; an experiment took 1 min 50 s, with 1.2 GB for one platform."
         }
         (_, false, _) => {
             "The paper's trials (table 2) have 0.79 to 1.58 million, up to what a single thread reached on the \
@@ -138,14 +138,14 @@ fn theirs(ours: &StackResult) -> &'static str {
 fn senders(ours: &StackResult) -> Option<String> {
     match (ours.plan.measures(Direction::Tx), ours.plan.workers) {
         (true, 1) => Some(
-            "One sender; the outgoing paper ran several instances of its program, as many as the capture followed \
-             with at most 5 % loss. Senders that share a CPU keep to no profile, and beside the reader's this \
+            "One sender; the outgoing paper ran several instances of its program, under conditions in which the capture \
+             lost at most 5 %. Senders that share a CPU keep to no profile, and beside the reader's this \
              machine has no more than one for them."
                 .into(),
         ),
         (true, n) => Some(format!(
             "{n} senders, each a thread on its own CPU; the outgoing paper ran several instances of its \
-             program, as many as the capture followed with at most 5 % loss."
+             program, under conditions in which the capture lost at most 5 %."
         )),
         (false, 1) => None,
         (false, n) => Some(format!("{n} senders; the incoming paper's generator had one thread.")),

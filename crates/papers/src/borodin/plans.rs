@@ -11,7 +11,7 @@ use netfathom_measure::ground::error::RunError;
 pub const TRIALS: u32 = 10;
 /// As few as still give an interval that decides something: t is 2.78 for five, 4.30 for three.
 pub const QUICK_TRIALS: u32 = 5;
-/// A trial of the paper has at least 0.8 M messages, most have more than a million.
+/// A trial of the paper has at least 0.79 M messages, most have more than a million.
 const MESSAGES: f64 = 1.1e6;
 /// Shortest duration of a ramp, however fast the machine is.
 const RAMP_S: f64 = 10.0;

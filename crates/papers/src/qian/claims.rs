@@ -6,7 +6,7 @@ use super::originals::{Level, Original};
 use super::ours::{Ours, more};
 use crate::claim::{above, below, percent, percent_more, ratio, written};
 
-/// Nearly nothing, as the paper's lightest load takes (0.6 %).
+/// Nearly nothing, as the paper's lightest load takes by its table 2 (0.6 %).
 const NEARLY_NOTHING: f64 = 0.03;
 /// Batches of a program that a benchmark must span to be long enough.
 const BATCHES: f64 = 10.0;
@@ -43,7 +43,7 @@ fn printed(original: &Original, level: &Level) -> String {
     original.cost(level.theirs).map_or_else(String::new, |cost| {
         let Level { theirs, .. } = level;
         format!(
-            "{}, {theirs}: {:.1} %, PCost {:.0} %",
+            "computed from {}, {theirs}: {:.1} %, PCost {:.0} %",
             original.table,
             100.0 * cost.slowdown,
             100.0 * cost.pcost
@@ -87,7 +87,8 @@ fn heavy(original: &Original, level: &Level, ours: Option<&Ours<'_>>) -> Claim {
             100.0 * NOTICED_PCOST
         ),
         there: format!(
-            "{}; beyond the threshold the system answers clearly slower (2.4), which is not measured here",
+            "{}; beyond the threshold the system answers clearly slower when another process is started (2.4), which is not \
+             measured here",
             printed(original, level)
         ),
         here: format!("{}: PCost {}", level.ours, pcost(level, ours)),

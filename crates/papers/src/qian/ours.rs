@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netfathom_model::record::{
     Comparison, CostBenchmark, CostResult, CostTrial, Effect, Holds, Measured, ReproducedRun, Resource,
 };
-use netfathom_stats::{Estimate, between_trials, mean, pcost};
+use netfathom_stats::{Contrast, Estimate, between_trials, mean, pcost};
 
 use crate::claim::{above, both};
 
@@ -14,13 +14,23 @@ const PAPER_SPANS: usize = 6;
 
 /// By how much one is more than another, block by block.
 pub fn more(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Option<Estimate> {
-    let both = one.iter().filter_map(|(block, value)| Some(value - than.get(block)?));
-    between_trials(&both.collect::<Vec<f64>>())
+    between_trials(&differences(one, than))
+}
+
+fn differences(one: &BTreeMap<u32, f64>, than: &BTreeMap<u32, f64>) -> Vec<f64> {
+    one.iter().filter_map(|(block, value)| Some(value - than.get(block)?)).collect()
 }
 
 /// Whether each is more than the one before.
 pub fn rises(all: &[BTreeMap<u32, f64>]) -> Holds {
     all.windows(2).map(|pair| above(more(&pair[1], &pair[0]), 0.0)).fold(Holds::Yes, both)
+}
+
+/// Whether any is less than the one before, at a level of 95 % for all of them together (Bonferroni).
+pub fn falls(all: &[BTreeMap<u32, f64>]) -> bool {
+    let level = 1.0 - 0.05 / all.len().saturating_sub(1).max(1) as f64;
+    let is_less = |c: Contrast| c.interval(level).1 < 0.0;
+    all.windows(2).any(|pair| Contrast::paired(&differences(&pair[1], &pair[0])).is_some_and(is_less))
 }
 
 /// What a benchmark used of a resource.

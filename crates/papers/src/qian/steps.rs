@@ -11,7 +11,7 @@ use crate::claim::{above, both, percent, written};
 
 pub fn claims(ours: Option<&Ours<'_>>) -> Vec<Claim> {
     let [_, first, second, third, last] = TCPDUMP.levels else { return Vec::new() };
-    // From 40 to 80 Mbit/s its own table rises as slowly as from 8 to 24.
+    // Per Mbit/s its own table rises from 40 to 80 Mbit/s even more slowly than from 8 to 24.
     vec![
         in_a_short_tar(steps([first, second, third], ours), &TCPDUMP, ours),
         loses_more([second, third, last], ours),
@@ -75,7 +75,8 @@ fn loses_more(levels: [&Level; 3], ours: Option<&Ours<'_>>) -> Claim {
     Claim {
         origin: Origin::Source,
         says: format!("From {} on tcpdump loses the more packets the heavier the load is", levels[0].ours),
-        there: "2.3: beyond some 20 Mbit/s its loss rises gradually; the paper prints no number of it".into(),
+        there: "2.3: beyond twenty-odd Mbit/s its loss rises gradually; the paper prints no number of it"
+            .into(),
         here: format!(
             "by tcpdump's own count, {} (95 % intervals between blocks)",
             each.collect::<Vec<_>>().join("; ")

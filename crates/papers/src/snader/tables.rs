@@ -26,8 +26,8 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
         columns: columns("KB/s (of 1024 bytes)|16,777,216 bytes, s|msec/call, as ttcp counts|a write, ms|send buffer granted, bytes"),
         rows: printed.chain(here).collect(),
         note: Some(
-            "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. That is what the book's explanation \
-             gives: six segments, and each waits up to 200 ms for its acknowledgment. Ours: mean of the trials and \
+            "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. By our count a write is six \
+             segments, and by the book each waits up to 200 ms for its acknowledgment. Ours: mean of the trials and \
              half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate."
                 .into(),
         ),

@@ -43,7 +43,7 @@ pub fn of_sized(test: MessageTest, plan: &ReproducePlan, ours: Option<&Ours<'_>>
 
 pub fn of_placement(plan: &ReproducePlan, ours: Option<&Ours<'_>>) -> Vec<String> {
     let size = format!(
-        "Test 2 is 100,000 messages of {PLACED_BYTES} bytes one way (7.6.2), and so is ours; the round trips are ours alone. \
+        "Test 2 is 100,000 messages of {PLACED_BYTES} bytes one way (7.6.2); the round trips are ours alone. \
          One way over TCP an end in the kernel cannot send here, so KU and KK are missing there."
     );
     let kernel = "An end in the kernel is a program on a socket's verdicts (BPF, sockmap) that swallows what comes or sends \

@@ -125,7 +125,7 @@ pub struct WriteStyle {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// The paper's anomaly: about 79.5 ms, in two delayed ACKs.
+    /// The paper's anomaly: about 79.5 ms. That it is two delayed ACKs is ours.
     Stalled,
     /// A stall as with two writes: the paper tried it (7.7.5).
     Same,

@@ -29,7 +29,7 @@ pub fn beside(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
              paper has them, stand below.",
         ),
         MessageTest::Post => (
-            "Posts: replies to where the client wants them",
+            "Replies over the channel Post",
             &["sockets, kB/s", "ZCCL; here zccl, kB/s", "ratio, %"],
             "Table 7.5. Ours: kB of 1000 bytes, of the replies' bodies.",
         ),

@@ -78,8 +78,8 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// Each quantity that both have, the main ones first.
     pub quantities: Vec<Compared>,
-    /// Quantities that are left out, with the number of runs that are VOID as far as they are concerned.
-    pub withheld: BTreeMap<String, usize>,
+    /// Quantities that are left out.
+    pub withheld: BTreeMap<String, Withheld>,
     /// Quantities that only A has.
     pub only_a: Vec<String>,
     /// Quantities that only B has.
@@ -189,6 +189,15 @@ pub fn apart(a: &Run, b: &Run, wishes: &Wishes) -> Result<Comparison, CompareErr
     compare(Design::Apart, &[(a, b)], wishes)
 }
 
+/// Why a quantity is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Withheld {
+    /// How many runs are VOID as far as it is concerned.
+    pub void: usize,
+    /// Whether a run has it as a main quantity.
+    pub main: bool,
+}
+
 /// Compares the second of each pair with the first.
 ///
 /// # Errors
@@ -207,14 +216,11 @@ pub fn testable(a: &Run, b: Option<&Run>, thresholds: &[Threshold]) -> Result<()
     if [Some(a), b].into_iter().flatten().any(|run| run.record.verdict.level == Level::Void) {
         return Ok(());
     }
-    let has = |compared: &Comparison, name: &str| compared.quantities.iter().any(|of| of.name == name);
     match compare_unchecked(Design::Pairs, &[(a, b.unwrap_or(a))], &Wishes { force: true }) {
         Ok(compared) if !compared.quantities.is_empty() => match gates(&compared, thresholds) {
             // A later one may have it.
             Err(ThresholdError::OneSided { .. }) | Ok(_) => Ok(()),
-            Err(ThresholdError::Unknown { name, .. }) if has(&compared, &name.replace(UNDISTURBED, ".")) => {
-                Ok(())
-            }
+            Err(ThresholdError::Unknown { name, .. }) if may_come(&compared, a, &name) => Ok(()),
             Err(wrong) => Err(wrong),
         },
         _ => Ok(()),
@@ -223,6 +229,17 @@ pub fn testable(a: &Run, b: Option<&Run>, thresholds: &[Threshold]) -> Result<()
 
 /// In names of quantities that a run has only where enough of its messages were left alone.
 const UNDISTURBED: &str = ".undisturbed.";
+
+/// Whether later runs may have a quantity that is not compared yet: that of undisturbed messages, or one without a value
+/// in this run.
+fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
+    let end = format!(".{name}");
+    let plain = end.replace(UNDISTURBED, ".");
+    let is = |of: &str, end: &str| format!(".{of}").ends_with(end);
+    let has = |end: &str| compared.quantities.iter().any(|of| is(&of.name, end));
+    let all = || quantity::figures(&run.record.measurement).quantities();
+    !has(&end) && (plain != end && has(&plain) || all().iter().any(|of| is(&of.name, &end)))
+}
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
     distinct(pairs)?;

@@ -8,7 +8,7 @@ use netfathom_model::units::parse_number;
 use serde::Serialize;
 
 use super::judge::{FOUND, LEVEL, STRICT, contrast};
-use super::{Compared, Comparison, Design, Outcome, Scale};
+use super::{Compared, Comparison, Design, Outcome, Scale, UNDISTURBED, Withheld};
 use crate::quantity::Unit;
 
 /// With fewer pairs only enormous changes are significant (Student's t of 99 % is 9.9 with three, 5.8 with four).
@@ -261,7 +261,7 @@ impl Threshold {
             return Ok(Ok(named));
         }
         match comparison.withheld.get(&self.name) {
-            Some(void) => Ok(Err(format!(
+            Some(Withheld { void, .. }) => Ok(Err(format!(
                 "{void} of {} runs are VOID as far as {} is concerned{}",
                 comparison.a.len() + comparison.b.len(),
                 self.name,
@@ -275,9 +275,13 @@ impl Threshold {
     /// The same for the only quantity with such an end of its name, of the main ones and of those that are left out.
     fn by_end<'a>(&self, comparison: &'a Comparison) -> Result<Result<&'a Compared, String>, ThresholdError> {
         let main = comparison.quantities.iter().filter(|quantity| quantity.main).map(|q| &q.name);
+        let withheld = comparison.withheld.iter().filter(|(_, of)| of.main).map(|(name, _)| name);
         let end = format!(".{}", self.name);
-        let all: BTreeSet<&String> =
-            main.chain(comparison.withheld.keys()).filter(|name| name.ends_with(&end)).collect();
+        let all: BTreeSet<&String> = main.chain(withheld).filter(|name| name.ends_with(&end)).collect();
+        // Where some runs have undisturbed messages and some have not, all messages are meant.
+        let is_of_some =
+            |name: &String| name.contains(UNDISTURBED) && all.contains(&name.replace(UNDISTURBED, "."));
+        let all: BTreeSet<&String> = all.iter().copied().filter(|name| !is_of_some(name)).collect();
         let mut names = all.iter();
         match (names.next(), names.next()) {
             (None, _) => Err(self.unknown(comparison)),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netfathom_model::record::State;
 use netfathom_model::verdict::Level;
 
-use super::{Design, Run};
+use super::{Design, Run, Withheld};
 use crate::quantity::{self, Quantity};
 
 /// What a run says, as far as it vouches for it, or all of it.
@@ -19,13 +19,15 @@ fn vouched(run: &Run, name: &str) -> Level {
     quantity::level(&run.record.measurement, &run.record.verdict, name)
 }
 
-/// What some runs do not vouch for, with their number.
-pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, usize> {
-    let mut withheld = BTreeMap::new();
+/// What some runs do not vouch for.
+pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, Withheld> {
+    let mut withheld: BTreeMap<String, Withheld> = BTreeMap::new();
     for run in pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|_| !force) {
         for quantity in quantity::of(&run.record.measurement) {
             if vouched(run, &quantity.name) == Level::Void {
-                *withheld.entry(quantity.name).or_default() += 1;
+                let of = withheld.entry(quantity.name).or_default();
+                of.void += 1;
+                of.main |= quantity.main;
             }
         }
     }

@@ -13,7 +13,7 @@ impl Figures for TransferResult {
         let streams = &self.streams;
         let cost = self.cost.as_ref();
         let kib = self.bytes() as f64 / 1024.0;
-        let own = streams.iter().map(|s| s.user_ns as f64 + s.system_ns as f64).sum::<f64>();
+        let own = streams.iter().map(|s| s.cpu_ns() as f64).sum::<f64>();
         let tcp: Vec<&TcpState> = streams.iter().filter_map(|stream| stream.tcp.as_ref()).collect();
         let of_calls = streams.iter().filter_map(|s| Some(s.calls_took?.p99_ns));
         let count = |name: &str, title: &str, value: Option<u64>| {

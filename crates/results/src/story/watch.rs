@@ -52,7 +52,7 @@ impl Story for WatchResult {
         let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
         let ways: Vec<Way<'_>> = ways(self).into_iter().filter(|way| way.total.n > 0).collect();
         let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
-        match (answers.is_empty(), self.account.seen + sent) {
+        match (answers.is_empty(), self.account.seen.saturating_add(sent)) {
             (false, _) if answers.len() > 1 => format!("{name}: mean times: {}", answers.join(", ")),
             (false, _) => format!("{name}: {}", answers.join(", ")),
             (true, 0) => {

@@ -2,7 +2,8 @@
 
 use netfathom_model::verdict::{Level, Part};
 use netfathom_results::compare::{
-    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, apart, gates, pairs, testable,
+    Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, Withheld, apart, gates, pairs,
+    testable,
 };
 
 use crate::fixtures::fixture;
@@ -41,13 +42,25 @@ fn the_end_of_a_name_will_do_where_one_main_quantity_has_it() {
     let of = |text: &str| gates(&comparison, &[text.parse().unwrap()]);
     let ambiguous = of("mean>5%").unwrap_err().to_string();
     assert!(ambiguous.ends_with("; these end with it: rx.mean, tx.mean"), "{ambiguous}");
+    let of_one_is = |comparison: &Comparison, name: &str| {
+        gates(comparison, &["mean>5%".parse().unwrap()]).unwrap().gates[0].quantity == name
+    };
     let mut of_one = comparison.clone();
     of_one.quantities.iter_mut().filter(|q| q.name == "rx.mean").for_each(|q| q.main = false);
     let found = gates(&of_one, &["mean>5%".parse().unwrap()]).unwrap();
     assert_eq!((found.gates[0].quantity.as_str(), found.gates[0].passage), ("tx.mean", Passage::Beyond));
     // One that is left out for its VOID runs is not replaced by another.
-    of_one.withheld.insert("rx.mean".into(), 1);
+    of_one.withheld.insert("rx.mean".into(), Withheld { void: 1, main: false });
+    assert!(of_one_is(&of_one, "tx.mean"));
+    of_one.withheld.insert("rx.mean".into(), Withheld { void: 1, main: true });
     assert!(gates(&of_one, &["mean>5%".parse().unwrap()]).is_err());
+    of_one.withheld.clear();
+    let mut undisturbed = of_one.quantities.iter().find(|q| q.name == "tx.mean").unwrap().clone();
+    undisturbed.name = "tx.undisturbed.mean".into();
+    of_one.quantities.push(undisturbed);
+    assert!(of_one_is(&of_one, "tx.mean"));
+    of_one.quantities.retain(|q| q.name != "tx.mean");
+    assert!(of_one_is(&of_one, "tx.undisturbed.mean"));
     // A whole name is no end of another.
     assert_eq!(of("rate<-3%").unwrap().gates[0].quantity, "rate");
     assert!(of("ean>5%").is_err());
@@ -177,6 +190,8 @@ fn what_a_first_run_has_by_chance_ends_no_comparison() {
         assert!(tested(&a, b, "tx.undisturbed.none>5%").is_err() && tested(&a, b, "tx.none>5%").is_err());
         // There is a tx.mean.
         assert!(tested(&a, b, "tx.undisturbed.mean>5%").is_ok() && tested(&a, b, "tx.mean>5%").is_ok());
+        // Both have a mean.
+        assert!(tested(&a, b, "undisturbed.mean>5%").is_ok() && tested(&a, b, "mean>5%").is_err());
     }
     a.record.verdict.lower(Level::Void, "late");
     assert!(tested(&a, None, "tx.none>5%").is_ok() && tested(&a, Some(&b), "tx.none>5%").is_ok());

@@ -220,17 +220,25 @@ fn what_is_beyond_chance_is_marked() {
 #[test]
 fn a_program_without_work_is_called_idle() {
     let Measurement::Cost(other) = fixture("cost").measurement else { panic!("another measurement") };
-    let used = |processors| {
+    let used_by = |subject: Subject, processors| {
         flat(&with("cost-chance", |c| {
-            c.plan.as_mut().unwrap().benchmarks.clear();
+            let plan = c.plan.as_mut().unwrap();
+            plan.benchmarks.clear();
+            plan.subject = subject.clone();
             let condition = c.benchmarks[0].comparisons[0].condition;
             c.program = vec![ProgramUse { condition, processors: Some(processors), ..other.program[0] }];
         }))
     };
+    let used = |processors| used_by(Subject::Process { pid: 4242 }, processors);
     let idle = "the program's own processes used 0.020 % of a CPU: if it had no work, give it some: --load COMMAND, or \
                 --phases loopback";
     assert!(used(0.0002).contains(idle), "{}", used(0.0002));
     assert!(!used(0.002).contains("own processes used"), "{}", used(0.002));
+    assert!(
+        !used_by(Subject::Nothing, 0.0).contains("own processes used"),
+        "{}",
+        used_by(Subject::Nothing, 0.0)
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What the papers infer: a program that waits for the stack with each message can send no
-//! faster than one in the time that a message takes there (Borodin 2014).
+//! What Borodin's outgoing paper (2014) infers: a program that waits for the stack with each message sends one in the time
+//! that a message takes there.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

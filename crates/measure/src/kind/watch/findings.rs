@@ -5,6 +5,8 @@ use netfathom_model::print;
 use netfathom_model::record::{Holder, WatchResult, WatchStage};
 use netfathom_model::verdict::Finding;
 
+use super::judge::{MOST_UNTIMED, held_by_netfathom};
+
 /// The part of the time from which a stage is worth a word.
 const MUCH: f64 = 0.3;
 /// Loss is worth one earlier: without it there is none of its stage.
@@ -119,9 +121,12 @@ fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, S
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
-    let holders = result.waits.parts().find(|(by, _)| by.is_foreign() || **by == Holder::Netfathom);
-    // From a twentieth of the time on, the verdict names netfathom.
-    let (by, part) = holders.filter(|(by, _)| by.is_foreign())?;
+    let first = result.waits.parts().find(|(by, _)| by.is_foreign() || **by == Holder::Netfathom);
+    if first.is_some_and(|(by, _)| *by == Holder::Netfathom) && held_by_netfathom(result) > MOST_UNTIMED {
+        // The verdict names it.
+        return None;
+    }
+    let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
@@ -354,6 +359,9 @@ mod tests {
         result.waits =
             CpuWaits { waited_ns: 100, holders: vec![held(&Holder::Netfathom, 80), held(&other, 20)] };
         assert_eq!(findings(&result, None), []);
+        result.waits.holders = vec![held(&Holder::Netfathom, 4), held(&other, 3)];
+        assert_eq!(findings(&result, None).len(), 1, "of so little the verdict does not name netfathom");
+        result.waits.holders = vec![held(&Holder::Netfathom, 80), held(&other, 20)];
         result.waits.holders.reverse();
         assert_eq!(findings(&result, None).len(), 1);
         // The verdict names netfathom: it had 80 % of the wait, which is 95 % of the time.

@@ -14,7 +14,7 @@ use crate::load::judge::{Rule, count, flag, no_number, percent, trial};
 const MOST_MOVED_NS: f64 = 1000.0;
 
 /// With a larger share of messages without times, or slowed by netfathom, the others do not stand for all.
-const MOST_UNTIMED: f64 = 0.05;
+pub const MOST_UNTIMED: f64 = 0.05;
 /// So few are no share of all: the first message of each thread has no times either.
 const FEW: u64 = 4;
 
@@ -106,7 +106,7 @@ const RULES: [Rule<WatchResult>; 12] = [
 ];
 
 /// Its part of the waits for a CPU, and theirs of the time to receive.
-fn held_by_netfathom(result: &WatchResult) -> f64 {
+pub fn held_by_netfathom(result: &WatchResult) -> f64 {
     let waited = result.stages.iter().find(|stage| stage.stage == WatchStage::Runqueue);
     let held = result.waits.parts().find(|(by, _)| **by == Holder::Netfathom);
     let (Some(waited), Some((_, part)), true) = (waited, held, result.total.sum_ns > 0) else { return 0.0 };

@@ -275,9 +275,11 @@ fn look_on(
 }
 
 /// The kernel changes its own code to begin and to end it, on all CPUs, which makes messages slow: where those are sought,
-/// once is enough, as soon as there are messages.
+/// once with messages is enough.
 fn is_counted(watch: &Watch, result: &WatchResult) -> bool {
-    result.slow.is_none() || result.programs.is_none() && seen(watch).is_ok_and(|seen| seen > 0)
+    result.slow.is_none()
+        || result.programs.as_ref().is_none_or(|programs| programs.messages == 0)
+            && seen(watch).is_ok_and(|seen| seen > 0)
 }
 
 /// Whether the process ended in a wait, and what the programs took meanwhile.

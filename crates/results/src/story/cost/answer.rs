@@ -209,7 +209,7 @@ fn without_directories(command: &str) -> String {
 
 /// That a program without effect did nothing.
 fn idle(result: &CostResult, comparison: &Comparison) -> Option<String> {
-    let used = processors_used(result, comparison)?;
+    let used = processors_used(result, comparison).filter(|_| !is_of_nothing(result, comparison))?;
     (comparison.outcome == Outcome::NoCost && used < IDLE).then(|| {
         format!(
             "the program's own processes used {} of a CPU: if it had no work, give it some: {}",

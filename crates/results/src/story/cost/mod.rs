@@ -57,7 +57,11 @@ impl Story for CostResult {
         let plan = plan::words(self);
         super::asked_for(&mut page, &plan);
         Body {
-            title: if own { "What its own calls take" } else { "Slowdown of other work" },
+            title: match self.plan.as_ref().and_then(CostPlan::timed) {
+                _ if own => "What its own calls take",
+                Some(_) => "Time of a command",
+                None => "Slowdown of other work",
+            },
             done: plan::done(self),
             page,
             remarks: answer::remarks(self),

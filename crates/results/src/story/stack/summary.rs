@@ -38,7 +38,7 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
         (None, _) => {}
         (Some(_), Some(_)) => {
             page.note(
-                "1/mean: the load capability of Borodin 2014, a bound, not a rate that was sent; sent: the rate at \
+                "1/mean: the load capability that Borodin's outgoing paper (2014) infers, not a rate that was sent; sent: the rate at \
                  peak; netfathom capacity measures what is sustained",
             );
         }

@@ -46,8 +46,7 @@ pub(super) fn buffered_words(result: &TransferResult) -> Option<String> {
 
 /// Processor time of a kibibyte at this end.
 pub(super) fn cpu_per_kib(stream: &TransferStream) -> Option<f64> {
-    let spent = (stream.user_ns + stream.system_ns) as f64;
-    (stream.bytes > 0).then(|| spent / (stream.bytes as f64 / 1024.0))
+    (stream.bytes > 0).then(|| stream.cpu_ns() as f64 / (stream.bytes as f64 / 1024.0))
 }
 
 /// What became of the checksum, where there is one.

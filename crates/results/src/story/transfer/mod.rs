@@ -195,7 +195,7 @@ fn stream_table(result: &TransferResult) -> Table {
             number::short_count(s.bytes),
             number::short_count(s.calls),
             number::seconds(s.duration_ns),
-            number::seconds(s.user_ns + s.system_ns),
+            number::seconds(s.cpu_ns()),
             counts::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
         ]);
     }
