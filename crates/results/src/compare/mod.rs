@@ -237,7 +237,7 @@ fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     let plain = end.replace(UNDISTURBED, ".");
     let is = |of: &str, end: &str| format!(".{of}").ends_with(end);
     let has = |end: &str| compared.quantities.iter().any(|of| is(&of.name, end));
-    let all = || quantity::figures(&run.record.measurement).quantities();
+    let all = || crate::quantity::figures(&run.record.measurement).quantities();
     !has(&end) && (plain != end && has(&plain) || all().iter().any(|of| is(&of.name, &end)))
 }
 

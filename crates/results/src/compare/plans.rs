@@ -87,8 +87,14 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         }
         Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),
     };
+    for difference in differences.iter_mut().filter(|d| is_asked(d) && d.what.ends_with(COMMAND)) {
+        difference.what = COMMAND[1..].into();
+    }
     PlanDifferences { differences, obstacles }
 }
+
+/// Of what is asked about the last part says enough.
+const COMMAND: &str = ".command";
 
 /// A later pair must have done what the first one did.
 fn within_sides(first: (&Run, &Run), pair: (&Run, &Run)) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::page::{Cell, Page, Style};
 use netfathom_model::record::{Record, State};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use crate::story::{Body, answer, place, story};
 
@@ -15,7 +15,9 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }
     let reasons = record.verdict.shown();
-    let (deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level == level);
+    let (mut deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level == level);
+    // What is wrong with the answer itself comes before what is wrong with its load.
+    deciding.sort_by_key(|reason| reason.about.contains(&Part::Load));
     let has_reason = !deciding.is_empty();
     let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
     // What is not part of the answer does not change how to read it.

@@ -196,8 +196,9 @@ fn remarks(result: &WatchResult) -> Vec<String> {
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
     let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
+    let answering = slow::of_application(result.plan.slow, result.application.as_ref());
     let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
-    let first = slow.into_iter().chain(own);
+    let first = slow.into_iter().chain(answering).chain(own);
     first.chain(most).chain([application, timed, joined(result)].into_iter().flatten()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Single messages that take long.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use netfathom_model::record::{CpuStay, Holder, SlowMessage};
 use netfathom_sys::cpu;

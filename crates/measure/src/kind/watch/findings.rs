@@ -7,6 +7,8 @@ use netfathom_model::verdict::Finding;
 
 use super::judge::{MOST_UNTIMED, held_by_netfathom};
 
+/// Of fewer messages nothing is concluded.
+const FEWEST: u64 = 10;
 /// The part of the time from which a stage is worth a word.
 const MUCH: f64 = 0.3;
 /// Loss is worth one earlier: without it there is none of its stage.
@@ -38,7 +40,7 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     };
     let sum_ns = stages.iter().find(|s| s.stage == stage).map_or(0, |stage| stage.times.sum_ns);
     let part = if total.sum_ns > 0 { sum_ns as f64 / total.sum_ns as f64 } else { 0.0 };
-    if part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
+    if total.n < FEWEST || part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
         return None;
     }
     let (seen, cause, remedy) = text(result, stage, receiver)?;
@@ -80,7 +82,7 @@ fn text(
         WatchStage::Sndbuf => (
             "messages wait for room in the send buffer",
             "the send buffer is smaller than a message, or than what is in flight at the full rate",
-            "let the kernel use more: raise the last number of net.ipv4.tcp_wmem, or set SO_SNDBUF",
+            "if the application sets SO_SNDBUF, have it set more, or none; otherwise raise the last number of net.ipv4.tcp_wmem",
         ),
         WatchStage::Cwnd => (
             "messages wait for the congestion window",
@@ -301,6 +303,9 @@ mod tests {
         assert!(longer.evidence.ends_with(", 20.0 µs a message on average"), "{longer:?}");
         // It is never asleep.
         assert_eq!(sockqueue(9 * US, 0).len(), 1);
+        let mut few = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+        few.total = times(FEWEST - 1, 21 * US);
+        assert_eq!(findings(&few, None), []);
     }
 
     /// What to do about a closed window, of an application that connects to one port or to several.

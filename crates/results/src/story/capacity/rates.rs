@@ -4,7 +4,7 @@ use netfathom_model::print::counted;
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow};
 use netfathom_model::verdict::Level;
 
-use super::{bare, bounded, name, short_name, sustained};
+use super::{bare, bounded, differ, name, short_name, sustained};
 use crate::page::{Axis, Bar, BarGroup, Bars, Cell, Page, Style, Table};
 use crate::story::number;
 
@@ -31,6 +31,10 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
         "sustained: under 0.1 % lost; on schedule: the receiver polls, and 99 % of the messages are sent within 10 % of \
          a send slot, the time between two messages; ×N: N workers (sending threads), together",
     );
+    let rates = |row: &CapacityRow| [row.sustained_per_s, row.blocking_per_s, row.capacity_per_s];
+    if result.rows.iter().flat_map(rates).flatten().any(|rate| differ(&rate)) {
+        page.note("an interval of more than ± 20 % is inconclusive");
+    }
     if let ([engine], [workers]) = (&result.plan.engines[..], &result.plan.workers[..]) {
         let threads = counted(*workers, "thread");
         page.note(&format!("{} with {threads} only; --engine and --workers try others", engine.name()));

@@ -61,7 +61,7 @@ pub(crate) fn title(comparison: &Comparison) -> String {
 fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize) {
     if let Some(gate) = words::worst(comparison, gates) {
         let remedy = words::remedy(comparison, gate);
-        let remedy = remedy.map(|remedy| format!("{remedy}; with --strict it fails (exit status 6)"));
+        let remedy = remedy.map(|remedy| format!("{remedy}; under --strict it is a failure (exit status 6)"));
         let remarks = [remedy, words::others(comparison, gates)];
         remarks.iter().flatten().for_each(|remark| page.bullet(remark));
     }
@@ -142,7 +142,8 @@ fn differences(page: &mut Page, comparison: &Comparison) {
     if more > 0 || are_cut {
         page.details("all of them, in full", |page| page.table(all_differences(&comparison.differences)));
     }
-    if comparison.differences.is_empty() {
+    // The plans of different measurements are not compared.
+    if comparison.differences.is_empty() && !comparison.kinds_differ {
         page.text(&words::nothing_changed(comparison));
     }
     page.rest();

@@ -6,8 +6,8 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Out
 use netfathom_stats::{between_trials, decided_width};
 
 use super::comparison::{
-    Slowed, change, condition_name, difference, leading, level_name, most_taken, slowed_alone, slowed_part,
-    span_name,
+    Slowed, change, condition_name, difference, faster_alone, leading, level_name, most_taken, slowed_alone,
+    slowed_part, span_name,
 };
 use super::figure::{Figure, slowdown};
 use super::trials::counting;
@@ -83,6 +83,7 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             apart(result, comparison),
             as_a_whole(benchmark, comparison),
             by_itself(benchmark, comparison),
+            faster_by_itself(benchmark, comparison),
             detail(benchmark, comparison),
             shares.then(|| {
                 format!("to see what it takes besides the CPU, give each a CPU: --cpu 0{}", pinned(result, 1))
@@ -152,26 +153,27 @@ fn compared_as(
                 let name = shortened(&benchmark.name, LONGEST_BEFORE);
                 return format!("{who} slows the {} {span} of {name}: {}", noun(benchmark), change.percent());
             }
-            let with = if at.is_empty() && apart(result, comparison).is_some() {
-                " with a free CPU"
-            } else {
-                at.as_str()
-            };
+            let is_free = at.is_empty() && apart(result, comparison).is_some();
+            let with = if is_free { " with a free CPU" } else { at.as_str() };
             let is_brief = longest == LONGEST_BRIEF;
             let room = if is_brief { LONGEST_BEFORE } else { longest };
             let (whom, figure) = (shortened(&whom, room), slow.percent());
             if is_of_nothing(result, comparison) {
                 return format!("A/A: no significant difference for {whom}: {figure}");
             }
-            let none = |room| {
+            let none = |room, with| {
                 let who = shortened_program(&who, room);
                 format!("no significant slowdown of {whom} by {who}{with}")
             };
             let most = slow.ends().filter(|(_, most)| most.is_finite() && *most > 0.0);
-            let whole = most.map(|_| format!("{}, at most {}: {figure}", none(room), slow.most()));
+            let whole = most.map(|_| format!("{}, at most {}: {figure}", none(room, with), slow.most()));
             let fits = |text: &String| !is_brief || text.chars().count() <= LONGEST_ANSWER;
-            let mut fitting = whole.into_iter().chain([format!("{}: {figure}", none(room))]).filter(fits);
-            fitting.next().unwrap_or_else(|| format!("{}: {figure}", none(SHORTEST)))
+            // A remark has the free CPU too.
+            let without = if is_free { "" } else { with };
+            let shorter =
+                [(room, with), (room, without)].map(|(room, with)| format!("{}: {figure}", none(room, with)));
+            let mut fitting = whole.into_iter().chain(shorter).filter(fits);
+            fitting.next().unwrap_or_else(|| format!("{}: {figure}", none(SHORTEST, without)))
         }
         Outcome::CannotTell if slow.interval.is_some() => {
             format!("inconclusive whether {who} slows {whom}{at}: {}", slow.percent())
@@ -276,6 +278,17 @@ fn by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<Strin
         shortened(&benchmark.name, LONGEST_BEFORE),
         comparison.spans.len(),
         slowed.change.percent()
+    ))
+}
+
+/// The phase that is faster if it is decided without the others: in the whole it may hide one that is slower.
+fn faster_by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
+    let faster = faster_alone(benchmark, comparison)?;
+    Some(format!(
+        "by itself the phase {} of {} is significantly faster, which may hide slower ones: {}",
+        faster.span,
+        shortened(&benchmark.name, LONGEST_BEFORE),
+        faster.change.percent()
     ))
 }
 

@@ -139,22 +139,44 @@ pub(super) fn most_taken<'a>(benchmark: &'a CostBenchmark, comparison: &Comparis
 
 /// The phase that is slower by itself only: not where all phases are decided together, and not as part of a slower whole.
 pub(super) fn slowed_alone<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
-    let is_open = matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell);
-    let has_phases = !benchmark.resources.is_empty();
-    (is_open && has_phases && slowed_part(benchmark, comparison).is_none())
-        .then(|| most_of(benchmark, comparison, 1))
-        .flatten()
+    let has_none = is_open(benchmark, comparison) && slowed_part(benchmark, comparison).is_none();
+    has_none.then(|| most_of(benchmark, comparison, 1)).flatten()
+}
+
+/// The phase that is faster by itself, where the whole is not.
+pub(super) fn faster_alone<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison) -> Option<Slowed<'a>> {
+    let faster = |&(_, figure): &(usize, Figure)| figure.value < 0.0 && figure.beyond_chance();
+    let most =
+        parts(comparison, Outcome::Faster, 1).filter(faster).min_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    most.filter(|_| is_open(benchmark, comparison)).map(|(place, change)| part(benchmark, place, change))
+}
+
+/// Whether it has phases, and the whole is neither slower nor faster.
+fn is_open(benchmark: &CostBenchmark, comparison: &Comparison) -> bool {
+    matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell) && !benchmark.resources.is_empty()
 }
 
 fn most_of<'a>(benchmark: &'a CostBenchmark, comparison: &Comparison, together: usize) -> Option<Slowed<'a>> {
+    let beyond = parts(comparison, Outcome::Cost, together).filter(|(_, figure)| figure.beyond_chance());
+    let (place, change) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    Some(part(benchmark, place, change))
+}
+
+/// The parts with an outcome, each decided as one of that number.
+fn parts(
+    comparison: &Comparison,
+    outcome: Outcome,
+    together: usize,
+) -> impl Iterator<Item = (usize, Figure)> + '_ {
     // A single span is the whole.
     let parts = if comparison.spans.len() > 1 { &comparison.spans[..] } else { &[] };
-    let slowed = parts.iter().enumerate().filter(|(_, s)| s.outcome == Outcome::Cost);
-    let figures = slowed.filter_map(|(i, s)| Some((i, Figure::decided_of(comparison, s.ratio?, together))));
-    let beyond = figures.filter(|(_, figure)| figure.beyond_chance());
-    let (place, change) = beyond.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let those = parts.iter().enumerate().filter(move |(_, span)| span.outcome == outcome);
+    those.filter_map(move |(i, span)| Some((i, Figure::decided_of(comparison, span.ratio?, together))))
+}
+
+fn part(benchmark: &CostBenchmark, place: usize, change: Figure) -> Slowed<'_> {
     let resource = benchmark.resources.get(place).map(|r| r.trim()).filter(|r| !r.is_empty());
-    Some(Slowed { span: span_name(benchmark, place), resource, change })
+    Slowed { span: span_name(benchmark, place), resource, change }
 }
 
 pub(super) fn change(comparison: &Comparison, span: &SpanCost) -> Option<Figure> {

@@ -14,7 +14,7 @@ mod sequences;
 mod spans;
 mod trials;
 
-use netfathom_model::plan::{CostLoad, Place};
+use netfathom_model::plan::{CostLoad, CostPlan, Place};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostWaits};
 
 use super::{Body, Story, contention, more, place::Site};

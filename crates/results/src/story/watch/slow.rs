@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::SlowBound;
 use netfathom_model::print::counted;
-use netfathom_model::record::{Holder, SlowMessage, WatchResult, WatchSlow};
+use netfathom_model::record::{Distribution, Holder, SlowMessage, WatchResult, WatchSlow};
 
 use super::way;
 use crate::page::{Page, Table};
@@ -22,6 +22,17 @@ pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<Strin
     let (time, most) = (number::time(longest.total_ns()), largest(longest));
     let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
     Some(format!("{messages} {beyond}, the longest {time}: {most}{held}{without}"))
+}
+
+/// `the application itself took up to 41.2 ms`: the time of a message ends with its read, and no list has what follows.
+pub(super) fn of_application(bound: Option<SlowBound>, application: Option<&Distribution>) -> Option<String> {
+    let (SlowBound::Time(least_ns), times) = (bound?, application?) else { return None };
+    (times.n > 0 && times.max_ns >= least_ns.cast_signed()).then(|| {
+        format!(
+            "the application itself took up to {} from its read to its answer, which is not in a message's time",
+            number::time(times.max_ns)
+        )
+    })
 }
 
 fn without(slow: &WatchSlow) -> String {
@@ -108,6 +119,23 @@ fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_application_that_is_as_slow_is_named_beside_messages() {
+        let words = |max_ns, bound| {
+            let mut times = netfathom_stats::Distribution::new(5);
+            (max_ns > 0).then(|| times.add(max_ns));
+            let times = Distribution::from(&times);
+            of_application(Some(bound), Some(&times))
+        };
+        let ten = SlowBound::Time(10_000_000);
+        assert!(words(11_700_000, ten).unwrap().contains("up to 11.7 ms from its read to its answer"));
+        assert_eq!(
+            [words(9_999_999, ten), words(0, ten), words(11_700_000, SlowBound::Quantile(0.999))],
+            [None, None, None]
+        );
+        assert_eq!(of_application(Some(ten), None), None);
+    }
 
     #[test]
     fn what_netfathom_made_slow_is_counted_apart() {
