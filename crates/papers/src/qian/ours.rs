@@ -125,4 +125,13 @@ mod tests {
         assert_eq!(more(&one, &than), Some(Estimate { value: 4.0, half_width: 0.0 }));
         assert_eq!(more(&one, &BTreeMap::from([(0, 1.0)])), None, "one block has no interval");
     }
+
+    /// Three times its error: significant by itself, and not as one of five.
+    #[test]
+    fn one_fall_of_several_is_decided_together_with_the_others() {
+        let row = |of: fn(u32) -> f64| (0..6).map(|block| (block, of(block))).collect::<BTreeMap<u32, f64>>();
+        let (before, after) = (row(|_| 5.0), row(|block| if block % 2 == 0 { 4.745 } else { 3.255 }));
+        assert!(falls(&[before.clone(), after.clone()]));
+        assert!(!falls(&[&[before], &vec![after; 5][..]].concat()));
+    }
 }
