@@ -230,15 +230,13 @@ pub fn testable(a: &Run, b: Option<&Run>, thresholds: &[Threshold]) -> Result<()
 /// In names of quantities that a run has only where enough of its messages were left alone.
 const UNDISTURBED: &str = ".undisturbed.";
 
-/// Whether later runs may have a quantity that is not compared yet: that of undisturbed messages, or one without a value
-/// in this run.
+/// Whether later runs may have a quantity that is not compared yet, as this one has no value of it: such as that of
+/// undisturbed messages.
 fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     let end = format!(".{name}");
-    let plain = end.replace(UNDISTURBED, ".");
-    let is = |of: &str, end: &str| format!(".{of}").ends_with(end);
-    let has = |end: &str| compared.quantities.iter().any(|of| is(&of.name, end));
+    let is = |of: &str| format!(".{of}").ends_with(&end);
     let all = || crate::quantity::figures(&run.record.measurement).quantities();
-    !has(&end) && (plain != end && has(&plain) || all().iter().any(|of| is(&of.name, &end)))
+    !compared.quantities.iter().any(|of| is(&of.name)) && all().iter().any(|of| is(&of.name))
 }
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {

@@ -237,7 +237,7 @@ fn commands_that_were_timed_alone_are_compared_whatever_they_are() {
     assert!(!comparison.is_refused(), "{:?}", comparison.obstacles);
     let main: Vec<&str> = comparison.quantities.iter().filter(|q| q.main).map(|q| q.name.as_str()).collect();
     assert_eq!(main, ["command.time"]);
-    assert!(differing(&comparison).iter().any(|what| *what == "command"));
+    assert!(differing(&comparison).contains(&"command"));
     // Each side is one command all the same.
     let rounds = [(a.clone(), b.clone()), (nothing("c", "x", "one"), nothing("d", "y", "another"))];
     assert!(pairs(&rounds, &Wishes::default()).unwrap().is_refused());
