@@ -177,7 +177,7 @@ fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
     }
     if (!args.marks.is_empty() || args.sequence.is_some()) && named.iter().all(|text| OURS.contains(text)) {
         bail!(
-            "--marks and --sequence: {} has observation points of its own; these are for --benchmark NAME=COMMAND",
+            "--marks and --sequence are for --benchmark NAME=COMMAND; these have observation points of their own: {}",
             named.join(", ")
         );
     }

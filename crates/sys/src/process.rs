@@ -20,7 +20,7 @@ pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
     name, peak_rss_bytes, sockets, started,
 };
-pub use spent::{forgets_children, spent_ns};
+pub use spent::{forgets_children, spent_by_all, spent_ns};
 pub use terminal::give_terminal;
 
 /// How often a wait looks whether it is to stop.

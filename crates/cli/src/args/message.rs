@@ -33,8 +33,8 @@ writes), sendmsg (two calls of it) or sendfile, with the options +nodelay,
 +cork, +more and +quickack, each also for one end alone (two+nodelay@client).
 With xdp, over UDP in the lab, ends in the kernel are programs in the driver,
 otherwise programs at the socket. The strategies of the library are adaptive,
-inline, thread, batch and zccl, the paper's. headerless is bare sockets without
-a header. The first layer is the reference for the rest.";
+inline, thread, batch and zccl (as Lichota's of 2002). headerless is bare
+sockets without a header. The first layer is the reference for the rest.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

@@ -21,7 +21,8 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
     }
     list.extend(short(
         plan,
-        "fewer and shorter trials, with far less than a trial of the papers, about a million messages (0.79 million and more, table 2 of each)",
+        "fewer and shorter trials, each with far fewer messages than one of the papers, which has about a million \
+         (0.79 million or more, table 2 of each)",
     ));
     list.push(TODAY.into());
     list

@@ -156,7 +156,7 @@ fn claims(steps: &[Step]) -> Vec<Claim> {
     let reached = between_trials(&one.per_s);
     let alone = Claim {
         origin: Origin::Source,
-        says: "One instance sends far fewer messages than the about 100,000 a second that it forms".into(),
+        says: "One instance sends far fewer messages than the 100,000 or so a second that it forms".into(),
         there: "outgoing paper, the text before the results; no figure of what was sent".into(),
         here: format!(
             "one instance sends {} messages/s (95 % interval between {} trials); far fewer is surely less than 90,000",

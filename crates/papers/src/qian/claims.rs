@@ -43,10 +43,11 @@ fn printed(original: &Original, level: &Level) -> String {
     original.cost(level.theirs).map_or_else(String::new, |cost| {
         let Level { theirs, .. } = level;
         format!(
-            "computed from {}, {theirs}: {:.1} %, PCost {:.0} %",
+            "{}, {theirs}: {:.1} % (computed), PCost {:.0} %{}",
             original.table,
             100.0 * cost.slowdown,
-            100.0 * cost.pcost
+            100.0 * cost.pcost,
+            if level.printed_percent.is_some() { "" } else { " (computed)" }
         )
     })
 }

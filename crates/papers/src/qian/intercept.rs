@@ -40,7 +40,8 @@ fn differences(plan: &ReproducePlan, rows: &[Row<'_>]) -> Vec<String> {
         "The paper's interception was a module in the kernel that replaced system calls. Ours is none: programs at \
          tracepoints, or seccomp notification."
             .to_owned(),
-        "Both are armed for the calls that open files, and look for six files; the start is a clock read before execve. strace, perf trace and \
+        "Both are armed for the calls that open files, and look for six files; the start is a clock read before \
+         execve. strace, perf trace and \
          bpftrace run as one would run them, with their output thrown away."
             .to_owned(),
     ];

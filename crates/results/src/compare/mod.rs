@@ -235,8 +235,12 @@ const UNDISTURBED: &str = ".undisturbed.";
 fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     let end = format!(".{name}");
     let is = |of: &str| format!(".{of}").ends_with(&end);
-    let all = || crate::quantity::figures(&run.record.measurement).quantities();
-    !compared.quantities.iter().any(|of| is(&of.name)) && all().iter().any(|of| is(&of.name))
+    // A direction or an engine of which nothing was measured is not in the plan.
+    let part = |of: &str| of.split('.').next().map(str::to_owned);
+    let is_measured = |of: &str| compared.quantities.iter().any(|other| part(&other.name) == part(of));
+    let all = crate::quantity::figures(&run.record.measurement).quantities();
+    !compared.quantities.iter().any(|of| is(&of.name))
+        && all.iter().any(|of| is(&of.name) && is_measured(&of.name))
 }
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {

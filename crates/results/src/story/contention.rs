@@ -51,6 +51,13 @@ pub(super) fn remarks<'a>(
     remarks.flatten().collect()
 }
 
+/// Who had the CPUs of the threads longest while these waited, of others than the load: `perl (pid 3121)`.
+pub(super) fn longest<'a>(threads: impl Iterator<Item = &'a Contention>) -> Option<String> {
+    let threads = Contention::pooled(threads);
+    let foreign = threads.iter().flat_map(|thread| &thread.holders).filter(|held| held.by.is_foreign());
+    by_name(foreign).into_iter().next().map(|(who, _)| who)
+}
+
 /// Who had the CPU that threads of another program waited for; `also` ends the note on how long they waited.
 pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: &str) {
     if waits.holders.is_empty() {

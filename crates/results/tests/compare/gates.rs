@@ -1,5 +1,7 @@
 //! Thresholds.
 
+use netfathom_model::path::Direction;
+use netfathom_model::record::Measurement;
 use netfathom_model::verdict::{Level, Part};
 use netfathom_results::compare::{
     Comparison, Gates, Passage, Run, Threshold, ThresholdError, Wishes, Withheld, apart, gates, pairs,
@@ -193,6 +195,13 @@ fn what_a_first_run_has_by_chance_ends_no_comparison() {
         // Both have a mean.
         assert!(tested(&a, b, "undisturbed.mean>5%").is_ok() && tested(&a, b, "mean>5%").is_err());
     }
+    // A plan to send alone has nothing to receive, in any run.
+    let mut sent = a.clone();
+    let Measurement::Stack(stack) = &mut sent.record.measurement else { panic!("another measurement") };
+    stack.trials.iter_mut().for_each(|trial| trial.paths.retain(|path| path.direction == Direction::Tx));
+    assert!(
+        tested(&sent, None, "rx.mean>5%").is_err() && tested(&sent, None, "tx.undisturbed.mean>5%").is_ok()
+    );
     a.record.verdict.lower(Level::Void, "late");
     assert!(tested(&a, None, "tx.none>5%").is_ok() && tested(&a, Some(&b), "tx.none>5%").is_ok());
 }

@@ -82,6 +82,13 @@ fn the_slowdown_with_its_interval_comes_first() {
         text.contains("VALID A/A: no significant difference for the benchmark") && text.contains(alone),
         "{text}"
     );
+    let Measurement::Cost(cost) = &mut one_by_chance.measurement else { panic!("another measurement") };
+    let part = &mut cost.benchmarks[0].comparisons[0].spans[1];
+    (part.outcome, part.ratio.as_mut().unwrap().value) = (Outcome::Faster, 0.7);
+    let text = message(&one_by_chance);
+    let faster = "- by itself the phase plant-1 → plant-2 of tar is significantly faster, not corrected for the 7 phases, which \
+                  may hide slower ones: -30.0 %";
+    assert!(text.contains("VALID A/A: no significant difference") && text.contains(faster), "{text}");
     let Measurement::Cost(other) = fixture("cost").measurement else { panic!("another measurement") };
     let beside_a_free_cpu = with("cost-chance", |c| {
         let plan = c.plan.as_mut().unwrap();

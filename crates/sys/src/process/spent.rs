@@ -1,5 +1,6 @@
 //! What processes of others spent so far, their own time to a nanosecond.
 
+use std::collections::BTreeMap;
 use std::{fs, io};
 
 use crate::clock;
@@ -13,6 +14,14 @@ const OF_CHILDREN: [usize; 2] = [13, 14];
 /// nanoseconds. A zombie still has it. The part of the children is kept in ticks of the clock, mostly 10 ms.
 pub fn spent_ns(pid: u32) -> io::Result<u64> {
     Ok(own_ns(pid)? + of_children_ns(pid)?)
+}
+
+/// What each process that /proc shows ran so far, in nanoseconds, without its children.
+pub fn spent_by_all() -> BTreeMap<u32, u64> {
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse().ok());
+    // One that ended in between is left out.
+    pids.filter_map(|pid| Some((pid, own_ns(pid).ok()?))).collect()
 }
 
 /// Whether its children, when they end, leave no trace of what they spent, because it ignores their end (SIGCHLD).

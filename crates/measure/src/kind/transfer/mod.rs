@@ -26,6 +26,7 @@ use crate::ground::environment;
 use crate::ground::observer::Progressed;
 
 mod account;
+mod beside;
 mod buffer;
 mod checksum;
 mod client;
@@ -58,6 +59,7 @@ pub use live::Live;
 pub use serve::Left;
 pub use watch::Step;
 
+use beside::Beside;
 use buffer::Buffer;
 use error::Broken;
 use watch::Watch;
@@ -135,6 +137,7 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
     ends::check_standard(plan, around.standard)?;
     around.live.planned.store(plan.planned_bytes().unwrap_or(0), Relaxed);
     around.live.cost.prepare(plan);
+    let beside = plan.explain.then(Beside::begin);
     let mut result = thread::scope(|scope| {
         let (running, ended) = channel::<()>();
         let interrupt = move || {
@@ -159,7 +162,7 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
         result
     })?;
     result.cost = around.live.cost.end(&result);
-    Ok(report::conclude(Environment::default(), result))
+    Ok(report::conclude(Environment::default(), result, beside.and_then(|beside| beside.busiest())))
 }
 
 /// How long to sleep before the next look: nothing once the time of the plan is over.

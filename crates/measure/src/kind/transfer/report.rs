@@ -9,13 +9,18 @@ use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
 
-use super::explain::{Host, explain_all};
+use super::explain::{Busiest, Host, explain_all};
 use super::zero_copy;
 use crate::ground::observer::Progressed;
 
-pub(super) fn conclude(environment: Environment, mut result: TransferResult) -> Progressed<TransferResult> {
+pub(super) fn conclude(
+    environment: Environment,
+    mut result: TransferResult,
+    busiest: Option<Busiest>,
+) -> Progressed<TransferResult> {
     if result.plan.explain {
-        result.explanation = explain_all(&result.plan, &result.streams, &host(&result));
+        let host = Host { busiest, ..host(&result) };
+        result.explanation = explain_all(&result.plan, &result.streams, &host);
     }
     let verdict = judge(&result);
     let findings = findings(&result);
@@ -33,6 +38,7 @@ fn host(result: &TransferResult) -> Host {
         congestion: result.congestion.clone(),
         // Without /proc a limit is named without its value.
         buffer_limits: fs::read_to_string(limits).ok().as_deref().and_then(Host::limits),
+        busiest: None,
     }
 }
 

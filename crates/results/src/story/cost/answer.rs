@@ -285,9 +285,10 @@ fn by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<Strin
 fn faster_by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
     let faster = faster_alone(benchmark, comparison)?;
     Some(format!(
-        "by itself the phase {} of {} is significantly faster, which may hide slower ones: {}",
+        "by itself the phase {} of {} is significantly faster, not corrected for the {} phases, which may hide slower ones: {}",
         faster.span,
         shortened(&benchmark.name, LONGEST_BEFORE),
+        comparison.spans.len(),
         faster.change.percent()
     ))
 }

@@ -267,7 +267,7 @@ fn loads(result: &StackResult) -> impl Iterator<Item = &Load> {
     of_kind(result, TrialKind::Measured).map(|trial| &trial.load)
 }
 
-/// Such as `other programs or interrupts delayed 3 % of the received messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
+/// Such as `perl (pid 3121) and others delayed 3 % of the received messages (disturbed); all messages: 3.1 µs ± 1.2 to send and 86 µs ± 120 to receive`.
 fn disturbed(result: &StackResult) -> Option<String> {
     let ways = without_disturbed(result);
     let of = result.summaries.iter().filter(|s| ways.contains(&s.direction));
@@ -275,10 +275,9 @@ fn disturbed(result: &StackResult) -> Option<String> {
     let (way, share) = most_disturbed(result)?;
     let share = number::percent(share);
     let messages = which(result, way).map_or("messages".into(), |way| format!("{way} messages"));
-    Some(format!(
-        "other programs or interrupts delayed {share} of the {messages} (disturbed); all messages: {}",
-        all.join(" and ")
-    ))
+    let who = contention::longest(loads(result).flat_map(|load| &load.contention));
+    let who = who.map_or("other programs or interrupts".into(), |who| format!("{who} and others"));
+    Some(format!("{who} delayed {share} of the {messages} (disturbed); all messages: {}", all.join(" and ")))
 }
 
 /// That all messages take less than the undisturbed ones, and why they can (docs/decisions/0030-verdict-per-way.md).

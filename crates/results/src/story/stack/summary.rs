@@ -38,8 +38,8 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary) {
         (None, _) => {}
         (Some(_), Some(_)) => {
             page.note(
-                "1/mean: the load capability that Borodin's outgoing paper (2014) infers, not a rate that was sent; sent: the rate at \
-                 peak; netfathom capacity measures what is sustained",
+                "1/mean: the load capability that Borodin's outgoing paper (2014) infers, not a rate that was sent; \
+                 sent: the rate at peak; netfathom capacity measures what is sustained",
             );
         }
         (Some(_), None) => page.note("sent: the rate at peak"),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use netfathom_model::plan::Interception;
 
-/// The calls that the paper's module saw. Ours sees the opens.
+/// Today's forms of the two calls that the paper's module saw, open and execve. Ours sees the opens alone.
 const OPENS_AND_EXECS: &str = "trace=execve,execveat,open,openat,openat2,creat";
 /// Counts, so that nothing is written meanwhile.
 const COUNT_OPENS: &str = "tracepoint:syscalls:sys_enter_openat { @opens = count(); }";

@@ -1,6 +1,7 @@
 //! The message library with the threads and connections that the paper's had (Lichota 2002): each send from a thread that
 //! calls poll(2) first (7.6.4), a thread that receives messages, and for posts a sending thread (7.8.4) and a connection of
-//! their own, which is our reading of 7.4.3. A server answers in its receiving thread; a client's hands over to the thread that waits.
+//! their own, which is our reading of 7.4.3. A server answers in its receiving thread; a client's hands over to the thread
+//! that waits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -9,6 +9,16 @@ pub(in crate::kind::transfer) struct Host {
     /// Least, default and largest size of a buffer that the kernel sizes, in bytes:
     /// `net.ipv4.tcp_wmem` of a sender, `net.ipv4.tcp_rmem` of a receiver.
     pub buffer_limits: Option<[u64; 3]>,
+    /// The other process that ran longest meanwhile.
+    pub busiest: Option<Busiest>,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::kind::transfer) struct Busiest {
+    pub name: String,
+    pub pid: u32,
+    /// How much of a CPU it used.
+    pub cpus: f64,
 }
 
 impl Host {

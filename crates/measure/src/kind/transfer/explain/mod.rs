@@ -23,7 +23,7 @@ mod tests;
 mod text;
 
 use facts::Facts;
-pub(super) use host::Host;
+pub(super) use host::{Busiest, Host};
 
 /// Of fewer looks, chance makes the shares.
 const LEAST_LOOKS: usize = 16;
@@ -102,10 +102,17 @@ fn too_short(facts: &Facts) -> Explanation {
 const LARGER_BYTES: u64 = 64 << 10;
 
 /// That this end's processor is the limit.
-fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: Vec<String>) -> Reason {
+fn busy(
+    plan: &TransferPlan,
+    stream: &TransferStream,
+    host: &Host,
+    share: f64,
+    mut evidence: Vec<String>,
+) -> Reason {
     // Over loopback the kernel copies all the same.
     let peer = stream.peer.as_ref().and_then(|peer| peer.parse::<SocketAddr>().ok());
-    let copies = plan.role == Role::Transmit && peer.is_some_and(|peer| peer.ip().is_loopback());
+    let is_here = peer.is_some_and(|peer| peer.ip().is_loopback());
+    let copies = plan.role == Role::Transmit && is_here;
     let (calls, small, otherwise) = match plan.role {
         Role::Transmit => ("writes", Cause::SmallWrites, "--zero-copy"),
         Role::Receive => ("reads", Cause::SmallReads, "--discard"),
@@ -141,7 +148,21 @@ fn busy(plan: &TransferPlan, stream: &TransferStream, share: f64, mut evidence: 
     };
     let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
     let is_beside_others = waited_ns as f64 >= LEAST_SHARE * stream.duration_ns as f64;
-    let others = if is_beside_others { "stop other work on the CPUs of this end; " } else { "" };
+    let busiest = host.busiest.as_ref().filter(|of| is_beside_others && of.cpus >= LEAST_SHARE);
+    if let Some(Busiest { name, pid, cpus }) = busiest {
+        evidence.push(format!(
+            "of other processes {name} (pid {pid}) ran most, {} of a CPU",
+            print::percent(*cpus)
+        ));
+    }
+    let others = match busiest {
+        _ if !is_beside_others => String::new(),
+        // Over loopback it may be the other end.
+        Some(Busiest { name, pid, .. }) if !is_here => {
+            format!("stop {name} (pid {pid}), or move it to other CPUs (taskset -p); ")
+        }
+        _ => "stop other work on the CPUs of this end; ".into(),
+    };
     Reason { cause, share, text, evidence, remedy: format!("{others}{remedy}") }
 }
 

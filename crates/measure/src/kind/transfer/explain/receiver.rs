@@ -25,7 +25,7 @@ pub(super) fn reasons(
     let turns = if set_small { (1.0 - facts.processor - facts.standard).max(0.0) } else { 0.0 };
     // The first of equals is reported.
     vec![
-        processor(plan, stream, facts, if fast && !small { waits } else { 0.0 }, turns),
+        processor(plan, stream, host, facts, if fast && !small { waits } else { 0.0 }, turns),
         slow_program(facts),
         window(plan, host, facts, if small { waits.max(turns) } else { 0.0 }),
         elsewhere(facts, if small || fast { 0.0 } else { waits }),
@@ -65,7 +65,14 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
     }
 }
 
-fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits: f64, turns: f64) -> Reason {
+fn processor(
+    plan: &TransferPlan,
+    stream: &TransferStream,
+    host: &Host,
+    facts: &Facts,
+    waits: f64,
+    turns: f64,
+) -> Reason {
     let mut evidence = vec![facts.processor_words(stream)];
     if waits > 0.0 {
         evidence.push(format!(
@@ -78,7 +85,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts, waits:
     let behind = (1.0 - facts.empty - facts.standard - turns).max(0.0);
     let runs = facts.processor.max(behind);
     if runs >= waits {
-        return busy(plan, stream, runs, evidence);
+        return busy(plan, stream, host, runs, evidence);
     }
     Reason {
         cause: Cause::Nothing,

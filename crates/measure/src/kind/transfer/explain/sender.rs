@@ -22,7 +22,7 @@ pub(super) fn reasons(
     facts: &Facts,
 ) -> Vec<Reason> {
     // The first of equals is reported.
-    let mut all = vec![processor(plan, stream, facts)];
+    let mut all = vec![processor(plan, stream, host, facts)];
     all.extend(network::reasons(plan, stream, host, facts));
     all.extend([
         slow_program(plan, facts),
@@ -244,7 +244,7 @@ fn slow_reader(plan: &TransferPlan, facts: &Facts) -> Reason {
     }
 }
 
-fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Reason {
+fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
     let closed = if fast(facts) { facts.not_read() } else { 0.0 };
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
     let mut evidence = vec![facts.processor_words(stream)];
@@ -253,7 +253,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, facts: &Facts) -> Rea
     }
     let share = facts.processor + there;
     if facts.processor >= there {
-        let busy = busy(plan, stream, share, evidence);
+        let busy = busy(plan, stream, host, share, evidence);
         let is_both = there >= LEAST_SHARE && busy.cause == Cause::Processor;
         return if is_both { both(busy) } else { busy };
     }

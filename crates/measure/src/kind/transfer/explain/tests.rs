@@ -3,7 +3,7 @@ use netfathom_model::record::{
     CallTimes, Cause, Explanation, TcpState, TransferEnd, TransferSample, TransferStream,
 };
 
-use super::{Host, Reason, choose, explain, explain_all};
+use super::{Busiest, Host, Reason, choose, explain, explain_all};
 
 mod between;
 mod far_apart;
@@ -183,7 +183,10 @@ fn who_runs_all_the_time_is_not_held_up() {
         (Cause::SmallWrites, "larger writes: -l 64k")
     );
     let set = TransferPlan { socket_buffer_bytes: Some(2000), ..small };
-    assert_eq!(super::busy(&set, &runs, 0.9, Vec::new()).remedy, "larger writes: -l 64k, without -b");
+    assert_eq!(
+        super::busy(&set, &runs, &Host::default(), 0.9, Vec::new()).remedy,
+        "larger writes: -l 64k, without -b"
+    );
     assert!(
         explanation.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
         "{explanation:?}"
@@ -194,6 +197,35 @@ fn who_runs_all_the_time_is_not_held_up() {
 }
 
 /// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
+#[test]
+fn who_had_the_cpu_that_an_end_waited_for_is_named() {
+    let mut waits = stream(|_, s| queue(s, 40_000, 0, 28));
+    waits.system_ns = 100_000_000;
+    waits.calls_took.as_mut().unwrap().runqueue_ns = 80_000_000;
+    let busiest = |cpus| Some(Busiest { name: "rustc".into(), pid: 3121, cpus });
+    let explained = |stream: &TransferStream, cpus| {
+        let host = Host { busiest: busiest(cpus), ..Host::default() };
+        let explanation = explain(&plan(Role::Transmit), stream, &host);
+        assert_eq!(explanation.cause, Cause::Processor);
+        let evidence = explanation.evidence.join("; ");
+        (evidence.contains("rustc (pid 3121) ran most, 94.0 % of a CPU"), explanation.remedy)
+    };
+    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -p); ";
+    let (is_evidence, remedy) = explained(&waits, 0.94);
+    assert!(is_evidence && remedy.starts_with(named), "{remedy}");
+    let (is_evidence, remedy) = explained(&waits, 0.05);
+    assert!(!is_evidence && remedy.starts_with("stop other work on the CPUs of this end; "), "{remedy}");
+    // It may be the other end.
+    waits.peer = Some("127.0.0.1:5001".into());
+    let (is_evidence, remedy) = explained(&waits, 0.94);
+    assert!(is_evidence && remedy.starts_with("stop other work"), "{remedy}");
+    // It did not wait.
+    waits.system_ns = 180_000_000;
+    waits.calls_took.as_mut().unwrap().runqueue_ns = 1_000_000;
+    let (is_evidence, remedy) = explained(&waits, 0.94);
+    assert!(!is_evidence && !remedy.contains("stop"), "{remedy}");
+}
+
 #[test]
 fn two_ends_that_share_the_time_are_both_named() {
     let mut fast = stream(|tick, s| {
