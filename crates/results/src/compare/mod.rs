@@ -235,7 +235,7 @@ const UNDISTURBED: &str = ".undisturbed.";
 fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     let end = format!(".{name}");
     let is = |of: &str| format!(".{of}").ends_with(&end);
-    // A direction or an engine of which nothing was measured is not in the plan.
+    // A direction or an engine without any quantity is not in the plan.
     let part = |of: &str| of.split('.').next().map(str::to_owned);
     let is_measured = |of: &str| compared.quantities.iter().any(|other| part(&other.name) == part(of));
     let all = crate::quantity::figures(&run.record.measurement).quantities();
