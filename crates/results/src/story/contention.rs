@@ -260,6 +260,16 @@ mod tests {
     }
 
     #[test]
+    fn who_had_the_cpus_longest_is_another_than_the_load() {
+        let perl = |pid| Holder::Process { name: "perl".into(), pid, cgroup: None };
+        let sender = thread(LoadThread::Sender, 60, &[(Holder::Netfathom, 40), (perl(7), 11), (perl(8), 9)]);
+        let reader = thread(LoadThread::Reader, 50, &[(Holder::Netfathom, 40), (perl(8), 10)]);
+        assert_eq!(longest([&sender, &reader].into_iter()).as_deref(), Some("perl (pid 8)"));
+        let alone = thread(LoadThread::Reader, 40, &[(Holder::Netfathom, 40)]);
+        assert_eq!(longest([&alone].into_iter()), None);
+    }
+
+    #[test]
     fn many_processes_of_one_name_are_a_row() {
         let held =
             |name: &str, pid, ns| Held { by: Holder::Process { name: name.into(), pid, cgroup: None }, ns };
