@@ -82,8 +82,13 @@ pub(super) fn remarks(result: &CostResult) -> Vec<String> {
             idle(result, comparison),
             apart(result, comparison),
             as_a_whole(benchmark, comparison),
-            by_itself(benchmark, comparison),
-            faster_by_itself(benchmark, comparison),
+            by_itself(benchmark, comparison, slowed_alone(benchmark, comparison), ("slower", "")),
+            by_itself(
+                benchmark,
+                comparison,
+                faster_alone(benchmark, comparison),
+                ("faster", ", which may hide slower ones"),
+            ),
             detail(benchmark, comparison),
             shares.then(|| {
                 format!("to see what it takes besides the CPU, give each a CPU: --cpu 0{}", pinned(result, 1))
@@ -269,27 +274,20 @@ fn as_a_whole(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<Stri
     ))
 }
 
-/// The phase that is slower if it is decided without the others.
-fn by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
-    let slowed = slowed_alone(benchmark, comparison)?;
+/// A phase that is slower, or faster, if it is decided without the others.
+fn by_itself(
+    benchmark: &CostBenchmark,
+    comparison: &Comparison,
+    phase: Option<Slowed<'_>>,
+    (how, also): (&str, &str),
+) -> Option<String> {
+    let phase = phase?;
     Some(format!(
-        "by itself the phase {} of {} is significantly slower, not corrected for the {} phases: {}",
-        slowed.span,
+        "by itself the phase {} of {} is significantly {how}, not corrected for the {} phases{also}: {}",
+        phase.span,
         shortened(&benchmark.name, LONGEST_BEFORE),
         comparison.spans.len(),
-        slowed.change.percent()
-    ))
-}
-
-/// The phase that is faster if it is decided without the others: in the whole it may hide one that is slower.
-fn faster_by_itself(benchmark: &CostBenchmark, comparison: &Comparison) -> Option<String> {
-    let faster = faster_alone(benchmark, comparison)?;
-    Some(format!(
-        "by itself the phase {} of {} is significantly faster, not corrected for the {} phases, which may hide slower ones: {}",
-        faster.span,
-        shortened(&benchmark.name, LONGEST_BEFORE),
-        comparison.spans.len(),
-        faster.change.percent()
+        phase.change.percent()
     ))
 }
 
