@@ -65,7 +65,7 @@ fn who_is_not_seen_to_leave_is_charged_with_what_it_had() {
     }
 }
 
-/// Of several in a row the first is known alone: nobody is charged with what another had.
+/// Of several in a row only the first is known: no task is charged with what another one had.
 #[test]
 fn nobody_is_charged_with_what_another_had() {
     for seed in 1..6 {

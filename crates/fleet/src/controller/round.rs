@@ -59,7 +59,7 @@ impl Crew {
         self.link.next_round();
         let Some(first) = self.members.values().next().cloned() else { return };
         self.set_clock(&first.facts.name, FleetClock { offset_ns: 0, bound_ns: 0 });
-        // Of thousands of hosts the last ones are compared after most of it.
+        // For all hosts, a few at a time.
         let most_ns = 100_000_000_000;
         let Ok(serving) = self.link.order(&first, Task::Serve { what: Service::Clock, most_ns }).await else {
             return;
