@@ -6,11 +6,16 @@ use netfathom_model::record::{CpuWaits, Held, Holder};
 use crate::mapping::{from_bytes, text};
 use crate::watch::abi::copied;
 
+/// As in include/stay.h.
+const QUOTA: u32 = u32::MAX;
+
 /// `netfathom` is the number of this process, where that is known.
 pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> Holder {
     let name = text(name);
-    if pid == 0 {
-        return Holder::Itself;
+    match pid {
+        0 => return Holder::Itself,
+        QUOTA => return Holder::Quota,
+        _ => {}
     }
     if Some(pid) == netfathom {
         return Holder::Netfathom;

@@ -8,7 +8,7 @@ use std::{fs, io, thread};
 
 use netfathom_measure::ground::lab::setup;
 use netfathom_sys::process::SIGKILL;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
 
@@ -44,6 +44,13 @@ pub fn noted() -> io::Result<Arc<AtomicBool>> {
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
         flag::register(signal, Arc::clone(&asked))?;
     }
+    Ok(asked)
+}
+
+/// A flag that SIGUSR1 sets: what there is so far is to be written.
+pub fn on_request() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    flag::register(SIGUSR1, Arc::clone(&asked))?;
     Ok(asked)
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use netfathom_measure::kind::watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
@@ -13,7 +13,7 @@ use netfathom_results::story;
 use crate::args::{First, OutputArgs, WatchArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output};
+use crate::{exit, output, stop};
 
 mod exporter;
 mod lines;
@@ -36,6 +36,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
     let run = Run::new(&output, expected);
     let shows = is_live(args);
+    let asked = stop::on_request().context("cannot listen for signals")?;
     let exporter = args.serve.map(Exporter::start).transpose()?;
     if let Some(exporter) = &exporter {
         output::aside(&format!("{} has what is seen, for Prometheus", exporter.url()));
@@ -53,10 +54,12 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
             keeper,
             medium,
             begun,
+            has_begun: false,
             exporter,
             seconds,
             processes,
             stop: Arc::clone(stop),
+            asked,
             failed: None,
         };
         watch::run(&plan, &mut shown, stop)

@@ -16,9 +16,9 @@ use netfathom_measure::load::shot::Shot;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Family, Place, Spin, Transport};
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{CapacityResult, CapacityRow, Held, Holder, LoadThread};
+use netfathom_model::record::{CapacityResult, CapacityRow};
 use netfathom_model::verdict::Level;
-use netfathom_testkit::{Burner, alone, needs_root_alone};
+use netfathom_testkit::{alone, needs_root_alone};
 
 /// Keeps the steps' names and the number of rows at each record.
 #[derive(Default)]
@@ -115,23 +115,6 @@ fn two_engines_are_searched_and_held_against_the_stack_time() {
         let blocking = row.blocking.as_ref().unwrap();
         assert!(blocking.capacity_per_s.is_none() && blocking.probes.iter().all(|p| p.sleeps.is_some()));
     }
-}
-
-#[test]
-fn whoever_takes_the_processors_while_rates_are_tried_is_named() {
-    needs_root_alone!();
-    let cpus = netfathom_sys::cpu::allowed().unwrap();
-    let (sender, receiver) = (cpus[0], cpus[cpus.len() - 1]);
-    // Of another's priority it may be preempted whenever the load wants to run.
-    let burner = Burner::alternating(sender, 15);
-    let mut plan = plan(&[Engine::Send], &[1]);
-    (plan.trials, plan.cpus) = (1, vec![sender, receiver]);
-    let p = measure(plan, &mut Watcher::default());
-    let row = &p.result.rows[0];
-    let of = row.contention.iter().find(|c| c.thread == LoadThread::Sender).expect("observed");
-    let is_the_burner = |held: &&Held| matches!(held.by, Holder::Process { pid, .. } if pid == burner.pid());
-    let had = of.holders.iter().find(is_the_burner).unwrap_or_else(|| panic!("not named: {of:?}"));
-    assert!(had.ns > 0 && had.ns <= burner.ran_ns(), "{had:?}");
 }
 
 /// How often the receiver's thread slept per message, as the kernel counts it.

@@ -6,6 +6,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -165,7 +166,7 @@ fn nothing_is_left_of_a_killed_program() {
     let mut found = 0;
     for number in &victim.descriptors {
         let file = std::fs::File::open(format!("{descriptors}/{number}")).unwrap();
-        put_canary(&witness, &format!("canary{found}"), &Namespace::from_fd(file.into()).unwrap());
+        put_canary(&witness, &format!("canary{found}"), &file);
         found += 1;
     }
     assert_eq!(found, 2);
@@ -183,7 +184,6 @@ fn victim() {
     if std::env::var_os(VICTIM).is_none() {
         return;
     }
-    use std::os::fd::{AsFd, AsRawFd};
     let lab = Lab::create().unwrap();
     let numbers = [&lab.sender, &lab.reader].map(|n| n.as_fd().as_raw_fd());
     println!("\nvictim {} {}", numbers[0], numbers[1]);
@@ -216,7 +216,7 @@ impl Victim {
     }
 }
 
-fn put_canary(witness: &Namespace, name: &str, lab: &Namespace) {
+fn put_canary(witness: &Namespace, name: &str, lab: &(impl AsFd + Sync)) {
     let near = VethEnd { name, index: 0 };
     let far = VethEnd { name: "canary", index: 0 };
     witness.run(|| link::create_veth(near, far, lab)).unwrap().unwrap();

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -278,7 +277,7 @@ fn nothing_is_left_of_a_dropped_wire() {
         let end = |name| VethEnd { name, index: 0 };
         witness.run(|| link::create_veth(end(name), end("canary"), host)).unwrap().unwrap();
     }
-    let host = Namespace::from_fd(lab.sender.as_fd().try_clone_to_owned().unwrap()).unwrap();
+    let host = lab.sender.run(Namespace::current).unwrap().unwrap();
     // Something in flight that no thread waits for.
     let (near, far) = sockets(&lab, Family::Ipv4);
     near.send(b"never to arrive").unwrap();

@@ -1,11 +1,28 @@
 //! What tables and figures beside the original are made of: rows, cells, lines and bars.
 
 use netfathom_model::plan::ReproducePlan;
-use netfathom_model::record::{BesideRow, Cell, FigurePoint, FigureSeries};
+use netfathom_model::record::{BesideRow, Cell, FigurePoint, FigureSeries, Measured, ReproducedRun};
 use netfathom_stats::{Estimate, between_trials};
 
 /// How this machine's rows are called.
 pub const HERE: &str = "here";
+
+/// A measurement of this machine.
+pub struct Ours<'a, R> {
+    /// Its name among the parts, such as `path`.
+    pub name: &'a str,
+    pub result: &'a R,
+}
+
+/// Those of one kind.
+pub fn found<R: Measured>(runs: &[ReproducedRun]) -> Vec<Ours<'_, R>> {
+    let named = runs.iter().map(|run| (&run.name, R::of(&run.measurement)));
+    named.filter_map(|(name, result)| Some(Ours { name, result: result? })).collect()
+}
+
+pub fn named<'a, R>(ours: &'a [Ours<'a, R>], name: &str) -> Option<&'a Ours<'a, R>> {
+    ours.iter().find(|o| o.name == name)
+}
 
 /// The heads of a table's columns, parted by `|`.
 pub fn columns(heads: &str) -> Vec<String> {

@@ -9,7 +9,7 @@ mod blocks;
 mod compared;
 #[path = "browser/experiments.rs"]
 mod experiments;
-#[path = "fixtures.rs"]
+#[path = "results/fixtures.rs"]
 mod fixtures;
 #[path = "browser/kinds.rs"]
 mod kinds;
@@ -33,7 +33,7 @@ mod same_words;
 mod samples;
 #[path = "browser/saved.rs"]
 mod saved;
-#[path = "walk.rs"]
+#[path = "results/walk.rs"]
 mod walk;
 
 use netfathom_model::record::Record;

@@ -2,7 +2,7 @@
 
 #[path = "browser/pictures.rs"]
 mod blocks;
-#[path = "fixtures.rs"]
+#[path = "results/fixtures.rs"]
 mod fixtures;
 #[path = "compare/gates.rs"]
 mod gates;

@@ -1,6 +1,6 @@
 //! What `netfathom_results::export` writes, read by programs that are not netfathom's.
 
-#[path = "fixtures.rs"]
+#[path = "results/fixtures.rs"]
 mod fixtures;
 #[path = "export/formats.rs"]
 mod formats;

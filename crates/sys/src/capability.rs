@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use caps::{CapSet, errors::CapsError};
+use caps::{CapSet, CapsHashSet, errors::CapsError};
 
 /// A privilege that some part of netfathom needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,8 +69,12 @@ impl CapabilityError {
 /// The capabilities that are in effect for the calling thread, of those that netfathom uses.
 /// Holding one does not promise that the kernel, or what confines us, allows what it is for.
 pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
-    let held = caps::read(None, CapSet::Effective).map_err(CapabilityError::new("read the capabilities"))?;
+    let held = held(CapSet::Effective)?;
     Ok(Capability::ALL.into_iter().filter(|c| held.contains(&c.raw())).collect())
+}
+
+fn held(set: CapSet) -> Result<CapsHashSet, CapabilityError> {
+    caps::read(None, set).map_err(CapabilityError::new("read the capabilities"))
 }
 
 /// Gives up every capability for good.
@@ -79,18 +83,29 @@ pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
 /// they run, since capabilities belong to threads; threads that run already keep theirs.
 /// Descriptors that are open stay usable. A thread of user 0 still owns the files of root.
 pub fn drop_all() -> Result<(), CapabilityError> {
-    let give_up = |set| caps::clear(None, set).map_err(CapabilityError::new("give up the capabilities"));
+    keep_only(&[])
+}
+
+/// Gives up for good, as [`drop_all`] does, every capability but these, by their names in the kernel's manual. Of these,
+/// what is not held is not gained.
+pub fn keep_only(kept: &[&str]) -> Result<(), CapabilityError> {
+    const GIVE_UP: &str = "give up capabilities";
+    let kept: Result<CapsHashSet, CapsError> =
+        kept.iter().map(|name| name.parse::<caps::Capability>()).collect();
+    let kept = kept.map_err(CapabilityError::new(GIVE_UP))?;
     // The bounding set keeps a program of user 0 from getting them back. It comes first, for
     // it can only be changed with CAP_SETPCAP, which the next lines give up.
-    let may = caps::has_cap(None, CapSet::Effective, caps::Capability::CAP_SETPCAP)
-        .map_err(CapabilityError::new("read the capabilities"))?;
-    if may {
-        give_up(CapSet::Bounding)?;
+    if held(CapSet::Effective)?.contains(&caps::Capability::CAP_SETPCAP) {
+        for &other in held(CapSet::Bounding)?.difference(&kept) {
+            caps::drop(None, CapSet::Bounding, other).map_err(CapabilityError::new(GIVE_UP))?;
+        }
     }
     // No effective or ambient capability can stay that is not permitted or inheritable.
-    give_up(CapSet::Inheritable)?;
-    give_up(CapSet::Effective)?;
-    give_up(CapSet::Permitted)
+    for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
+        let rest = &held(set)? & &kept;
+        caps::set(None, set, &rest).map_err(CapabilityError::new(GIVE_UP))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -109,5 +124,20 @@ mod tests {
         });
         assert_eq!(after.join().unwrap(), (BTreeSet::new(), BTreeSet::new(), 0));
         assert_eq!(effective().unwrap(), before);
+    }
+
+    #[test]
+    fn what_is_kept_stays_if_it_was_there() {
+        let before = effective().unwrap();
+        let after = std::thread::spawn(|| {
+            keep_only(&["CAP_BPF", "CAP_SYS_ADMIN"]).unwrap();
+            (effective().unwrap(), held(CapSet::Permitted).unwrap().len())
+        });
+        let kept = [Capability::Bpf, Capability::SysAdmin];
+        let stays: BTreeSet<Capability> = before.into_iter().filter(|held| kept.contains(held)).collect();
+        let (after, permitted) = after.join().unwrap();
+        assert_eq!(after, stays);
+        assert!(permitted <= kept.len());
+        assert!(keep_only(&["CAP_OF_NOTHING"]).is_err());
     }
 }

@@ -18,7 +18,6 @@ use netlink_packet_route::neighbour::{
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use crate::netns::Namespace;
 use crate::rtnetlink;
 
 refusal! {
@@ -57,7 +56,7 @@ pub struct VethEnd<'a> {
 /// # Errors
 /// Without CAP_NET_ADMIN in both namespaces, when a name or number is taken, or when the
 /// kernel has no veth.
-pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &Namespace) -> Result<(), LinkError> {
+pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &impl AsFd) -> Result<(), LinkError> {
     let mut peer = LinkMessage::default();
     peer.header.index = far.index;
     peer.attributes = vec![

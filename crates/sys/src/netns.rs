@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::thread;
@@ -71,13 +71,6 @@ impl Namespace {
         let numbers =
             fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         Ok(numbers.filter_map(in_it).collect())
-    }
-
-    /// A namespace by an open descriptor of one, such as `/proc/PID/ns/net`.
-    pub fn from_fd(fd: OwnedFd) -> Result<Self, NamespaceError> {
-        let file = File::from(fd);
-        let inode = file.metadata().map_err(NamespaceError::new("examine a network namespace"))?.ino();
-        Ok(Self { file, inode })
     }
 
     /// The number by which the kernel tells namespaces apart while they live, as in

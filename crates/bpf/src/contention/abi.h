@@ -19,6 +19,10 @@
 #define NR_SOFTIRQS 10
 #define LOCAL_TIMER NR_SOFTIRQS
 #define CAUSES 11
+/* In place of such a cause: the machine stood still, and its hypervisor may not report that. */
+#define PAUSE (CAUSES + 1)
+/* A tick of the timer that comes later than this. Interrupts are off for tens of us at times. */
+#define LEAST_PAUSE_NS 100000
 /* Pairs of a followed thread and a device's interrupt. */
 #define MOST_IRQS 512
 
@@ -41,7 +45,7 @@ struct thread {
 	__u64 waited;
 	__u64 named; /* of it, or never to be */
 	__u64 throttled; /* of it, by the CPU quota of its cgroup */
-	struct lost stolen; /* by the hypervisor: CONFIG_PARAVIRT_TIME_ACCOUNTING */
+	struct lost stolen; /* by the hypervisor: CONFIG_PARAVIRT_TIME_ACCOUNTING, and pauses */
 	struct lost interrupts[CAUSES];
 	__u64 interrupted; /* since the wait was charged last */
 	/* Its last departure: when, by the run queue's clock, with what state and account. */
@@ -64,6 +68,7 @@ struct shared {
 	struct pid_namespace namespace;
 	__u32 places; /* in use so far */
 	__u32 process; /* its threads are followed; a number of the first PID namespace */
+	__u64 tick; /* the function of the timer's tick; 0: pauses are not looked for */
 	struct thread threads[PLACES];
 };
 

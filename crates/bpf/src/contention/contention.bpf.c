@@ -9,6 +9,7 @@
  */
 #include "../include/kernel.h"
 #include "../include/order.h"
+#include "../include/quota.h"
 #include "../include/who.h"
 #include "abi.h"
 
@@ -53,6 +54,7 @@ struct seen {
 	__u64 interrupt_since;
 	__u64 softirq_since;
 	__u64 within_softirq; /* of interrupts, ns */
+	__u64 paused; /* what was seen of pauses and may be reported as stolen later */
 };
 
 struct {
@@ -111,7 +113,7 @@ static __always_inline bool is_foreign(const struct task_struct *task)
 static __always_inline void look(struct change *change, const struct rq *rq, const struct task_struct *prev)
 {
 	struct seen *before = this_cpu();
-	__u64 stolen = 0;
+	__u64 stolen = 0, known;
 
 	if (!before)
 		return;
@@ -120,6 +122,9 @@ static __always_inline void look(struct change *change, const struct rq *rq, con
 	if (before->at) {
 		change->stolen = stolen - before->stolen;
 		change->since = before->now;
+		known = change->stolen < before->paused ? change->stolen : before->paused;
+		change->stolen -= known;
+		before->paused -= known;
 	}
 	/* An idle processor has no arrival in the account. */
 	if (!prev->pid)
@@ -170,16 +175,6 @@ static __always_inline void name_cgroup(struct task_struct *task, char name[LABE
 	at = BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, name);
 	if (at)
 		bpf_probe_read_kernel_str(name, LABEL, at);
-}
-
-/* By the quota of its cgroup. Linux 6.18 takes single threads off the run queue, versions before it the cgroup. */
-static __always_inline bool is_throttled(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->throttled))
-		return BPF_CORE_READ(task, throttled);
-	if (bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count))
-		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
-	return false;
 }
 
 static __always_inline void charge(struct thread *thread, __u32 place, const struct stay *to, __u64 ns)

@@ -9,7 +9,7 @@ struct interruption {
 	__u64 now;
 	__u64 current;
 	__u32 cpu;
-	__u32 cause; /* CAUSES: that of a device, below */
+	__u32 cause; /* CAUSES: that of a device, below; PAUSE */
 	struct irq_key irq;
 	const char *name;
 	__u64 foreign; /* 1: not the load's own packets */
@@ -44,7 +44,10 @@ static long at_interrupted(__u32 place, struct interruption *it)
 		return 0;
 	if (it->foreign && it->ns > LEAST_STINT_NS)
 		note_stint(thread, it->now - it->ns, it->now);
-	lost = it->cause < CAUSES ? &thread->interrupts[it->cause] : of_irq(place, it);
+	if (it->cause == PAUSE)
+		lost = &thread->stolen;
+	else
+		lost = it->cause < CAUSES ? &thread->interrupts[it->cause] : of_irq(place, it);
 	if (!lost)
 		return 0;
 	if (thread->task == it->current) {
@@ -173,6 +176,30 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 	/* The load's own packets go through these, and drivers use tasklets. */
 	it.foreign = vector != NET_TX_SOFTIRQ && vector != NET_RX_SOFTIRQ && vector != TASKLET_SOFTIRQ;
 	cpu->softirq_since = 0;
+	charge_interruption(cpu, &it);
+	return 0;
+}
+
+/*
+ * While a CPU has work, its timer ticks every few milliseconds. A tick that comes late shows that nothing of this kernel ran:
+ * a pause is seen from the time on at which the tick was due, so one that is shorter than a tick may not be seen.
+ */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(on_hrtimer_expire_entry, struct hrtimer *timer, void *now)
+{
+	struct interruption it = { .cause = PAUSE, .foreign = 1 };
+	struct seen *cpu = watched_cpu();
+	__s64 late = 0;
+
+	if (!cpu || !shared.tick || (__u64)timer->function != shared.tick)
+		return 0;
+	bpf_probe_read_kernel(&late, sizeof(late), now);
+	late -= timer->node.expires;
+	if (late < LEAST_PAUSE_NS)
+		return 0;
+	add_interruption(&it, bpf_ktime_get_ns() - late);
+	cpu->paused += it.ns;
+	cpu->within_softirq += it.ns;
 	charge_interruption(cpu, &it);
 	return 0;
 }

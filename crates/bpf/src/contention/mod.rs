@@ -4,6 +4,9 @@
 //! One program runs at every switch of every processor and reads the kernel's own account of the threads that are
 //! followed; others time the interrupts of their processors.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::fence;
@@ -32,6 +35,9 @@ const SET: Set = Set {
 /// Tracepoints that not every architecture has.
 const LOCAL_TIMER: [&str; 2] = ["local_timer_entry", "local_timer_exit"];
 
+/// What the kernel calls the function of the timer's tick: since Linux 6.9, and before.
+const TICKS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
+
 /// Long enough for a switch away from the thread.
 const NAP: Duration = Duration::from_micros(50);
 /// No program runs while certain tasks of some machines are current, so one switch may not be seen. Begun within the
@@ -56,6 +62,15 @@ pub struct Contention {
     object: Object,
     mapping: Mapping<Shared>,
     links: Vec<Link>,
+    pauses: Pauses,
+}
+
+/// Whether times in which nothing of this kernel ran are looked for. A timer that is late shows them, as do sections without
+/// interrupts: on a machine of its own, what is late is the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pauses {
+    Seen,
+    Unseen,
 }
 
 impl Contention {
@@ -64,13 +79,13 @@ impl Contention {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17, CONFIG_SCHED_INFO and
     /// CONFIG_FAIR_GROUP_SCHED.
-    pub fn attach() -> Result<Self, ContentionError> {
+    pub fn attach(pauses: Pauses) -> Result<Self, ContentionError> {
         let is_missing = |name: &str, timer: &str| {
             name.strip_prefix("on_") == Some(timer) && tracepoint::is_missing(timer)
         };
         let object = SET.load(SET.open(|name| !LOCAL_TIMER.iter().any(|timer| is_missing(name, timer)))?)?;
         let mapping = SET.memory(&object)?;
-        let mut contention = Self { object, mapping, links: Vec::new() };
+        let mut contention = Self { object, mapping, links: Vec::new(), pauses };
         contention.begin()?;
         Ok(contention)
     }
@@ -93,6 +108,9 @@ impl Contention {
     fn begin(&mut self) -> Result<(), ContentionError> {
         let shared = self.mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        if self.pauses == Pauses::Seen {
+            shared.tick.store(tick().unwrap_or(0), Relaxed);
+        }
         let programs = self.object.progs_mut().filter(|program| program.autoload());
         let links: Result<_, _> = programs.map(|program| program.attach()).collect();
         self.links = links.map_err(SET.step("attach"))?;
@@ -141,6 +159,22 @@ impl Contention {
         fence(Acquire);
         thread.stints_n.load(Relaxed) >= places
     }
+}
+
+/// Where the kernel has the function of the timer's tick, read once; `None` where it hides that.
+fn tick() -> Option<u64> {
+    static TICK: OnceLock<Option<u64>> = OnceLock::new();
+    *TICK.get_or_init(|| {
+        let symbols = BufReader::new(File::open("/proc/kallsyms").ok()?);
+        let is_tick = |name: &str| TICKS.contains(&name);
+        let address = symbols.lines().map_while(Result::ok).find_map(|line| {
+            let mut words = line.split_whitespace();
+            let address = words.next().map(str::to_owned);
+            address.filter(|_| words.nth(1).is_some_and(is_tick))
+        });
+        // 0 without the right to see it (kernel.kptr_restrict).
+        u64::from_str_radix(&address?, 16).ok().filter(|&address| address > 0)
+    })
 }
 
 /// A thread that is followed until the value is dropped, which must be while it lives.

@@ -1,12 +1,14 @@
 //! A thread that always wants its processor, beside processes that take it.
 
-use std::io::{Read, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use std::{fs, thread};
+use std::{env, fs, thread};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
@@ -27,7 +29,7 @@ fn waited_ns() -> u64 {
 fn on_the_last_cpu() -> (Contention, usize) {
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     cpu::pin(last).unwrap();
-    (Contention::attach().unwrap(), last)
+    (Contention::attach(Pauses::Unseen).unwrap(), last)
 }
 
 fn spin(time: Duration) {
@@ -83,7 +85,7 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
 #[test]
 fn a_thread_that_sleeps_waits_for_no_cpu() {
     needs_root!();
-    let contention = Contention::attach().unwrap();
+    let contention = Contention::attach(Pauses::Unseen).unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     let _burner = Burner::on(last);
     cpu::pin(last).unwrap();
@@ -156,6 +158,165 @@ fn a_thread_that_a_signal_stopped_waited_for_no_cpu() {
     println!("stopped {} of {absent} in which it neither ran nor waited", account.stopped_ns);
     assert!(account.stopped_ns >= 250_000_000, "{account:?}");
     assert!(is_between(account.stopped_ns, absent, absent), "{} of {absent}", account.stopped_ns);
+}
+
+/// A disk that is read past the kernel's memory, so that each read waits for it.
+struct Disk {
+    file: fs::File,
+    length: u64,
+    buffer: Vec<u8>,
+}
+
+impl Disk {
+    const BLOCK: usize = 1 << 16;
+    /// What O_DIRECT wants buffers and offsets to be multiples of, at most.
+    const ALIGNED: usize = 4096;
+
+    /// `None` where this program lies on no disk.
+    fn open() -> Option<Self> {
+        let itself = env::current_exe().unwrap();
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(itself).ok()?;
+        let length = file.metadata().ok()?.len();
+        let mut disk = Self { file, length, buffer: vec![0; Self::BLOCK + Self::ALIGNED] };
+        disk.read(0).ok().map(|()| disk)
+    }
+
+    fn read(&mut self, offset: u64) -> io::Result<()> {
+        let start = self.buffer.as_ptr().align_offset(Self::ALIGNED);
+        self.file.read_at(&mut self.buffer[start..start + Self::BLOCK], offset).map(drop)
+    }
+
+    fn read_for(&mut self, time: Duration) {
+        let (begin, mut offset) = (Instant::now(), 0);
+        while begin.elapsed() < time {
+            self.read(offset).unwrap();
+            offset = (offset + Self::BLOCK as u64) % (self.length - Self::BLOCK as u64);
+            offset -= offset % Self::ALIGNED as u64;
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_waits_for_a_disk_is_blocked() {
+    needs_root!();
+    let Some(mut disk) = Disk::open() else { skip!("needs a disk that can be read directly") };
+    let (contention, _) = on_the_last_cpu();
+    let followed = contention.follow().expect("followed");
+    let had =
+        || cpu::scheduling(thread_id()).map(|account| account.on_cpu_ns + account.run_delay_ns).unwrap();
+    let (begin, had_before) = (Instant::now(), had());
+    disk.read_for(LONG);
+    let absent = (begin.elapsed().as_nanos() as u64).saturating_sub(had() - had_before);
+    // A sleep is counted at the next switch away from the thread.
+    thread::sleep(Duration::from_millis(1));
+    let account = followed.account().unwrap();
+    println!("blocked {} of {absent} in which it neither ran nor waited", account.blocked_ns);
+    if absent < LONG.as_nanos() as u64 / 10 {
+        skip!("needs a disk that is slower than a CPU");
+    }
+    assert!(is_between(account.blocked_ns, absent, absent), "{account:?}");
+}
+
+/// Interrupts of devices so far, by CPU and as the kernel describes them: the last words are their handlers.
+fn device_interrupts() -> Vec<(Vec<u64>, String)> {
+    let text = fs::read_to_string("/proc/interrupts").unwrap();
+    let cpus = text.lines().next().unwrap().split_whitespace().count();
+    let row = |line: &str| {
+        let (number, rest) = line.trim().split_once(':')?;
+        number.parse::<u32>().ok()?;
+        let counts = rest.split_whitespace().take(cpus).map(str::parse).collect::<Result<_, _>>().ok()?;
+        Some((counts, rest.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn interrupts_of_a_device_have_its_name() {
+    needs_root!();
+    let Some(mut disk) = Disk::open() else { skip!("needs a disk that can be read directly") };
+    let cpus = cpu::allowed().unwrap();
+    // Where a disk has a queue for each CPU, its interrupts go to whoever reads.
+    cpu::pin(cpus[0]).unwrap();
+    let grown = |before: &[(Vec<u64>, String)]| {
+        let after = device_interrupts().into_iter().zip(before);
+        let by_cpu = after.flat_map(|((now, row), (then, _))| {
+            let grown: Vec<u64> = now.iter().zip(then).map(|(now, then)| now - then).collect();
+            grown.into_iter().enumerate().map(move |(cpu, n)| (n, cpu, row.clone()))
+        });
+        by_cpu.max_by_key(|(n, ..)| *n).expect("interrupts")
+    };
+    let before = device_interrupts();
+    disk.read_for(LONG / 4);
+    let (n, on, row) = grown(&before);
+    if n < 50 || !cpus.contains(&on) {
+        skip!("needs a disk with interrupts");
+    }
+    let (account, n, longest) = thread::scope(|scope| {
+        let followed = scope.spawn(|| {
+            cpu::pin(on).unwrap();
+            let contention = Contention::attach(Pauses::Unseen).unwrap();
+            let followed = contention.follow().expect("followed");
+            let before = device_interrupts();
+            let reader = scope.spawn(|| {
+                cpu::pin(cpus[0]).unwrap();
+                disk.read_for(LONG);
+            });
+            let begin = Instant::now();
+            while !reader.is_finished() {
+                std::hint::spin_loop();
+            }
+            (followed.account().unwrap(), grown(&before).0, begin.elapsed())
+        });
+        followed.join().unwrap()
+    });
+    println!("{n} interrupts of {row} in {longest:?}: {:?}", account.interrupts);
+    let of_devices = account.interrupts.iter().filter(|i| matches!(i.source, Source::Device(_)));
+    let most = of_devices.max_by_key(|i| i.waiting_ns + i.running_ns).expect("named");
+    let Source::Device(name) = &most.source else { unreachable!() };
+    assert!(row.ends_with(name.as_str()), "{name}");
+    assert!(u128::from(most.waiting_ns + most.running_ns) < longest.as_nanos());
+}
+
+/// In an emulator that runs one CPU after the other, each stands still while the other has work. On a machine that is never
+/// stopped nothing is to be seen.
+#[test]
+fn a_machine_that_stands_still_has_a_hypervisor() {
+    needs_root!();
+    let cpus = cpu::allowed().unwrap();
+    let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
+    let contention = Contention::attach(Pauses::Seen).unwrap();
+    cpu::pin(last).unwrap();
+    let followed = contention.follow().expect("followed");
+    let end = AtomicBool::new(false);
+    let look = || (monotonic_ns(), waited_ns(), monotonic_ns());
+    let still_ns: u64 = thread::scope(|scope| {
+        scope.spawn(|| {
+            cpu::pin(first).unwrap();
+            while !end.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let (begin, mut before, mut still_ns) = (Instant::now(), look(), 0);
+        while begin.elapsed() < 4 * LONG {
+            let now = look();
+            let absent = (now.0 - before.2).saturating_sub(now.1 - before.1);
+            still_ns += if absent > 1_000_000 { absent } else { 0 };
+            before = now;
+        }
+        end.store(true, Relaxed);
+        still_ns
+    });
+    let account = followed.account().unwrap();
+    let seen_ns = account.waiting.stolen_ns + account.running.stolen_ns;
+    println!("stood still for {still_ns}, of which {seen_ns} were seen");
+    assert!(
+        first == last || env::var_os("NETFATHOM_EMULATED").is_none() || still_ns > 0,
+        "it never stood still"
+    );
+    // A pause is seen from the tick on that was due, and may be no longer than the time between two.
+    assert!(seen_ns * 2 >= still_ns, "{seen_ns} of {still_ns}");
+    let all = (4 * LONG).as_nanos() as u64;
+    assert!(seen_ns <= still_ns + all / 5, "{seen_ns} of {still_ns}");
 }
 
 /// A cgroup of the CPU controller.

@@ -11,6 +11,7 @@
 #ifndef NETFATHOM_HOLDERS_H
 #define NETFATHOM_HOLDERS_H
 
+#include "quota.h"
 #include "stay.h"
 
 /* include/linux/sched.h */
@@ -135,12 +136,28 @@ static long blame_one(__u32 i, struct blaming *b)
 	return 0;
 }
 
-/* A followed thread, which is on this processor still, had waited so long when it arrived. */
-static __always_inline void blame(__u64 arrival, __u64 waited)
+/* Until the quota is filled up again others may run, who keep nobody waiting; what it waited after that is in here, too. */
+static __noinline int charge_quota(__u64 ns)
+{
+	const struct stay quota = { .process = QUOTA, .thread = 1 };
+
+	charge(&quota, ns);
+	return 0;
+}
+
+/*
+ * A followed thread, which is on this processor still, had waited so long when it arrived; `throttled`, whether it left its
+ * processor before because of a quota.
+ */
+static __always_inline void blame(__u64 arrival, __u64 waited, bool throttled)
 {
 	const __u32 zero = 0;
 	struct blaming b = { .from = arrival - waited, .until = arrival };
 
+	if (throttled && waited) {
+		charge_quota(waited);
+		return;
+	}
 	b.of_cpu = bpf_map_lookup_elem(&stays, &zero);
 	if (b.of_cpu && waited)
 		bpf_loop(STAYS, blame_one, &b, 0);

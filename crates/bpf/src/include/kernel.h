@@ -54,6 +54,15 @@ enum {
 
 #define relocated __attribute__((preserve_access_index))
 
+struct timerqueue_node {
+	__s64 expires;
+} relocated;
+
+struct hrtimer {
+	struct timerqueue_node node;
+	void *function;
+} relocated;
+
 struct net_device {
 	unsigned char lower_level; /* 1: it stands on no other device; since 5.5 */
 } relocated;

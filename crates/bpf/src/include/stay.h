@@ -10,6 +10,9 @@
 /* The last who had a processor; a power of two. */
 #define STAYS 16
 
+/* In place of a process: the CPU quota of the thread's cgroup was used up. No process has this number. */
+#define QUOTA 0xffffffff
+
 /* A process that had the processor which a followed thread waited for. */
 struct holder {
 	__u64 ns;

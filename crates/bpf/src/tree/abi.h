@@ -72,6 +72,7 @@ struct member {
 	__u64 call_number;
 	/* What it had waited for processors when it last left one; where waits are followed. */
 	__u64 run_delay;
+	__u64 throttled; /* then: by its cgroup's quota */
 };
 
 struct tree {

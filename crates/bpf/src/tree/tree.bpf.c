@@ -129,7 +129,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		waited = prev->sched_info.run_delay - member->run_delay;
 		member->run_delay = prev->sched_info.run_delay;
 		__sync_fetch_and_add(&shared.tree.waited_ns, waited);
-		blame(prev->sched_info.last_arrival, waited);
+		blame(prev->sched_info.last_arrival, waited, member->throttled);
+		member->throttled = is_throttled(prev);
 	}
 	note_switch(prev, next, member ? 0 : prev->tgid);
 	return 0;

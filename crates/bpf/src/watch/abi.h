@@ -102,6 +102,7 @@ struct counts {
 	__u64 long_away; /* timed; the reader was away more often than its ring holds */
 	__u64 bytes_read;
 	__u64 bytes_timed;
+	__u64 bytes_outside; /* read from connections that were half closed as they came */
 	__u64 threads; /* that were followed */
 	__u64 unseen; /* switches of theirs that were not seen */
 	__u64 waited_ns; /* what they waited for a processor, by the kernel's account */

@@ -51,6 +51,7 @@ impl Watch {
             long: n(|c| c.long_away),
             bytes_read: n(|c| c.bytes_read),
             bytes_timed: n(|c| c.bytes_timed),
+            bytes_outside: n(|c| c.bytes_outside),
             threads: n(|c| c.threads),
             unseen_switches: n(|c| c.unseen),
             mptcp: n(|c| c.mptcp),

@@ -166,6 +166,19 @@ static __always_inline void note_encrypted(const struct sock *sk, struct flow *f
 	count(tls, 1);
 }
 
+/* What came to a connection that is open in one direction alone passes no hook. */
+static __always_inline void note_outside(const struct sock *sk, struct flow *flow, __u32 copied)
+{
+	__u32 known = flow->read_until;
+
+	if (sk->__sk_common.skc_state == TCP_ESTABLISHED)
+		return;
+	if (flow->tail != flow->head && after(arrival(flow, flow->tail - 1)->end, known))
+		known = arrival(flow, flow->tail - 1)->end;
+	if (after(copied, known))
+		count(bytes_outside, copied - known);
+}
+
 /* A thread has copied something out of the socket; its system call goes on. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
@@ -193,8 +206,10 @@ int BPF_PROG(rx_tcp_rcv_space_adjust, struct sock *sk)
 	settle(&s);
 	take_back(r.flow, s.rcv_nxt);
 	if (after(r.copied, r.flow->read_until)) {
-		if (takes_new())
+		if (takes_new()) {
 			count(bytes_read, r.copied - r.flow->read_until);
+			note_outside(sk, r.flow, r.copied);
+		}
 		r.flow->read_until = r.copied;
 	}
 	load_account(bpf_get_current_task_btf(), &account);

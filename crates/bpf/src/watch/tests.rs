@@ -13,6 +13,7 @@ use super::*;
 
 mod datagrams;
 mod held;
+mod identity;
 mod outgoing;
 mod planted;
 mod samples;
@@ -140,6 +141,9 @@ fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
     }
     let account = watch.account().unwrap();
     println!("{account:?}");
+    if account.unseen_switches > 0 {
+        skip!("a switch of the reader was not seen");
+    }
     assert!(account.merged > 0 && account.timed > 1, "{account:?}");
     assert_eq!((account.unfollowed, account.crowded, account.unread()), (1, 0, 0), "{account:?}");
     assert_eq!((account.bytes_read, account.bytes_timed), (64 * (BURST as u64 + 1), 64 * BURST as u64));

@@ -45,6 +45,7 @@ struct thread {
 	__u64 read_from; /* the cookie of the socket with the last datagram that it read; 0: its call to send has returned since */
 	__u64 read_at;
 	__u64 answered_at; /* 0: it sent nothing from there since */
+	__u64 throttled; /* since it left its processor, or was woken: by its cgroup's quota */
 	__u64 aways_n;
 	struct away aways[AWAYS];
 };
@@ -242,8 +243,9 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 	departures = reader->departures;
 	if (departures && takes_new()) {
 		count(waited_ns, account.waited - reader->run_delay);
-		blame(account.arrival, account.waited - reader->run_delay);
+		blame(account.arrival, account.waited - reader->run_delay, thread->throttled);
 	}
+	thread->throttled = is_throttled(task);
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
 		reader->ahead = reader->seen - account.arrival;
 		reader->ahead_at = reader->seen;
@@ -294,8 +296,10 @@ int BPF_PROG(rx_sched_waking, struct task_struct *task)
 {
 	struct thread *thread = followed(task);
 
-	if (thread)
-		thread->waking = bpf_ktime_get_ns();
+	if (!thread)
+		return 0;
+	thread->waking = bpf_ktime_get_ns();
+	thread->throttled |= is_throttled(task);
 	return 0;
 }
 

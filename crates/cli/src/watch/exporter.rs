@@ -8,10 +8,12 @@ use anyhow::{Context, Result};
 use hyper::StatusCode;
 use netfathom_model::record::Measurement;
 use netfathom_results::export::{self, Part};
+use netfathom_sys::capability;
 use tokio::sync::oneshot;
 
 use super::second::Processes;
 use crate::http::{self, Content, Missing, Site};
+use crate::output;
 
 const PATH: &str = "/metrics";
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -44,6 +46,11 @@ impl Exporter {
         let (end, ended) = oneshot::channel();
         let shown = Arc::clone(&page);
         let serve = move || {
+            // Strangers reach this thread.
+            if let Err(error) = capability::drop_all() {
+                output::complain(&error.into());
+                return;
+            }
             let until = async { drop(ended.await) };
             // It refuses only a listener that was made wrongly.
             drop(runtime.block_on(http::until(until, listener, shown)));

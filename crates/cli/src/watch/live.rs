@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netfathom_model::path::Direction;
+use netfathom_sys::capability;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
@@ -68,6 +69,8 @@ impl Live {
         IS_SHOWN.store(true, Relaxed);
         let (seen, stop) = (Arc::clone(&shared), Arc::clone(stop));
         let show = move || {
+            // The terminal is open; where they stay, it is shown all the same.
+            let _ = capability::drop_all();
             if seen.show(terminal, &stop).is_err() {
                 // The terminal is gone; the run goes on.
             }

@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::io::{self, Write};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -9,6 +10,7 @@ use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
 use netfathom_model::record::{Measurement, WatchResult};
 use netfathom_model::verdict::Level;
 use netfathom_results::story;
+use netfathom_sys::capability;
 use netfathom_sys::directory::Directory;
 
 use super::exporter::Exporter;
@@ -17,6 +19,11 @@ use super::live::Live;
 use super::second::{Processes, Seconds};
 use crate::keep::Keeper;
 use crate::output;
+
+/// What a run needs once its programs are attached: its maps, and hooks that are attached later; the sockets of other
+/// users' processes, and the lists of them; and to have the kernel count what the programs take.
+const NEEDED: [&str; 5] =
+    ["CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_SYS_ADMIN"];
 
 /// How a run is shown.
 pub enum Medium {
@@ -32,11 +39,14 @@ pub struct Shown<'a, 'b> {
     pub medium: Medium,
     /// A line for who waits until the programs are attached, as a script does.
     pub begun: Option<String>,
+    pub has_begun: bool,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
     /// For the exporter.
     pub processes: Processes,
     pub stop: Arc<AtomicBool>,
+    /// The record is to be written now.
+    pub asked: Arc<AtomicBool>,
     /// Why what was seen could not be written.
     pub failed: Option<io::Error>,
 }
@@ -47,6 +57,11 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn begins(&mut self, step: Step, live: &Arc<observer::Live>) {
+        if !mem::replace(&mut self.has_begun, true)
+            && let Err(error) = capability::keep_only(&NEEDED)
+        {
+            output::complain(&error.into());
+        }
         if let Some(line) = self.begun.take() {
             output::aside(&line);
         }
@@ -59,6 +74,10 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     fn keep(&mut self, so_far: &Progressed<WatchResult>) -> io::Result<()> {
         self.failed.take().map_or(Ok(()), Err)?;
         self.keeper.keep(so_far)
+    }
+
+    fn is_asked(&mut self) -> bool {
+        self.asked.swap(false, Relaxed)
     }
 
     fn looks(&self) -> bool {

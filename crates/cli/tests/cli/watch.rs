@@ -14,7 +14,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
 use netfathom_testkit::{Group, Killed, needs, needs_root, privileged, skip, skipped, test_name};
 
-use crate::child::{Ended, end, netfathom, on_terminal, out, run, signal, start, until};
+use crate::child::{self, Ended, end, netfathom, on_terminal, only_run, out, run, signal, start, until};
 use crate::killed::Held;
 
 mod budget;
@@ -182,6 +182,50 @@ fn a_page_names_the_process_and_what_became_of_its_messages() {
     }
     let seen = ended.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
     assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{ended}");
+}
+
+#[test]
+fn a_run_that_looks_once_ends_by_itself_and_prints_its_table_once() {
+    needs_root!();
+    let (dir, listener, port) = listening();
+    let stop = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Relaxed) {
+                echo(&listener, 20, 1);
+            }
+        });
+        let ended = run(netfathom(&format!("watch --port {port} --once 1s")).arg("--out").arg(dir.path()));
+        stop.store(true, Relaxed);
+        ended
+    });
+    assert_eq!(ended.status, 0, "{ended}");
+    for row in ["total ", "seen "] {
+        let rows = ended.out.lines().filter(|line| line.trim_start().starts_with(row)).count();
+        assert_eq!(rows, 1, "{row}: {ended}");
+    }
+    let record = child::record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Complete);
+    assert!(result(&record).watched_ns >= 1_000_000_000, "{} ns", result(&record).watched_ns);
+}
+
+#[test]
+fn two_runs_are_compared_and_without_trials_nothing_is_significant() {
+    needs_root!();
+    let (_, listener, port) = listening();
+    let [before, after] = [1, 20].map(|pause_ms| {
+        let dir = out();
+        let child = watching(&format!("--port {port}"), dir.path());
+        echo(&listener, 20, pause_ms);
+        let ended = interrupted(child);
+        assert_eq!(ended.status, 0, "{ended}");
+        dir
+    });
+    let ended = run(netfathom("compare").args([before.path(), after.path()].map(only_run)));
+    assert_eq!(ended.status, 0, "{ended}");
+    assert!(ended.out.starts_with("INCONCLUSIVE"), "{ended}");
+    let mean = ended.out.lines().find(|line| line.trim_start().starts_with("rx.mean ")).unwrap();
+    assert!(mean.contains(" +") && mean.contains("not significant"), "{ended}");
 }
 
 #[test]

@@ -65,6 +65,10 @@ pub trait Observer<R> {
     }
     /// What a run without steps has so far, about once a second.
     fn shows(&mut self, _so_far: &R) {}
+    /// Whether somebody has asked since the last call that a run without steps keeps what it has.
+    fn is_asked(&mut self) -> bool {
+        false
+    }
     /// This is all there is so far: before the first step, and after each.
     fn keep(&mut self, _so_far: &Progressed<R>) -> io::Result<()> {
         Ok(())

@@ -1,8 +1,10 @@
 //! Who has the processors that the threads of a load need.
 
-use netfathom_bpf::contention::{Account, Followed, Interrupt, Source};
+use netfathom_bpf::contention::{Account, Followed, Interrupt, Pauses, Source};
 use netfathom_model::record::{self, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
+
+use crate::ground::environment::is_virtual;
 
 /// Processes with a name in a record, for each thread; the others are summed.
 const MOST_NAMED: usize = 8;
@@ -14,12 +16,19 @@ impl Contention {
     /// `None` where this kernel or the privileges do not allow it: nothing else depends on it, and `netfathom host` shows
     /// why.
     pub fn begin() -> Option<Self> {
-        netfathom_bpf::contention::Contention::attach().ok().map(Self)
+        let pauses = if is_virtual() { Pauses::Seen } else { Pauses::Unseen };
+        netfathom_bpf::contention::Contention::attach(pauses).ok().map(Self)
     }
 
     /// Takes the program away from its hook until [`Self::again`].
     pub fn rest(&mut self) {
         self.0.detach();
+    }
+
+    /// The same, of one that is kept.
+    pub fn rested(mut self) -> Self {
+        self.rest();
+        self
     }
 
     /// Begins anew, of no thread: much faster than loading. `None` as of [`Self::begin`].

@@ -8,20 +8,14 @@ use netfathom_bpf::xdp::Mode;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::Spin;
 use netfathom_sys::link;
-use netfathom_sys::xsk::XskReceiver;
 
 use super::flight::FarEnd;
-use super::receive::{AfXdp, Echo, Gro, Kernel, Receiver, Recv, Recvmmsg, Source};
+use super::receive::{AfXdp, Echo, Kernel, Receiver, Source, from_socket};
 use super::tally::Tally;
 use crate::ground::error::GroundError;
 use crate::ground::lab::Role;
 use crate::ground::rig::Rig;
 use crate::load::error::FlightError;
-
-/// Frames for AF_XDP, a power of two: 10 ms at 400,000 a second.
-const FRAMES: u32 = 4096;
-/// The queue that a veth has.
-const QUEUE: u32 = 0;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedFlow {
@@ -68,21 +62,15 @@ pub fn local(
     };
     let (mut pass, mut redirect) = (None, None);
     let end = match receive {
-        Receive::Recv => counted(Box::new(Recv::new(socket).map_err(GroundError::Socket)?)),
-        Receive::Recvmmsg => {
-            counted(Box::new(Recvmmsg::new(socket, expected.spin).map_err(GroundError::Socket)?))
+        Receive::Recv | Receive::Recvmmsg | Receive::Gro => {
+            counted(from_socket(socket, receive, expected.spin).map_err(GroundError::Socket)?)
         }
-        Receive::Gro => counted(Box::new(Gro::new(socket, expected.spin).map_err(GroundError::Socket)?)),
         Receive::AfXdp => {
             let index = device()?;
-            let (program, receiver) = rig.at(Role::Reader, || -> Result<_, FlightError> {
-                let program = XdpRedirect::attach(index, address.port())?;
-                let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
-                program.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
-                Ok((program, receiver))
-            })??;
+            let attach = || AfXdp::attach(index, address.port(), expected.spin);
+            let (program, source) = rig.at(Role::Reader, attach)??;
             redirect = Some(program);
-            counted(Box::new(AfXdp::new(receiver, expected.spin)))
+            counted(Box::new(source))
         }
         Receive::Xdp => {
             let index = device()?;

@@ -57,13 +57,11 @@ impl Departures<'_> {
         }
     }
 
-    /// Who has the processors meanwhile, of a load with a plan: a burst without pauses shall be as fast as it can.
-    pub fn observed(&self) -> Option<Contention> {
-        self.are_observed().then(Contention::begin)?
-    }
-
-    pub fn are_observed(&self) -> bool {
-        matches!(self, Self::Planned(..))
+    /// Who has the processors meanwhile, of a load with a plan: a burst without pauses shall be as fast as it can. `kept` is
+    /// what the last one has left there.
+    pub fn observed(&self, kept: &mut Option<Contention>) -> Option<Contention> {
+        let is_planned = matches!(self, Self::Planned(..));
+        is_planned.then(|| kept.take().map_or_else(Contention::begin, Contention::again))?
     }
 
     /// Messages, at most.

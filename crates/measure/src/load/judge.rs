@@ -94,7 +94,7 @@ pub trait Judged {
 }
 
 /// Why a veth took no frame of the engine xdp: the kernel tells no more than that it did not.
-pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: receive there with --receive xdp, or turn GRO on there: ethtool -K DEVICE gro on";
+pub const NO_FRAME_TAKEN: &str = "the driver took none of the frames; a veth takes those of the engine xdp only while its other end has an XDP program or GRO: turn GRO on there: ethtool -K DEVICE gro on";
 
 /// Messages that the device of the sender saw as one packet, on average.
 pub fn messages_a_packet(accounting: &Accounting) -> f64 {
@@ -128,18 +128,24 @@ pub fn occupied<'a>(
         let foreign = thread.holders.iter().filter(|held| held.by.is_foreign()).cloned();
         foreign.chain([stolen]).map(move |held| (thread, held))
     });
-    let (thread, most) = held.max_by_key(|(_, held)| held.ns)?;
+    let held: Vec<(&Contention, Held)> = held.collect();
+    let (thread, most) = held.iter().max_by_key(|(_, held)| held.ns)?;
     if (most.ns as f64) < least * thread.span_ns as f64 || most.ns == 0 {
         return None;
     }
     let cpu = thread.cpu;
-    Some(match most.by {
+    let all_ns: u64 = held.iter().filter(|(of, _)| of.cpu == cpu).map(|(_, held)| held.ns).sum();
+    // To stop one of many helps little.
+    let is_most = 2 * most.ns > all_ns;
+    Some(match &most.by {
         // No machine goes on without it.
         by @ Holder::Process { pid: 1, .. } => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { name, pid, .. } => {
+        Holder::Process { name, pid, .. } if is_most || is_before_others() => {
             let another = if name == "netfathom" { "another " } else { "" };
-            let stop = format!("stop {another}{name} (pid {pid}) on CPU {cpu}");
-            if is_before_others() { stop } else { format!("{}, or {stop}", priority()) }
+            format!("stop {another}{name} (pid {pid}) on CPU {cpu}")
+        }
+        Holder::Process { name, pid, .. } => {
+            format!("{}: {name} (pid {pid}) and others had CPU {cpu}", priority())
         }
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
@@ -170,7 +176,7 @@ pub fn missed(load: &Load) -> f64 {
 }
 
 const NO_ONE_HAD_IT: &str =
-    "lower the rate or repeat the run; no other program held the sender's CPU long enough to explain it";
+    "lower the rate: no other program held the sender's CPU long enough to explain it";
 
 /// What to do against whoever had the CPUs of the senders for at least such a part of the time, in all of these trials or
 /// in one; `None` where they were followed and no one had.
@@ -183,8 +189,7 @@ pub fn free_cpus<'a>(threads: impl Iterator<Item = &'a Contention>, least: f64) 
 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0)
-        .map_or_else(|| NO_ONE_HAD_IT.into(), |free| format!("{free}, or lower the rate"))
+    free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0).unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {

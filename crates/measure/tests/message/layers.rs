@@ -169,6 +169,12 @@ fn a_record_is_kept_after_each_round() {
     message::run(&plan, &mut watcher, &AtomicBool::new(false)).unwrap();
     assert_eq!(watcher.kept[..3], [0, 3, 6]);
     assert!(watcher.steps[0].starts_with("trial 1/"), "{:?}", watcher.steps);
+    // Trials that are not timed are spread over the run: with two rounds, the first and the third layer after the first.
+    let counting = |step: &&String| step.starts_with("counting calls");
+    let after: Vec<usize> =
+        watcher.steps.chunk_by(|a, b| counting(&a) == counting(&b)).map(<[_]>::len).collect();
+    // Without the right to count there are none.
+    assert!([&[3, 2, 3, 1][..], &[6]].contains(&&after[..]), "{:?}", watcher.steps);
 }
 
 #[test]

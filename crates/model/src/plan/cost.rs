@@ -91,6 +91,30 @@ pub struct CostLevel {
 }
 
 impl CostPlan {
+    /// A short plan: one benchmark with nothing beside it. Others are made from it by changing what is to be different.
+    pub fn alone(name: &str, kind: BenchmarkKind) -> Self {
+        Self {
+            subject: Subject::Nothing,
+            benchmarks: vec![Benchmark { name: name.into(), kind }],
+            load: None,
+            levels: Vec::new(),
+            means: None,
+            own: false,
+            precision: 0.01,
+            least_blocks: 3,
+            most_blocks: 20,
+            most_ns: 30 * S,
+            settle_ns: 0,
+            grace_ns: S / 10,
+            cpu: Vec::new(),
+            program_cpu: Vec::new(),
+            terminal: false,
+            when_ended: WhenEnded::Trouble,
+            controls: false,
+            seed: 1,
+        }
+    }
+
     /// Whether nothing is beside the benchmarks: what they take themselves is then the answer.
     pub fn is_alone(&self) -> bool {
         self.subject == Subject::Nothing && self.load.is_none() && !self.own

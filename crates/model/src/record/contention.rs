@@ -52,6 +52,8 @@ pub enum LoadThread {
     Client,
     /// It takes messages, and answers.
     Server,
+    /// It sends the load that comes in.
+    FarEnd,
 }
 
 /// A part of a wait.

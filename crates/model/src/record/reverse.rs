@@ -1,7 +1,7 @@
 //! What `netfathom reverse` produced.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Contention, Estimate, LeftOut, Series, ServerHost};
 use crate::path::{Stage, Tap};
@@ -79,11 +79,25 @@ pub struct ReverseTrial {
     /// Where the rest of the messages ended; `None` in the lab, where devices count all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<BetweenHosts>,
-    /// Who had the sender's processor; `None` where that was not observed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub contention: Option<Contention>,
+    /// Who had the processors of its threads; empty where that was not observed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    pub contention: Vec<Contention>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
+}
+
+/// Earlier records have the sender alone.
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Contention>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(Box<Contention>),
+        Many(Vec<Contention>),
+    }
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(one) => vec![*one],
+        OneOrMany::Many(many) => many,
+    })
 }
 
 /// Messages between hosts that were neither read nor came to the socket of the other host.

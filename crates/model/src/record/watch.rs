@@ -10,6 +10,7 @@ pub use slow::{CpuStay, SlowMessage, WatchSlow};
 pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
 
 use super::{CpuWaits, Distribution};
+use crate::accounting::is_zero;
 use crate::path::Direction;
 use crate::plan::WatchPlan;
 
@@ -255,6 +256,9 @@ pub struct WatchAccount {
     pub bytes_read: u64,
     /// Of these, those of timed messages.
     pub bytes_timed: u64,
+    /// Of those read, what came to connections that were open in one direction alone: no hook sees it, and it is in no message.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes_outside: u64,
     /// Threads that were followed: those that read, and those that their process made since.
     pub threads: u64,
     /// Switches of these threads that were not seen.

@@ -3,9 +3,7 @@
 use std::env;
 
 use crate::ground::{Ground, last_processor};
-use netfathom_model::plan::{
-    Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, Subject, WhenEnded,
-};
+use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, Interception, MarkMeans, Subject};
 
 pub const NOTHING: &str = "nothing";
 pub const INTERCEPTION: &str = "interception";
@@ -43,24 +41,14 @@ impl Burner {
 fn light(ground: &Ground<'_>, phases: &[&str], phase_ns: u64) -> CostPlan {
     let kind = BenchmarkKind::Light { phases: phases.iter().map(|&p| p.into()).collect(), phase_ns };
     CostPlan {
-        subject: Subject::Nothing,
-        benchmarks: vec![Benchmark { name: "light".into(), kind }],
-        load: None,
-        levels: Vec::new(),
-        means: None,
-        own: false,
         precision: 0.005,
         least_blocks: ground.trials(5, 10),
         most_blocks: ground.trials(5, 10),
         most_ns: ground.length_ns(60.0, 120.0),
         settle_ns: 100_000_000,
         grace_ns: 2_000_000_000,
-        cpu: Vec::new(),
-        program_cpu: Vec::new(),
-        terminal: false,
-        when_ended: WhenEnded::Trouble,
-        controls: false,
         seed: ground.plan.seed,
+        ..CostPlan::alone("light", kind)
     }
 }
 

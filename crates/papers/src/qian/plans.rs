@@ -4,8 +4,8 @@ use std::env;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{
-    Benchmark, BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, MarkMeans, PAPER_FRAME_BYTES,
-    Project, Subject, WhenEnded,
+    BenchmarkKind, CostLevel, CostLoad, CostPlan, Interception, MarkMeans, PAPER_FRAME_BYTES, Project,
+    Subject, WhenEnded,
 };
 use netfathom_model::record::Measurement;
 use netfathom_model::units::parse_number;
@@ -37,12 +37,6 @@ fn tar(ground: &Ground<'_>, full: (u32, u64), most_s: f64) -> CostPlan {
     let (entries, bytes) = if ground.plan.quick { SHORT_TREE } else { full };
     let kind = BenchmarkKind::Tar { gzip: true, entries, bytes, cold: false, directory: None, early: false };
     CostPlan {
-        subject: Subject::Nothing,
-        benchmarks: vec![Benchmark { name: "tar".into(), kind }],
-        load: None,
-        levels: Vec::new(),
-        means: None,
-        own: false,
         precision: 0.01,
         least_blocks: ground.trials(3, 5),
         most_blocks: 200,
@@ -52,10 +46,8 @@ fn tar(ground: &Ground<'_>, full: (u32, u64), most_s: f64) -> CostPlan {
         // On another processor than the tar's the program would take little from it.
         cpu: vec![last_processor()],
         program_cpu: vec![last_processor()],
-        terminal: false,
-        when_ended: WhenEnded::Trouble,
-        controls: false,
         seed: ground.plan.seed,
+        ..CostPlan::alone("tar", kind)
     }
 }
 

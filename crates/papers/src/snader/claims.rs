@@ -4,9 +4,10 @@ use netfathom_model::record::{CallTimes, Claim, Holds, Origin, SweepTrial};
 use netfathom_stats::{Estimate, ratio};
 
 use super::originals::SEGMENT_BYTES;
-use super::ours::{Ours, between, named, rates};
+use super::ours::{Ours, between, rates};
 use super::plans::{LAB, LESS_THAN_LOOPBACKS_SEGMENT, LOOPBACK, PATH, RECEIVERS, beside};
 use super::tables::buffer_limited;
+use crate::beside::named;
 use crate::claim::{ALIKE, above, both, percent, within, written};
 
 const SLOWER_THERE: &str = "1.341030 s, 12217.474628 KB/sec with the default buffer; 2457.246699 s, 6.667625 KB/sec with \
@@ -30,19 +31,19 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
     let path = named(ours, PATH);
     let mut claims = Vec::new();
     if let Some(near) = near {
-        claims.push(slower(&near, "where there is no delay"));
-        claims.push(no_delay_changes_nothing(&near));
-        claims.push(stalls(&near, SEGMENT_BYTES));
+        claims.push(slower(near, "where there is no delay"));
+        claims.push(no_delay_changes_nothing(near));
+        claims.push(stalls(near, SEGMENT_BYTES));
     }
     if let Some(loopback) = named(ours, LOOPBACK) {
-        claims.push(elsewhere(stalls(&loopback, LESS_THAN_LOOPBACKS_SEGMENT)));
+        claims.push(elsewhere(stalls(loopback, LESS_THAN_LOOPBACKS_SEGMENT)));
     }
     if let Some(path) = path {
-        claims.push(elsewhere(slower(&path, "over a path with a delay")));
-        claims.push(elsewhere(no_delay_changes_nothing(&path)));
-        claims.push(elsewhere(stalls(&path, SEGMENT_BYTES)));
-        claims.push(elsewhere(by_the_buffer(&path)));
-        claims.push(grows(&path));
+        claims.push(elsewhere(slower(path, "over a path with a delay")));
+        claims.push(elsewhere(no_delay_changes_nothing(path)));
+        claims.push(elsewhere(stalls(path, SEGMENT_BYTES)));
+        claims.push(elsewhere(by_the_buffer(path)));
+        claims.push(grows(path));
     }
     let receivers: Vec<_> =
         RECEIVERS.iter().filter_map(|&(name, bytes)| Some((named(ours, name)?, bytes))).collect();
@@ -166,7 +167,7 @@ fn by_the_buffer(path: &Ours<'_>) -> Claim {
 }
 
 /// The book's conclusion, which names no place and no size: asked of several receive buffers.
-fn at_least_the_receivers(receivers: &[(Ours<'_>, u32)]) -> Claim {
+fn at_least_the_receivers(receivers: &[(&Ours<'_>, u32)]) -> Claim {
     let asked = receivers.iter().map(|(ours, bytes)| {
         let [small, like, large] = beside(*bytes).map(|buffer| rates(ours.point(Some(buffer), false)));
         (bytes >> 10, ratio(&like, &small), ratio(&large, &like))

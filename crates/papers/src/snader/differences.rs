@@ -3,9 +3,9 @@
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::units::format_duration;
 
-use super::ours::{Ours, named};
+use super::ours::Ours;
 use super::plans::{LOOPBACK, PATH};
-use crate::beside::short;
+use crate::beside::{named, short};
 
 const ALWAYS: [&str; 4] = [
     "Both ends of the book are on one host (its capture has bsd.1187 > bsd.5013), in segments of 1448 bytes. Here both \

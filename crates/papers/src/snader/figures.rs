@@ -4,9 +4,9 @@ use netfathom_model::plan::SweepEnds;
 use netfathom_model::record::{Figure, FigureKind, FigurePoint, SweepPoint};
 
 use super::claims::times_as_slow;
-use super::ours::{Ours, mean, named};
+use super::ours::{Ours, mean};
 use super::plans::PATH;
-use crate::beside::{self, bar, estimate, plain, point};
+use crate::beside::{self, bar, estimate, named, plain, point};
 
 /// Megabits of 10^6 bits.
 fn megabits(bytes_per_s: f64) -> f64 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use netfathom_model::plan::ReproducePlan;
 use netfathom_model::record::ReproducedRun;
 
-use super::{Experiment, Needs, Report};
+use super::{Experiment, Needs, Report, beside};
 
 mod claims;
 mod differences;
@@ -30,7 +30,7 @@ pub static EXPERIMENTS: [Experiment; 1] = [Experiment {
 }];
 
 fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
-    let ours = ours::sweeps(runs);
+    let ours = beside::found(runs);
     Report {
         differences: differences::of(plan, &ours),
         tables: [vec![tables::transfers(&ours), tables::held_up(&ours)], tables::over_path(&ours)].concat(),

@@ -1,26 +1,12 @@
 //! What was measured here, found again among the runs.
 
-use netfathom_model::record::{Cell, Measured, ReproducedRun, SweepPoint, SweepResult, SweepTrial};
+use netfathom_model::record::{Cell, SweepPoint, SweepResult, SweepTrial};
 use netfathom_stats::{Estimate, between_trials};
 
 use super::originals::SEGMENT_BYTES;
 use crate::beside;
 
-#[derive(Clone, Copy)]
-pub struct Ours<'a> {
-    /// Its name, such as `path`.
-    pub name: &'a str,
-    pub result: &'a SweepResult,
-}
-
-pub fn sweeps(runs: &[ReproducedRun]) -> Vec<Ours<'_>> {
-    let named = runs.iter().map(|run| (&run.name, SweepResult::of(&run.measurement)));
-    named.filter_map(|(name, result)| Some(Ours { name, result: result? })).collect()
-}
-
-pub fn named<'a>(ours: &[Ours<'a>], name: &str) -> Option<Ours<'a>> {
-    ours.iter().copied().find(|o| o.name == name)
-}
+pub type Ours<'a> = beside::Ours<'a, SweepResult>;
 
 impl<'a> Ours<'a> {
     pub fn point(&self, buffer: Option<u32>, no_delay: bool) -> Option<&'a SweepPoint> {

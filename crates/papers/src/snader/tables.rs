@@ -4,9 +4,9 @@ use netfathom_model::plan::SweepEnds;
 use netfathom_model::record::{BesideRow, BesideTable, Cell, SweepPoint, SweepTrial};
 
 use super::originals::{self, BYTES, Printed, kb_per_s, write_ms};
-use super::ours::{Ours, mean, named};
+use super::ours::{Ours, mean};
 use super::plans::PATH;
-use crate::beside::{columns, own, plain, source};
+use crate::beside::{columns, named, own, plain, source};
 
 /// Such as `here, path, -b 1448 -D`.
 fn who(ours: &Ours<'_>, point: &SweepPoint) -> String {
@@ -101,7 +101,7 @@ pub fn over_path(ours: &[Ours<'_>]) -> Vec<BesideTable> {
             mean(p, a_trip),
             mean(p, times),
         ];
-        own(who(&path, p), cells)
+        own(who(path, p), cells)
     };
     vec![BesideTable {
         title: format!("Over the path, with a round trip of {:.0} ms", 1e3 * trip_s),

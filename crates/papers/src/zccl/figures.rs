@@ -5,8 +5,8 @@ use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{Cell, Figure, FigureKind, FigurePoint};
 
 use super::originals::{Sized, WHO, sized};
-use super::ours::{Ours, Value, library, mean_us, median_us, per_s, what, zccl};
-use super::tables::quantity;
+use super::ours::{Ours, Value, mean_us, median_us, per_s, what, zccl};
+use super::tables::percent;
 use crate::beside::{self, plain, theirs};
 
 pub fn all(test: MessageTest, ours: Option<&Ours<'_>>) -> Vec<Figure> {
@@ -53,14 +53,7 @@ fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
     let there =
         sized(test).iter().filter_map(|row| Some(point(row.bytes, row.cells.get(2)?.clone()))).collect();
     let here = |pair, strategy: Strategy| {
-        let share = |bytes| {
-            let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-            let (own, sockets) = (of(&library(strategy)), of(&ours.sockets()));
-            match slower {
-                true => own.less(&sockets).over(&sockets).times(100.0).cell(),
-                false => own.over(&sockets).percent_cell(),
-            }
-        };
+        let share = |bytes| percent(test, ours, pair, bytes, strategy);
         beside::ours(format!("here, {}, {}", strategy.name(), ours.on(pair)), over_sizes(test, share))
     };
     // Adaptive is many times as fast one way, which would hide all others: it is in the table.
@@ -117,7 +110,7 @@ pub fn point(bytes: u64, cell: Cell) -> FigurePoint {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{CellTimes, result};
-    use super::super::ours::sockets;
+    use super::super::ours::{library, sockets};
     use super::*;
 
     fn drawn(test: MessageTest) -> Vec<Figure> {

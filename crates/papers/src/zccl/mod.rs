@@ -6,6 +6,7 @@ use std::time::Duration;
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, ProcessorChoice, ReproducePlan};
 use netfathom_model::record::ReproducedRun;
 
+use super::beside::{found, named};
 use super::ground::Ground;
 use super::part::Part;
 use super::{Experiment, Needs, Report};
@@ -24,7 +25,7 @@ mod rounds;
 mod sizes;
 mod tables;
 
-use ours::{Ours, messages};
+use ours::Ours;
 
 pub static EXPERIMENTS: [Experiment; 9] = [
     ONEWAY,
@@ -158,8 +159,8 @@ fn placed(ground: &Ground<'_>, change: impl Fn(MessagePlan) -> MessagePlan) -> V
 }
 
 fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
-    let all = messages(runs);
-    let ours: Option<&Ours<'_>> = all.first();
+    let all: Vec<Ours<'_>> = found(runs);
+    let ours = all.first();
     let means = (test == MessageTest::Pingpong).then(|| tables::means(ours));
     let more = [tables::instead(test, ours), tables::processor_time(test, ours)];
     Report {
@@ -172,7 +173,7 @@ fn tell_sized(test: MessageTest, plan: &ReproducePlan, runs: &[ReproducedRun]) -
 }
 
 fn tell_placed(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
-    let ours = messages(runs);
+    let ours: Vec<Ours<'_>> = found(runs);
     Report {
         differences: differences::of_placement(plan, ours.first()),
         tables: placement::tables(&ours),
@@ -183,12 +184,10 @@ fn tell_placed(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
 }
 
 fn tell_anomaly(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
-    let all = messages(runs);
-    let (ours, sizes) = (ours::named(&all, plans::ANOMALY), ours::named(&all, plans::SIZES));
-    let (ours, sizes) = (ours.as_ref(), sizes.as_ref());
-    let network = ours::named(&all, plans::NETWORK);
+    let all: Vec<Ours<'_>> = found(runs);
+    let [ours, sizes, network] = [plans::ANOMALY, plans::SIZES, plans::NETWORK].map(|name| named(&all, name));
     let size_claims = sizes.map(sizes::constant).into_iter();
-    let elsewhere = size_claims.chain(network.as_ref().map(anomaly::over_network)).collect();
+    let elsewhere = size_claims.chain(network.map(anomaly::over_network)).collect();
     Report {
         differences: differences::of_anomaly(plan, ours),
         tables: vec![anomaly::table(ours)],

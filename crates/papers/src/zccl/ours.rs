@@ -2,25 +2,12 @@
 
 use netfathom_model::layer::{Form, Layer, SocketOption, Strategy};
 use netfathom_model::plan::{MessageTest, Placement};
-use netfathom_model::record::{Measured, MessageCell, MessageResult, MessageTrial, ReproducedRun, Shares};
+use netfathom_model::record::{MessageCell, MessageResult, MessageTrial, Shares};
 
 use super::rounds::Rounds;
+use crate::beside;
 
-#[derive(Clone, Copy)]
-pub struct Ours<'a> {
-    /// Its name, such as `oneway`.
-    pub name: &'a str,
-    pub result: &'a MessageResult,
-}
-
-pub fn messages(runs: &[ReproducedRun]) -> Vec<Ours<'_>> {
-    let named = runs.iter().map(|run| (&run.name, MessageResult::of(&run.measurement)));
-    named.filter_map(|(name, result)| Some(Ours { name, result: result? })).collect()
-}
-
-pub fn named<'a>(ours: &[Ours<'a>], name: &str) -> Option<Ours<'a>> {
-    ours.iter().copied().find(|o| o.name == name)
-}
+pub type Ours<'a> = beside::Ours<'a, MessageResult>;
 
 /// What stands for the paper's sockets.
 pub fn sockets() -> Layer {

@@ -7,10 +7,10 @@ use netfathom_model::record::{
 };
 
 use super::originals::{Placed, WHO, placed, source};
-use super::ours::{Ours, Value, a_message_us, named, per_s, sockets, zccl};
+use super::ours::{Ours, Value, a_message_us, per_s, sockets, zccl};
 use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, sendfile};
 use super::rounds::Rounds;
-use crate::beside::{self, bar, columns, own};
+use crate::beside::{self, bar, columns, named, own};
 
 /// A client gains nothing if it significantly gains less.
 const NOTHING: f64 = 1.05;
@@ -20,11 +20,11 @@ const PARTS: [(&str, &str); 2] = [(ONEWAY, ONE_WAY), (PINGPONG, "round trips")];
 
 #[derive(Clone, Copy)]
 struct Part<'a> {
-    ours: Option<Ours<'a>>,
+    ours: Option<&'a Ours<'a>>,
     words: &'static str,
 }
 
-fn parts<'a>(ours: &[Ours<'a>]) -> [Part<'a>; 2] {
+fn parts<'a>(ours: &'a [Ours<'a>]) -> [Part<'a>; 2] {
     PARTS.map(|(name, words)| Part { ours: named(ours, name), words })
 }
 

@@ -83,18 +83,7 @@ pub fn means(ours: Option<&Ours<'_>>) -> BesideTable {
 /// What a sender without a thread of its own makes of it.
 pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
     let slower = test == MessageTest::Pingpong;
-    let here = |ours: &Ours<'_>, pair, bytes| {
-        let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
-        let sockets = of(&ours.sockets());
-        let percent = |strategy: &Strategy| {
-            let own = of(&library(*strategy));
-            match slower {
-                true => own.less(&sockets).over(&sockets).times(100.0).cell(),
-                false => own.over(&sockets).percent_cell(),
-            }
-        };
-        INSTEAD.iter().map(percent).collect()
-    };
+    let here = |ours: &Ours<'_>, pair, bytes| INSTEAD.map(|s| percent(test, ours, pair, bytes, s)).into();
     let there = |row: &Sized| source(&size(row.bytes), vec![row.cells.get(2).cloned(), None, None, None]);
     let what = if slower { "slowdown" } else { "of sockets" };
     BesideTable {
@@ -106,6 +95,16 @@ pub fn instead(test: MessageTest, ours: Option<&Ours<'_>>) -> BesideTable {
              nothing is in flight, otherwise messages leave together. {} bare sockets with one write a message.",
             if slower { "Compared with" } else { "100 % are" }
         )),
+    }
+}
+
+/// A library beside the sockets: by how much a round trip takes longer, or how much of the rate is left.
+pub fn percent(test: MessageTest, ours: &Ours<'_>, pair: usize, bytes: u64, own: Strategy) -> Option<Cell> {
+    let of = |layer: &Layer| ours.rounds(pair, bytes, layer, quantity(test));
+    let (own, sockets) = (of(&library(own)), of(&ours.sockets()));
+    match test {
+        MessageTest::Pingpong => own.less(&sockets).over(&sockets).times(100.0).cell(),
+        MessageTest::Oneway | MessageTest::Post => own.over(&sockets).percent_cell(),
     }
 }
 

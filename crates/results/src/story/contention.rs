@@ -233,6 +233,7 @@ fn name(thread: LoadThread) -> &'static str {
         LoadThread::Reader => "reader",
         LoadThread::Client => "client",
         LoadThread::Server => "server",
+        LoadThread::FarEnd => "far end",
     }
 }
 

@@ -116,7 +116,7 @@ fn remarks(result: &ReverseResult) -> Vec<String> {
 }
 
 fn observed(result: &ReverseResult) -> impl Iterator<Item = &Contention> {
-    result.variants.iter().flat_map(|variant| &variant.trials).filter_map(|trial| trial.contention.as_ref())
+    result.variants.iter().flat_map(|variant| &variant.trials).flat_map(|trial| &trial.contention)
 }
 
 /// `41.2 % ± 1.1`.

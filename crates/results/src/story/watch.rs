@@ -331,8 +331,14 @@ fn read(page: &mut Page, result: &WatchResult) {
     let timed = number::percent_down((account.bytes_timed as f64 / bytes).min(1.0));
     let (read, threads) = (number::count(account.bytes_read), counted(account.threads, "thread"));
     // Of what is read after a sample, messages from before it are timed alone.
+    let outside = match account.bytes_outside {
+        0 => String::new(),
+        bytes => format!("; {} came to half-closed connections, in no message", number::count(bytes)),
+    };
     page.note(&match result.sampling {
-        None => format!("received: timed messages have {timed} of the {read} bytes read; {threads} followed"),
+        None => format!(
+            "received: timed messages have {timed} of the {read} bytes read{outside}; {threads} followed"
+        ),
         Some(_) => {
             format!(
                 "received: timed messages have {} bytes; {threads} followed",

@@ -7,7 +7,6 @@ mod cost;
 mod curves;
 mod experiments;
 mod extremes;
-#[path = "../fixtures.rs"]
 mod fixtures;
 mod host;
 mod hostile;
@@ -21,6 +20,5 @@ mod short;
 mod store;
 mod swapped;
 mod terminal;
-#[path = "../walk.rs"]
 mod walk;
 mod watch;

@@ -429,6 +429,7 @@ fn kernel_address(socket: &UdpSocket) -> String {
 #[test]
 fn what_a_socket_sends_that_has_the_address_of_another_is_no_answer_to_what_that_one_got() {
     needs_root!();
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let far = bound("127.0.0.1");
     let mut near = bound("127.0.0.1");
     let at = near.local_addr().unwrap();

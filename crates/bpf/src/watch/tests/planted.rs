@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use netfathom_model::record::Holder;
+use netfathom_stats::{Distribution, bucket_index};
 use netfathom_sys::cpu::{self, scheduling, thread_id};
 use netfathom_testkit::{Burner, skip};
 
@@ -105,6 +106,66 @@ fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
     }
 }
 
+/// How many are in the bucket of this time, or in one above it.
+fn at_least(times: &Distribution, ns: u64) -> u64 {
+    let first = bucket_index(ns, times.histogram.grain());
+    times.histogram.buckets().filter(|(index, _)| *index >= first).map(|(_, n)| n).sum()
+}
+
+/// One message in ten waits longer than the others.
+#[test]
+fn a_server_with_two_speeds_shows_as_two_humps() {
+    const MESSAGES: u64 = 200;
+    const SHORT_NS: u64 = 1_900_000;
+    const LONG_NS: u64 = 7_700_000;
+    /// Between both; a bucket begins there.
+    const GAP_NS: u64 = 1 << 22;
+    needs_root!();
+    needs_times!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    // By the client's clock, which begins before a message and ends after it: on a busy machine more than are planted.
+    let mut beyond_gap = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut stream = listener.accept().unwrap().0;
+            let mut message = [0; 64];
+            for n in 0..=MESSAGES {
+                stream.peek(&mut message).unwrap();
+                thread::sleep(Duration::from_nanos(if n % 10 == 0 { LONG_NS } else { SHORT_NS }));
+                stream.read_exact(&mut message).unwrap();
+                stream.write_all(&message).unwrap();
+            }
+        });
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut message = [7; 64];
+        for n in 0..=MESSAGES {
+            let since = std::time::Instant::now();
+            stream.write_all(&message).unwrap();
+            stream.read_exact(&mut message).unwrap();
+            // The first has no times.
+            beyond_gap += u64::from(n > 0 && since.elapsed().as_nanos() as u64 >= GAP_NS);
+        }
+    });
+    holds(&watch, 1 + MESSAGES);
+    let untimed = MESSAGES - watch.account().unwrap().timed;
+    let [short, long] = [SHORT_NS, LONG_NS].map(|ns| ns * 9 / 10);
+    for times in [watch.stage(WatchStage::Blocked).unwrap(), watch.total().unwrap()] {
+        let [all, above, upper] = [short, GAP_NS, long].map(|ns| at_least(&times, ns));
+        println!(
+            "{all}: {above} beyond the gap, {upper} long; the client had {beyond_gap}, {untimed} untimed"
+        );
+        assert_eq!((all, times.moments.n), (MESSAGES - untimed, all));
+        assert!(
+            upper + untimed >= MESSAGES / 10 && above <= beyond_gap,
+            "{upper} to {above} of {beyond_gap}"
+        );
+        let [p50, p99] = [0.5, 0.99].map(|part| times.quantile(part).unwrap() as u64);
+        assert!((short..GAP_NS).contains(&p50) && p99 >= long, "{p50} {p99}");
+    }
+}
+
 #[test]
 fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
@@ -186,6 +247,10 @@ fn a_quota_that_is_used_up_is_in_runqueue() {
     assert!(runqueue * 20 >= truth.waited_ns * 19, "{runqueue} {truth:?}");
     assert!(runqueue * 20 >= throttled * 19, "{runqueue} of {throttled}");
     assert!(sum(&watch, WatchStage::Blocked) * 20 < throttled, "{}", sum(&watch, WatchStage::Blocked));
+    let waits = watch.waits().unwrap();
+    let quota = waits.holders.iter().find(|held| held.by == Holder::Quota).expect("named").ns;
+    // What it waited for others once it was free again is in there.
+    assert!(quota * 20 >= throttled * 19 && quota <= waits.waited_ns, "{quota} of {throttled} {waits:?}");
 }
 
 const ECHO: &str = "import socket

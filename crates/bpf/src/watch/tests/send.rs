@@ -2,6 +2,8 @@
 
 use std::os::fd::AsRawFd;
 
+use netfathom_sys::tcp_info;
+
 use super::*;
 
 fn tx() -> &'static [WatchStage] {
@@ -94,7 +96,27 @@ fn a_closed_window_of_the_receiver_shows_as_rwnd() {
         thread::sleep(PAUSE);
         client.read_exact(&mut message).unwrap();
     }
-    is_in(&holds(&watch, ROUNDS, ROUNDS * BYTES as u64), WatchStage::Rwnd, ROUNDS);
+    let sums = holds(&watch, ROUNDS, ROUNDS * BYTES as u64);
+    is_in(&sums, WatchStage::Rwnd, ROUNDS);
+    needs_times!();
+    // The kernel's count begins within the call, once the window is full, and is in ticks: each wait is rounded. Stage
+    // sndbuf has no such second count: the kernel's runs only while all of the buffer was sent, the stage whenever a call
+    // waits for room, also behind a closed window.
+    let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap().2;
+    let (least, most) = (of(WatchStage::Rwnd), of(WatchStage::Rwnd) + of(WatchStage::Socket));
+    let counted = tcp_info::read(server.as_fd()).unwrap().limits.unwrap().window_us;
+    let (counted, off) = (i128::from(counted) * 1000, i128::from(ROUNDS) * tick_ns() + least / 20);
+    println!("rwnd {least} ns, the kernel counted {counted}");
+    assert!((least - off..=most + off).contains(&counted), "{counted}: {sums:?}");
+}
+
+/// In which the kernel counts what holds a connection.
+fn tick_ns() -> i128 {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes this one alone, which lives during the call.
+    let done = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    assert_eq!(done, 0, "{}", io::Error::last_os_error());
+    tick.tv_nsec.into()
 }
 
 #[test]

@@ -126,3 +126,36 @@ fn connections_of_mptcp_are_recognized_and_not_seen() {
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.mptcp), (5, 1), "{account:?}");
 }
+
+/// Puts the layer of kTLS over a connection. Without keys it encrypts nothing yet.
+fn add_tls(socket: &TcpStream) -> io::Result<()> {
+    const NAME: &[u8] = b"tls";
+    // SAFETY: the kernel reads as many bytes as there are.
+    let done = unsafe {
+        let (name, length) = (NAME.as_ptr().cast(), NAME.len() as u32);
+        libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_ULP, name, length)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[test]
+fn a_socket_that_the_kernel_encrypts_is_recognized_and_counted_once() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    let watch = attach(Some(at.port()));
+    let mut client = TcpStream::connect(at).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    if let Err(why) = add_tls(&server) {
+        skip!("needs CONFIG_TLS: {why}");
+    }
+    answers(&mut client, &mut server, 3);
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.encrypted), (3, 1), "{account:?}");
+    // One of TCP alone to the same listener is none.
+    let mut client = TcpStream::connect(at).unwrap();
+    let mut server = listener.accept().unwrap().0;
+    answers(&mut client, &mut server, 3);
+    let account = watch.account().unwrap();
+    assert_eq!((account.seen, account.encrypted), (6, 1), "{account:?}");
+}

@@ -132,3 +132,29 @@ fn the_first_message_to_a_server_that_is_done_with_sending_has_no_time() {
     assert_eq!((account.seen, account.unfollowed), (2, 1), "{account:?}");
     assert_eq!((account.unstamped, account.timed), (1, 0), "{account:?}");
 }
+
+#[test]
+fn what_comes_to_a_half_closed_connection_is_counted_by_its_bytes() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    for is_done in [false, true] {
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        // The thread is known, and so is the connection.
+        client.write_all(&[7; 64]).unwrap();
+        server.read_exact(&mut [0; 64]).unwrap();
+        if is_done {
+            server.shutdown(Shutdown::Write).unwrap();
+        }
+        for _ in 0..5 {
+            client.write_all(&[7; 64]).unwrap();
+            server.read_exact(&mut [0; 64]).unwrap();
+        }
+        let account = watch.account().unwrap();
+        let outside = if is_done { 5 * 64 } else { 0 };
+        assert_eq!(account.bytes_outside, outside, "{account:?}");
+        assert_eq!(account.bytes_read, if is_done { 12 * 64 } else { 6 * 64 }, "{account:?}");
+        assert_eq!(account.seen, if is_done { 7 } else { 6 }, "{account:?}");
+    }
+}

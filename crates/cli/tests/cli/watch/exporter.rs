@@ -1,5 +1,7 @@
 //! A run as a target of Prometheus.
 
+use std::os::unix::fs::{PermissionsExt, chown};
+
 use super::*;
 
 /// What a server answers to a request for a path, with its headers.
@@ -50,6 +52,33 @@ fn prometheus_gets_what_was_seen_so_far() {
     let ended = interrupted(child);
     assert_eq!((ended.status, ended.out.as_str()), (0, ""), "{ended}");
     assert!(TcpStream::connect(&address).is_err());
+}
+
+/// The capabilities in effect for a thread of a process, by its name.
+fn effective(pid: u32, thread: &str) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let mut all = threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok());
+    let status = all.find(|status| status.starts_with(&format!("Name:\t{thread}\n")))?;
+    let hex = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(hex.trim(), 16).ok()
+}
+
+#[test]
+fn who_answers_strangers_has_no_capability_and_who_watches_has_what_it_needs() {
+    needs_root!();
+    // In another user's directory root is nothing without its capabilities; in that of its run it is the owner.
+    let dir = out();
+    chown(dir.path(), Some(65_534), Some(65_534)).unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let child = watching("--port 1 --serve :0 --quiet", dir.path());
+    until("the exporter", || (effective(child.id(), "exporter")? == 0).then_some(()));
+    // CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF.
+    let needed: u64 = [2, 19, 21, 38, 39].iter().map(|bit: &u32| 1_u64 << bit).sum();
+    until("the thread that watches", || (effective(child.id(), "netfathom")? & !needed == 0).then_some(()));
+    let ended = interrupted(child);
+    // No message came.
+    assert_eq!(ended.status, 3, "{ended}");
+    assert_eq!(crate::child::record(dir.path()).unwrap().state, State::Complete);
 }
 
 #[test]

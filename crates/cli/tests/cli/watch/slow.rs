@@ -26,6 +26,48 @@ fn a_run_ends_with_a_slow_message_and_keeps_it() {
     assert!(fs::metadata(trace).unwrap().len() > 100);
 }
 
+/// What the record of a run that goes on has.
+fn so_far(out: &Path) -> Option<WatchResult> {
+    let record = crate::child::record(out)?;
+    assert_eq!(record.state, State::Partial);
+    WatchResult::of(&record.measurement).cloned()
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_its_slow_messages() {
+    needs_root!();
+    let (dir, listener, port) = listening();
+    let child = watching(&format!("--port {port} --slow 60ms"), dir.path());
+    echo(&listener, 5, 80);
+    let is_written = |result: &WatchResult| result.slow.as_ref().is_some_and(|slow| slow.kept > 0);
+    until("slow messages in the record", || so_far(dir.path()).filter(is_written));
+    signal("KILL", &child);
+    assert_eq!(end(child).status, 128 + 9);
+    let slow = so_far(dir.path()).unwrap().slow.unwrap();
+    assert!(slow.messages.iter().any(|message| message.total_ns() > 80_000_000), "{slow:?}");
+    let trace = dir.path().join("slow.pftrace");
+    let export = run(netfathom("export last --to perfetto --out").arg(dir.path()).arg("-o").arg(&trace));
+    assert_eq!(export.status, 0, "{export}");
+    assert!(fs::metadata(trace).unwrap().len() > 100);
+}
+
+#[test]
+fn a_record_is_written_when_it_is_asked_for_and_the_run_goes_on() {
+    needs_root!();
+    let (dir, listener, port) = listening();
+    let child = watching(&format!("--port {port} --json"), dir.path());
+    echo(&listener, 20, 0);
+    assert_eq!(so_far(dir.path()).unwrap().account.seen, 0, "without being asked");
+    signal("USR1", &child);
+    until("the record", || so_far(dir.path()).filter(|result| result.account.seen > 0));
+    echo(&listener, 20, 0);
+    let record = record(&interrupted(child));
+    assert_eq!(record.state, State::Complete);
+    assert!(result(&record).account.seen > 20, "{:?}", result(&record).account);
+    // That of a whole run.
+    assert!(!record.verdict.reasons.iter().any(|reason| reason.text.contains("written during the run")));
+}
+
 #[test]
 fn the_slowest_thousandth_is_known_once_there_are_enough() {
     needs_root!();

@@ -19,7 +19,7 @@ const LEAK: u64 = 2 << 20;
 const UDP_PORTS: u16 = 12_000;
 
 fn time() -> Duration {
-    Duration::from_secs(var(TIME).map_or(20, |seconds| seconds.parse().unwrap()))
+    Duration::from_secs(var(TIME).map_or(8, |seconds| seconds.parse().unwrap()))
 }
 
 /// Both ends of a connection that is made now.

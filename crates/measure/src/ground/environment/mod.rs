@@ -27,7 +27,7 @@ const CLOCK_BATCHES: usize = 31;
 /// It takes some milliseconds, most of them for a thousand sysctls. Call it once everything is set up, from a thread
 /// that is not bound to one processor, for the processors counted are those that it may use.
 pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) -> Environment {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpuinfo = cpuinfo();
     // The processor of the first thread; on most machines all have the same governor.
     let cpu = threads.first().map_or(0, |thread| thread.cpu);
     Environment {
@@ -38,7 +38,7 @@ pub fn read(threads: Vec<ThreadPlace>, devices: Vec<Device>, lab: Option<&Lab>) 
         cpus: cpu::allowed().map_or(0, |cpus| cpus.len()),
         clocksource: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         governor: line(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor")),
-        virtualised: has_hypervisor_flag(&cpuinfo) || runs_under_hypervisor(),
+        virtualised: is_virtual(),
         clock_read_ns: clock_read_ns(),
         mitigations: lines_of(Path::new("/sys/devices/system/cpu/vulnerabilities")),
         settings: settings::read(&devices, lab),
@@ -70,6 +70,15 @@ fn cpu_model(cpuinfo: &str) -> String {
     let find = |key: &str| field(cpuinfo, key).map(str::to_owned);
     let arm = || Some(format!("implementer {} part {}", find("CPU implementer")?, find("CPU part")?));
     find("model name").or_else(arm).unwrap_or_default()
+}
+
+fn cpuinfo() -> String {
+    fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
+}
+
+/// Whether a hypervisor runs this machine.
+pub fn is_virtual() -> bool {
+    has_hypervisor_flag(&cpuinfo()) || runs_under_hypervisor()
 }
 
 fn has_hypervisor_flag(cpuinfo: &str) -> bool {

@@ -55,6 +55,7 @@ impl<'a> Bench<'a> {
             burst_sent: 0,
             burst_delivered: None,
             contention: Vec::new(),
+            observer: None,
             wrongs: Wrongs::default(),
         })
     }
@@ -82,6 +83,8 @@ pub struct EngineFlights<'a> {
     burst_delivered: Option<u64>,
     /// Who had the processors in the searches with the receiver that polls.
     pub contention: Vec<Contention>,
+    /// What observes that, between two probes: loading it takes longer than a probe.
+    observer: Option<contention::Contention>,
     pub wrongs: Wrongs,
 }
 
@@ -127,8 +130,10 @@ impl EngineFlights<'_> {
         let profile = Profile::Constant { rate_per_s, duration_ns: self.bench.plan.hold_ns };
         let departures = Departures::Planned(&profile, 0);
         // A receiver that sleeps after each message would pay for its switches.
-        let observed = (receive == self.engine.matching_receive()).then(|| departures.observed()).flatten();
+        let is_observed = receive == self.engine.matching_receive();
+        let observed = is_observed.then(|| departures.observed(&mut self.observer)).flatten();
         let outcome = self.fly(profile.duration_ns(), departures, receive, observed.as_ref(), live)?;
+        self.observer = observed.map(contention::Contention::rested).or(self.observer.take());
         let seen = outcome.sent.contention.iter().chain(&outcome.read.contention);
         self.contention = Contention::pooled(self.contention.iter().chain(seen));
         if self.bench.stop.load(Relaxed) {

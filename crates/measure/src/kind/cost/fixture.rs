@@ -1,6 +1,6 @@
 //! Generated plans and trials for tests.
 
-use netfathom_model::plan::{Benchmark, BenchmarkKind, CostPlan, MarkSource, Subject, WhenEnded};
+use netfathom_model::plan::{BenchmarkKind, CostPlan, MarkSource, Subject};
 use netfathom_model::record::{Comparison, CostBenchmark, CostTrial, Effect, Estimate, Outcome};
 
 pub fn plan() -> CostPlan {
@@ -8,26 +8,8 @@ pub fn plan() -> CostPlan {
         command: ["sleep", "0.01"].map(Into::into).into(),
         marks: MarkSource::Emitted,
     };
-    CostPlan {
-        subject: Subject::Command { argv: vec!["sleep".into(), "60".into()] },
-        benchmarks: vec![Benchmark { name: "sleep".into(), kind }],
-        load: None,
-        levels: Vec::new(),
-        means: None,
-        own: false,
-        precision: 0.01,
-        least_blocks: 3,
-        most_blocks: 20,
-        most_ns: 30_000_000_000,
-        settle_ns: 0,
-        grace_ns: 100_000_000,
-        cpu: Vec::new(),
-        program_cpu: Vec::new(),
-        terminal: false,
-        when_ended: WhenEnded::Trouble,
-        controls: false,
-        seed: 1,
-    }
+    let subject = Subject::Command { argv: vec!["sleep".into(), "60".into()] };
+    CostPlan { subject, ..CostPlan::alone("sleep", kind) }
 }
 
 pub fn trial(block: u32, condition: usize, spans_ns: &[f64]) -> CostTrial {

@@ -15,6 +15,7 @@ use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
+use crate::load::contention::Contention;
 use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
@@ -43,7 +44,7 @@ pub fn run(
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
     let environment = environment::read(thread_places(&cpus), rig.devices(), rig.lab());
-    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: None };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: None, observer: None };
     let mut p = Progressed::new(environment, bench.choose(observer)?);
     conclude(&mut p);
     observer.keep(&p)?;
@@ -79,7 +80,7 @@ pub fn run(
 pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<Part, RunError> {
     let rig = Rig::build(plan.place, plan.family)?;
     let cpus = choose_cpus(plan)?;
-    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: Some(start_ns) };
+    let mut bench = LoadRun { plan, rig: &rig, cpus: &cpus, stop, start_ns: Some(start_ns), observer: None };
     let (kind, live) = (LoadTrialKind::Loaded, Live::default());
     let engine = match plan.engine {
         EngineChoice::Only(engine) => engine,
@@ -152,6 +153,8 @@ struct LoadRun<'a> {
     stop: &'a AtomicBool,
     /// When a load to another host begins, on the one clock; `None` once both ends are ready.
     start_ns: Option<u64>,
+    /// What sees who has the processors, between two trials.
+    observer: Option<Contention>,
 }
 
 impl LoadRun<'_> {
@@ -211,7 +214,7 @@ impl LoadRun<'_> {
         live: &Live,
     ) -> Result<ShotOutcome, FlightError> {
         // A part of a fleet reports no account of CPUs: loading kernel programs would only take its lead to the start.
-        let contention = self.start_ns.is_none().then(|| departures.observed()).flatten();
+        let contention = self.start_ns.is_none().then(|| departures.observed(&mut self.observer)).flatten();
         let shot = Shot {
             rig: self.rig,
             engine,
@@ -228,12 +231,14 @@ impl LoadRun<'_> {
             log,
             contention: contention.as_ref(),
         };
-        match self.plan.place {
+        let outcome = match self.plan.place {
             Place::To(to) => {
                 remote::fly(&shot, to, self.plan.one_way, duration_ns, departures, self.start_ns)
             }
             _ => shot.fly(duration_ns, departures),
-        }
+        };
+        self.observer = contention.map(Contention::rested);
+        outcome
     }
 }
 

@@ -97,7 +97,6 @@ pub fn run(
     steps.keep(&mut p)?;
     let around = Around { ground: &ground, stop };
     let measured = take_turns(plan, &turns, around, &mut steps, &mut p)
-        .and_then(|()| count_calls(plan, around, &mut steps, &mut p))
         .and_then(|()| remedies::measure(plan, around, &mut steps, &mut p));
     if measured.is_err() && !p.result.cells.is_empty() {
         // Finished cells are kept; an empty result is not.
@@ -162,12 +161,17 @@ fn take_turns<O: Observer<MessageResult>>(
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) -> Result<(), RunError> {
+    let mut contention = Contention::begin();
+    contention.iter_mut().for_each(Contention::rest);
     for (index, turn) in turns.iter().enumerate() {
         steps.begins("trial", &turn.cell);
         let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };
         cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
-        // Not after each of hundreds of short trials: writing takes a processor.
         let ends_round = turns.get(index + 1).is_none_or(|next| next.round != turn.round);
+        if ends_round {
+            observe(plan, turn.round, &mut contention, around, steps, p)?;
+        }
+        // Not after each of hundreds of short trials: writing takes a processor.
         if ends_round || steps.kept.elapsed() > KEEP {
             steps.keep(p)?;
         }
@@ -175,30 +179,33 @@ fn take_turns<O: Observer<MessageResult>>(
     Ok(())
 }
 
-/// One more trial of each cell, in which its system calls are counted, and it is seen who has its processors. Both take time.
-fn count_calls<O: Observer<MessageResult>>(
+/// One more trial of some cells after each round, of every cell one in the whole run, in which its system calls are counted
+/// and it is seen who has its processors: both take time.
+fn observe<O: Observer<MessageResult>>(
     plan: &MessagePlan,
+    round: u32,
+    contention: &mut Option<Contention>,
     around: Around<'_>,
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) -> Result<(), RunError> {
-    let calls = match Calls::attach() {
-        Ok(calls) => calls,
-        Err(error) => {
-            let why = Counted::Not(error.to_string());
-            p.result.cells.iter_mut().for_each(|cell| cell.calls = why.clone());
-            return Ok(());
-        }
-    };
-    let mut contention = Contention::begin();
-    for at in 0..p.result.cells.len() {
+    let calls = Calls::attach();
+    for at in (round as usize..p.result.cells.len()).step_by(plan.trials.max(1) as usize) {
+        let calls = match &calls {
+            Ok(calls) => calls,
+            Err(error) => {
+                p.result.cells[at].calls = Counted::Not(error.to_string());
+                continue;
+            }
+        };
         let cell = cells::key(&p.result.cells[at]);
         steps.begins("counting calls", &cell);
-        contention = contention.and_then(Contention::again);
-        let watched = Watched { calls: &calls, contention: contention.as_ref() };
+        *contention = contention.take().and_then(Contention::again);
+        let watched = Watched { calls, contention: contention.as_ref() };
         let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(watched))? else { break };
         p.result.cells[at].calls = calls::per_message(plan, &cell, &shot);
         p.result.contention = record::Contention::pooled(p.result.contention.iter().chain(&shot.contention));
     }
+    contention.iter_mut().for_each(Contention::rest);
     Ok(())
 }

@@ -37,16 +37,23 @@ pub struct Checks {
     pub steered: bool,
     /// Whether both ends had to share one processor.
     pub shared: bool,
-    /// Who had the sender's processor.
-    pub contention: Option<Contention>,
+    /// Who had the processors of its threads.
+    pub contention: Vec<Contention>,
     /// Where the far end is on another host.
     pub between: Option<BetweenHosts>,
 }
 
 /// A tenth of what it waited is cause enough.
 fn free_sender(broke: &[&Checks], waited: f64) -> String {
-    let threads = broke.iter().filter_map(|checks| checks.contention.as_ref());
-    occupied(threads, &[LoadThread::Sender], waited / 10.0).unwrap_or_else(|| priority().into())
+    had_by(broke, LoadThread::Sender, waited / 10.0).unwrap_or_else(|| priority().into())
+}
+
+fn free_far_end(broke: &[&Checks], missed: f64) -> String {
+    had_by(broke, LoadThread::FarEnd, missed / 10.0).unwrap_or_else(|| "lower the peak of --inbound".into())
+}
+
+fn had_by(broke: &[&Checks], thread: LoadThread, least: f64) -> Option<String> {
+    occupied(broke.iter().flat_map(|checks| &checks.contention), &[thread], least)
 }
 
 /// The part of the inbound plan that was not sent.
@@ -101,10 +108,11 @@ fn rules() -> [Rule<Checks>; 14] {
         ),
         Rule::degraded(
             0.05,
-            missed,
+            |c: &Checks| missed(c),
             percent,
-            "the far end missed {} of the inbound plan (5 % allowed): lower the peak of --inbound",
-        ),
+            "the far end missed {} of the inbound plan (5 % allowed): ",
+        )
+        .advise(free_far_end),
         Rule::degraded(
             0.05,
             |c| c.processor.steal,
@@ -158,7 +166,7 @@ pub fn precision(verdict: &mut Verdict, half_widths: &[(Variant, f64)]) {
         return;
     }
     let level = if unknown.len() == half_widths.len() { Level::Void } else { Level::Degraded };
-    let text = format!("the cut is unknown: {}: more --trials, or a quieter machine", unknown.join(", "));
+    let text = format!("the cut is unknown: {}: raise --trials", unknown.join(", "));
     verdict.lower(level, text);
 }
 
@@ -180,7 +188,7 @@ mod tests {
         late: 0.01,
         steered: true,
         shared: false,
-        contention: None,
+        contention: Vec::new(),
         between: None,
     };
 

@@ -90,8 +90,7 @@ pub fn run(
     conclude(&mut progressed, &checks);
     observer.keep(&progressed)?;
     let order = order(plan);
-    // Like the tap it takes time of the sender.
-    let mut contention = tapped.then(Contention::begin).flatten();
+    let mut contention = Contention::begin();
     for (number, &place) in order.iter().enumerate() {
         if stop.load(Relaxed) {
             break;

@@ -34,7 +34,7 @@ impl ReverseFacts<'_> {
             between: self.between_hosts(),
             inbound_sent: inbound.sent,
             inbound_read: self.read(),
-            contention: self.outcome.sent.contention.first().cloned(),
+            contention: self.outcome.contention.clone(),
             verdict: judge::trial(&checks),
         };
         (trial, checks)
@@ -150,7 +150,7 @@ impl ReverseFacts<'_> {
             late: self.late(),
             steered: self.bench.steered,
             shared: self.bench.shares_processor(self.variant),
-            contention: self.outcome.sent.contention.first().cloned(),
+            contention: self.outcome.contention.clone(),
             ..Checks::default()
         };
         if let Some(between) = self.between_hosts() {

@@ -1,6 +1,7 @@
 //! One trial: full load out, and in the middle of it load in.
 
 use std::net::UdpSocket;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use netfathom_bpf::stack::{Hooks, StackTap, Target, TxResult};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
-use netfathom_model::record::LoadThread;
+use netfathom_model::record::{self, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
@@ -91,6 +92,8 @@ pub struct ReverseOutcome {
     /// Stack times, where they were taken.
     pub stack: Option<TxResult>,
     pub counted: SideCounters,
+    /// Who had the processors of the threads.
+    pub contention: Vec<record::Contention>,
     /// Of hosts.
     pub between: Option<Between>,
 }
@@ -126,6 +129,7 @@ pub struct Flight<'a> {
     trials: &'a [words::Trial],
     pub phases: Phases,
     pub signals: Signals,
+    contention: Mutex<Vec<record::Contention>>,
 }
 
 impl ReverseTask<'_> {
@@ -159,7 +163,8 @@ impl ReverseTask<'_> {
         tap.iter().for_each(|tap| tap.start(windows.start_ns));
         let phases = Phases { duration_ns, windows };
         let signals = Signals::default();
-        let flight = Flight { task: self, sockets: &sockets, trials: &trials, phases, signals };
+        let contention = Mutex::default();
+        let flight = Flight { task: self, sockets: &sockets, trials: &trials, phases, signals, contention };
         let flown = flight.run()?;
         thread::sleep(SETTLE);
         let between = sockets
@@ -176,6 +181,7 @@ impl ReverseTask<'_> {
             edges: flown.edges,
             stack: tap.map(|tap| tap.tx_sums()).transpose().map_err(TapError::from)?,
             counted: self.bench.rig.counted_since(&before)?,
+            contention: flight.contention(),
             between,
         })
     }
@@ -216,7 +222,9 @@ impl Flight<'_> {
         let reads = matches!(self.task.variant, Variant::OtherThread | Variant::Echo);
         thread::scope(|scope| {
             let far: Vec<_> = match self.task.bench.far {
-                Far::Lab(_) => vec![spawn(scope, "far end", || on(there, || Ok(self.far_end())))],
+                Far::Lab(_) => vec![spawn(scope, "far end", || {
+                    on(there, || Ok(self.observed(LoadThread::FarEnd, there, || self.far_end())))
+                })],
                 Far::Hosts(hosts) => hosts
                     .iter()
                     .zip(self.trials)
@@ -225,7 +233,11 @@ impl Flight<'_> {
                     })
                     .collect(),
             };
-            let reader = reads.then(|| spawn(scope, "reader", || on(there, || self.read())));
+            let reader = reads.then(|| {
+                spawn(scope, "reader", || {
+                    on(there, || self.observed(LoadThread::Reader, there, || self.read()))
+                })
+            });
             let watch = spawn(scope, "watch", || {
                 let edges = on(there, || self.edges());
                 self.signals.watched.store(true, Relaxed);
@@ -273,17 +285,35 @@ impl Flight<'_> {
         };
         let engine = Send::new(cloned(&self.sockets.sender)?, self.task.bench.plan.size_bytes);
         let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
-        let observed = self.task.contention.and_then(|contention| contention.observe(self.task.bench.cpus.0));
-        let (mut sent, read) = if self.task.variant == Variant::SameThread {
-            let mut engine = Draining::new(engine, &self.sockets.inbound, self.counts());
-            (send_all(&task, departures, &mut engine, &mut ()), Some(engine.counts))
-        } else {
-            let mut engine = engine;
-            (send_all(&task, departures, &mut engine, &mut ()), None)
-        };
-        sent.contention.extend(observed.and_then(|observed| observed.account(LoadThread::Sender)));
+        let (sent, read) = self.observed(LoadThread::Sender, self.task.bench.cpus.0, || {
+            if self.task.variant == Variant::SameThread {
+                let mut engine = Draining::new(engine, &self.sockets.inbound, self.counts());
+                (send_all(&task, departures, &mut engine, &mut ()), Some(engine.counts))
+            } else {
+                let mut engine = engine;
+                (send_all(&task, departures, &mut engine, &mut ()), None)
+            }
+        });
         self.stay();
         Ok((sent, read))
+    }
+
+    /// Does the work of a thread, and sees who has its processor meanwhile.
+    fn observed<T>(&self, thread: LoadThread, cpu: usize, work: impl FnOnce() -> T) -> T {
+        let observed = self.task.contention.and_then(|contention| contention.observe(cpu));
+        let done = work();
+        let account = observed.and_then(|observed| observed.account(thread));
+        if let Ok(mut all) = self.contention.lock() {
+            all.extend(account);
+        }
+        done
+    }
+
+    /// The accounts of all threads, the sender's first.
+    fn contention(self) -> Vec<record::Contention> {
+        let mut all = self.contention.into_inner().unwrap_or_default();
+        all.sort_by_key(|of| of.thread as u8);
+        all
     }
 
     /// What the scheduler knows of a thread is gone with it.

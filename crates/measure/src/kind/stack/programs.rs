@@ -32,17 +32,12 @@ impl Programs {
 
     /// What sees who has the processors, of a load that is to be observed.
     pub fn contention(&self, departures: Departures<'_>) -> Option<Contention> {
-        if !departures.are_observed() {
-            return None;
-        }
-        let kept = locked(&self.contention).take();
-        kept.map_or_else(Contention::begin, Contention::again)
+        departures.observed(&mut locked(&self.contention))
     }
 
     pub fn keep_contention(&self, contention: Option<Contention>) {
-        if let Some(mut contention) = contention {
-            contention.rest();
-            *locked(&self.contention) = Some(contention);
+        if let Some(contention) = contention {
+            *locked(&self.contention) = Some(contention.rested());
         }
     }
 }

@@ -153,8 +153,8 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
         rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
         _ => String::new(),
     };
-    let cause =
-        format!("{by}{of_itself} had the CPU for {part} of the time that its reading threads waited{rest}");
+    let had = if *by == Holder::Quota { "was used up" } else { "had the CPU" };
+    let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 

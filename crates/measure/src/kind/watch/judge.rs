@@ -18,10 +18,10 @@ pub const MOST_UNTIMED: f64 = 0.05;
 /// So few are no share of all: the first message of each thread has no times either.
 const FEW: u64 = 4;
 
-const RULES: [Rule<WatchResult>; 12] = [
+const RULES: [Rule<WatchResult>; 13] = [
     Rule::<WatchResult>::void(
         0.0,
-        |r| flag(r.account.seen == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
+        |r| flag(came(r) == 0 && r.plan.watches(Direction::Rx) && sent(r) == 0),
         no_number,
         "no message came while messages were followed: ",
     )
@@ -58,7 +58,7 @@ const RULES: [Rule<WatchResult>; 12] = [
     }),
     Rule::void(
         0.0,
-        |r| flag(r.account.seen > 0 && r.account.timed == 0),
+        |r| flag(came(r) > 0 && r.account.timed == 0),
         no_number,
         "no message has times: the account lists why",
     ),
@@ -85,6 +85,12 @@ const RULES: [Rule<WatchResult>; 12] = [
             why(of.seen, &of.outcomes(), ("unread", of.unread()))
         })
     }),
+    Rule::degraded(
+        MOST_UNTIMED,
+        |r| r.account.bytes_outside as f64 / r.account.bytes_read.max(1) as f64,
+        percent,
+        "{} of the bytes read came to half-closed connections, where no hook sees messages: the times are of the others",
+    ),
     Rule::degraded(
         MOST_UNTIMED,
         |r| r.slow.as_ref().filter(|slow| slow.by_netfathom > FEW).map_or(0.0, WatchSlow::share_by_netfathom),
@@ -120,6 +126,11 @@ fn sends_nothing(result: &WatchResult) -> bool {
 
 fn sent(result: &WatchResult) -> u64 {
     result.send.as_ref().map_or(0, |send| send.account.seen)
+}
+
+/// Messages that were seen, or what shows that there were others.
+fn came(result: &WatchResult) -> u64 {
+    result.account.seen.max(result.account.bytes_outside)
 }
 
 fn untimed(result: &WatchResult) -> u64 {
@@ -161,7 +172,7 @@ fn nothing_came(results: &[&WatchResult], _: f64) -> String {
 /// Whether anything serves there, where that can be looked up.
 fn no_sender(results: &[&WatchResult]) -> String {
     if results.iter().any(|result| result.sampling.is_some()) {
-        return "give it more of a CPU (--budget), or more time".into();
+        return "give it more of a CPU (--budget)".into();
     }
     let port = results.iter().find_map(|result| match result.plan.target {
         WatchTarget::Port(port) => Some(port),

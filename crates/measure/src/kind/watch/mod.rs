@@ -19,6 +19,7 @@ use netfathom_model::record::{
     CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage,
     WatchedStage,
 };
+use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats as stats;
 use netfathom_sys::socket::is_udp_port;
 
@@ -110,19 +111,11 @@ pub fn run(
     let mut watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let started = Instant::now();
     progressed.result.slow = slow::nothing(plan);
-    look_on(&mut watch, budget, process.as_mut(), &mut progressed.result, (observer, stop))?;
+    look_on(&mut watch, budget, process.as_mut(), &mut progressed, (observer, stop))?;
     watch.detach();
     progressed.result.watched_ns = started.elapsed().as_nanos() as u64;
-    read(&mut watch, &mut progressed.result).map_err(WatchRunError::from)?;
-    progressed.result.keep_sockets(MOST_SOCKETS);
-    progressed.result.datagrams = watch.follows_datagrams();
-    let receiver = process.as_ref().and_then(Watched::receiver);
-    if let Some(process) = process {
-        progressed.result.unmarked = process.unmarked;
-        progressed.result.late = process.late;
-    }
+    sum_up(&mut watch, process.as_ref(), &mut progressed).map_err(WatchRunError::from)?;
     progressed.verdict = judge::verdict(&progressed.result);
-    progressed.findings = findings::findings(&progressed.result, receiver);
     observer.keep(&progressed)?;
     Ok(progressed)
 }
@@ -218,14 +211,15 @@ fn look_on(
     watch: &mut Watch,
     mut budget: Option<Budget>,
     mut process: Option<&mut Watched>,
-    result: &mut WatchResult,
+    progressed: &mut Progressed<WatchResult>,
     (observer, stop): (&mut impl Observer<WatchResult>, &AtomicBool),
 ) -> Result<(), RunError> {
-    let plan = &result.plan.clone();
-    let mut shown_ns = None;
+    let plan = &progressed.result.plan.clone();
+    let (mut shown_ns, mut written) = (None, slow::Written::default());
     let end = plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
     let (live, started) = (Arc::new(Live::default()), Instant::now());
     loop {
+        let result = &mut progressed.result;
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
         if port(plan).is_some_and(|port| !watch.has_datagrams() && is_udp_port(port)) {
             // What it sends is seen from the first message on.
@@ -271,7 +265,22 @@ fn look_on(
             }
             return Ok(());
         }
+        if observer.is_asked() || written.is_due(result.slow.as_ref(), Instant::now()) {
+            result.watched_ns = started.elapsed().as_nanos() as u64;
+            sum_up(watch, process.as_deref(), progressed).map_err(WatchRunError::from)?;
+            progressed.verdict = unfinished();
+            // What cannot be written now may be at the end, which fails otherwise.
+            let _ = observer.keep(progressed);
+        }
     }
+}
+
+/// While messages end, sums that are read one after the other do not add up: the rules of a whole run are not for them.
+fn unfinished() -> Verdict {
+    let mut verdict = Verdict::default();
+    let why = "written during the run: messages that ended meanwhile are in some of the sums alone";
+    verdict.lower(Level::Degraded, why);
+    verdict
 }
 
 /// The kernel changes its own code to begin and to end it, on all CPUs, which makes messages slow: where those are sought,
@@ -304,6 +313,23 @@ fn counted(
 
 fn seen(watch: &Watch) -> Result<u64, WatchError> {
     Ok(watch.account()?.seen + watch.send_account()?.seen)
+}
+
+/// All that there is, and what it shows.
+fn sum_up(
+    watch: &mut Watch,
+    process: Option<&Watched>,
+    progressed: &mut Progressed<WatchResult>,
+) -> Result<(), WatchError> {
+    let result = &mut progressed.result;
+    read(watch, result)?;
+    result.keep_sockets(MOST_SOCKETS);
+    result.datagrams = watch.follows_datagrams();
+    if let Some(process) = process {
+        (result.unmarked, result.late) = (process.unmarked, process.late);
+    }
+    progressed.findings = findings::findings(result, process.and_then(Watched::receiver));
+    Ok(())
 }
 
 /// What the programs summed.

@@ -1,4 +1,6 @@
-//! Single messages that took long: from when on, and which are kept.
+//! Single messages that took long: from when on, which are kept, and when they are written.
+
+use std::time::{Duration, Instant};
 
 use netfathom_bpf::watch::{Watch, WatchError};
 use netfathom_model::path::Direction;
@@ -10,6 +12,8 @@ use netfathom_sys::clock::monotonic_ns;
 /// A quantile is known once there are this many messages beyond it, and this many in all.
 const BEYOND: f64 = 10.0;
 const LEAST: u64 = 1000;
+/// The record of a run that goes on is written that seldom.
+const APART: Duration = Duration::from_secs(10);
 
 pub(super) fn nothing(plan: &WatchPlan) -> Option<WatchSlow> {
     plan.slow.map(|_| WatchSlow { began_ns: monotonic_ns(), ..WatchSlow::default() })
@@ -57,9 +61,38 @@ pub(super) fn is_enough(plan: &WatchPlan, slow: Option<&WatchSlow>) -> bool {
     plan.stop_after.zip(slow).is_some_and(|(most, slow)| slow.seen() >= most)
 }
 
+/// When the record of a run that goes on was written, and how many it had then: one that is killed leaves it.
+#[derive(Default)]
+pub(super) struct Written {
+    kept: u64,
+    last: Option<Instant>,
+}
+
+impl Written {
+    /// Whether it is to be written now, and so it is: there are others.
+    pub fn is_due(&mut self, slow: Option<&WatchSlow>, now: Instant) -> bool {
+        let kept = slow.map_or(0, |slow| slow.kept);
+        let is_due = kept > self.kept && self.last.is_none_or(|last| now.duration_since(last) >= APART);
+        if is_due {
+            (self.kept, self.last) = (kept, Some(now));
+        }
+        is_due
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_written_for_others_alone_and_not_at_each_of_them() {
+        let (mut written, now) = (Written::default(), Instant::now());
+        let slow = |kept: u64| WatchSlow { kept, ..WatchSlow::default() };
+        let mut is_due = |kept: u64, after: Duration| written.is_due(Some(&slow(kept)), now + after);
+        assert!(!is_due(0, Duration::ZERO) && is_due(1, Duration::ZERO));
+        assert!(!is_due(2, APART / 2) && is_due(2, APART) && !is_due(2, APART * 3));
+        assert!(!written.is_due(None, now + APART * 4));
+    }
 
     #[test]
     fn a_quantile_is_known_once_there_are_messages_beyond_it() {

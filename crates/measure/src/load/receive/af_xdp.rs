@@ -2,14 +2,22 @@
 //! the driver leaves all else to the stack.
 
 use std::io;
+use std::os::fd::AsFd;
 
 use etherparse::{SlicedPacket, TransportSlice};
+use netfathom_bpf::sink::XdpRedirect;
 use netfathom_model::plan::Spin;
 use netfathom_sys::socket::Wait;
 use netfathom_sys::xsk::XskReceiver;
 
 use super::sockets::spun;
 use super::{Datagram, PATIENCE, Source};
+use crate::load::error::FlightError;
+
+/// Frames, a power of two: 10 ms at 400,000 a second.
+const FRAMES: u32 = 4096;
+/// The queue that a veth has.
+const QUEUE: u32 = 0;
 
 pub struct AfXdp {
     socket: XskReceiver,
@@ -17,9 +25,12 @@ pub struct AfXdp {
 }
 
 impl AfXdp {
-    /// Takes what the program redirects to this socket.
-    pub fn new(socket: XskReceiver, spin: Spin) -> Self {
-        Self { socket, spin }
+    /// Takes what comes to a port of a device. The program that leads it here must outlive this source.
+    pub fn attach(device: u32, port: u16, spin: Spin) -> Result<(XdpRedirect, Self), FlightError> {
+        let program = XdpRedirect::attach(device, port)?;
+        let socket = XskReceiver::open(device, QUEUE, FRAMES)?;
+        program.insert(QUEUE, socket.as_fd())?;
+        Ok((program, Self { socket, spin }))
     }
 }
 

@@ -5,6 +5,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use netfathom_model::engine::Receive;
+use netfathom_model::plan::Spin;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::{context_switches, thread_time_ns};
 
@@ -20,7 +22,7 @@ mod streams;
 
 pub use af_xdp::AfXdp;
 pub use kernel::{Kernel, read as kernel_read};
-pub use sockets::{Gro, Recv, Recvmmsg};
+use sockets::{Gro, Recv, Recvmmsg};
 pub use streams::Streams;
 
 /// How long a source waits for the first datagram before it looks whether to end.
@@ -42,6 +44,15 @@ pub trait Source: Send {
 
     /// Datagrams that it had no room for so far.
     fn dropped(&self) -> io::Result<u64>;
+}
+
+/// Takes what comes to a bound socket; where a program in the driver takes messages, what it leaves.
+pub fn from_socket(socket: UdpSocket, receive: Receive, spin: Spin) -> io::Result<Box<dyn Source>> {
+    Ok(match receive {
+        Receive::Recv => Box::new(Recv::new(socket)?),
+        Receive::Gro => Box::new(Gro::new(socket, spin)?),
+        Receive::Recvmmsg | Receive::AfXdp | Receive::Xdp => Box::new(Recvmmsg::new(socket, spin)?),
+    })
 }
 
 /// Sends each message back to its source, once and with its length: never more than was received, and

@@ -1,29 +1,9 @@
 use super::*;
 
 fn plan() -> CostPlan {
-    CostPlan {
-        subject: Subject::Command { argv: vec!["true".into()] },
-        benchmarks: vec![Benchmark {
-            name: "light".into(),
-            kind: BenchmarkKind::Light { phases: Vec::new(), phase_ns: 200_000_000 },
-        }],
-        load: None,
-        levels: Vec::new(),
-        means: None,
-        own: false,
-        precision: 0.01,
-        least_blocks: 3,
-        most_blocks: 50,
-        most_ns: 60_000_000_000,
-        settle_ns: 0,
-        grace_ns: 0,
-        cpu: Vec::new(),
-        program_cpu: Vec::new(),
-        terminal: false,
-        when_ended: WhenEnded::Trouble,
-        controls: true,
-        seed: 0,
-    }
+    let kind = BenchmarkKind::Light { phases: Vec::new(), phase_ns: 200_000_000 };
+    let subject = Subject::Command { argv: vec!["true".into()] };
+    CostPlan { subject, ..CostPlan::alone("light", kind) }
 }
 
 fn level(text: &str, bits_per_s: Option<f64>) -> CostLevel {

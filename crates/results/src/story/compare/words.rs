@@ -258,7 +258,7 @@ const FAR_MORE: usize = 10;
 fn undecided(comparison: &Comparison, gate: &Gate) -> String {
     let rounds = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
     match (comparison.design, gate.pairs_needed) {
-        (Design::Apart, _) => "more --trials, or a quieter machine, may decide it".into(),
+        (Design::Apart, _) => "more --trials may decide it".into(),
         // The threshold itself is then what chance moves the change around.
         (Design::Pairs, Some(needed)) if needed > FAR_MORE * rounds => format!(
             "the change is too close to the threshold for its spread: take a quieter machine, or another threshold \

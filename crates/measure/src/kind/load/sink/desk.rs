@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use netfathom_bpf::sink::XdpRedirect;
 use netfathom_model::engine::Receive;
 use netfathom_model::message::Header;
 use netfathom_model::plan::Spin;
@@ -15,7 +14,6 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::link;
 use netfathom_sys::socket::{drops, set_receive_buffer};
-use netfathom_sys::xsk::XskReceiver;
 
 use super::SinkEvent;
 use crate::ground::error::GroundError;
@@ -23,7 +21,7 @@ use crate::load::control::Welcomed;
 use crate::load::control::words::Hello;
 use crate::load::error::FlightError;
 use crate::load::message_log::SenderLog;
-use crate::load::receive::{AfXdp, Datagram, Echo, Gro, Recv, Recvmmsg, Source};
+use crate::load::receive::{AfXdp, Datagram, Echo, Source, from_socket};
 use crate::load::tally::{Read, Tally};
 
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
@@ -31,8 +29,6 @@ const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
 const MOST_STRAY_FLOWS: usize = 16;
 /// A stray flow may have any number of messages.
 const ANY_NUMBER: u64 = u64::MAX >> 1;
-const FRAMES: u32 = 4096;
-const QUEUE: u32 = 0;
 
 pub struct Desk {
     socket: UdpSocket,
@@ -120,21 +116,16 @@ impl Desk {
     ) -> Result<(), FlightError> {
         // Dropped after the source: it leads the frames there.
         let mut _redirect = None;
-        let own = || self.socket.try_clone();
+        let own = || from_socket(self.socket.try_clone()?, receive, Spin::Auto);
         let mut source: Box<dyn Source> = match receive {
-            Receive::Recv => Box::new(own().and_then(Recv::new).map_err(GroundError::Socket)?),
-            Receive::Gro => {
-                Box::new(own().and_then(|s| Gro::new(s, Spin::Auto)).map_err(GroundError::Socket)?)
-            }
             Receive::AfXdp => {
-                let (redirect, receiver) = redirected(address)?;
+                let device = link::with_address(address.ip())?;
+                let index = device.ok_or(FlightError::NoOwnDevice(address.ip()))?.index;
+                let (redirect, source) = AfXdp::attach(index, address.port(), Spin::Auto)?;
                 _redirect = Some(redirect);
-                Box::new(AfXdp::new(receiver, Spin::Auto))
+                Box::new(source)
             }
-            // What the kernel does not count itself comes up.
-            Receive::Recvmmsg | Receive::Xdp => {
-                Box::new(own().and_then(|s| Recvmmsg::new(s, Spin::Auto)).map_err(GroundError::Socket)?)
-            }
+            _ => own().map_err(GroundError::Socket)?,
         };
         while !over.load(Relaxed) && !stop.load(Relaxed) {
             let cpu_ns = thread_time_ns();
@@ -264,16 +255,6 @@ impl DeskState {
         stray.last = now;
         stray.tally.take(datagram.payload, datagram.cut);
     }
-}
-
-/// A program that leads messages to this port past the stack, and the socket it leads to.
-fn redirected(address: SocketAddr) -> Result<(XdpRedirect, XskReceiver), FlightError> {
-    let device = link::with_address(address.ip())?;
-    let index = device.ok_or(FlightError::NoOwnDevice(address.ip()))?.index;
-    let redirect = XdpRedirect::attach(index, address.port())?;
-    let receiver = XskReceiver::open(index, QUEUE, FRAMES)?;
-    redirect.insert(QUEUE, std::os::fd::AsFd::as_fd(&receiver))?;
-    Ok((redirect, receiver))
 }
 
 #[cfg(test)]
