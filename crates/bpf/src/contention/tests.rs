@@ -308,7 +308,7 @@ fn a_machine_that_stands_still_has_a_hypervisor() {
     });
     let account = followed.account().unwrap();
     let seen_ns = account.waiting.stolen_ns + account.running.stolen_ns;
-    println!("stood still for {still_ns}, of which {seen_ns} were seen");
+    println!("stood still for {still_ns}, and {seen_ns} were seen");
     assert!(
         first == last || env::var_os("NETFATHOM_EMULATED").is_none() || still_ns > 0,
         "it never stood still"
