@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_testkit::emulator::Machine;
 use serde_json::Value;
 
 use super::checks::{taps_agree, watched, without_btf};
@@ -155,7 +156,8 @@ fn stages(seen: &Seen) -> Vec<String> {
     wrong
 }
 
-/// Both threads of a load are followed wherever the program can run.
+/// Both threads of a load are followed wherever the program can run. Each of two CPUs that one thread of the host emulates
+/// stands still while the other has work, which no kernel there counts as stolen.
 fn contention(seen: &Seen) -> Vec<String> {
     let trial = &seen.result("stack-both")["trials"][0];
     let threads: Vec<&Value> = trial["load"]["contention"].as_array().into_iter().flatten().collect();
@@ -163,6 +165,10 @@ fn contention(seen: &Seen) -> Vec<String> {
     let can = seen.version() >= (5, 17);
     if followed != if can { &["sender", "reader"][..] } else { &[] } {
         return vec![format!("stack-both: threads with known waits: {followed:?}")];
+    }
+    let stolen: u64 = threads.iter().filter_map(|thread| thread["stolen_ns"].as_u64()).sum();
+    if can && seen.wanted.machine == Machine::X86_64 && stolen == 0 {
+        return vec!["stack-both: the machine never stood still".into()];
     }
     Vec::new()
 }
