@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::contention::{Contention, Pauses};
+use netfathom_bpf::contention::{Contention, Detail};
 use netfathom_bpf::stack::{Hooks, StackTap, Target, WINDOWS};
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::ground::observer::Progressed;
@@ -131,7 +131,7 @@ impl Bench {
             return Ok(self.messages(&mut ())?);
         }
         if ruler == Ruler::Contention {
-            let contention = Contention::attach(Pauses::Seen)?;
+            let contention = Contention::attach(Detail { interrupts: true, pauses: true })?;
             let _followed = contention.follow().ok_or("not followed")?;
             return Ok(self.messages(&mut ())?);
         }

@@ -62,15 +62,17 @@ pub struct Contention {
     object: Object,
     mapping: Mapping<Shared>,
     links: Vec<Link>,
-    pauses: Pauses,
+    detail: Detail,
 }
 
-/// Whether times in which nothing of this kernel ran are looked for. A timer that is late shows them, as do sections without
-/// interrupts: on a machine of its own, what is late is the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pauses {
-    Seen,
-    Unseen,
+/// What is seen besides switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// Device interrupts, the local timer and softirqs: two hooks at each, and a message has a softirq of its own.
+    pub interrupts: bool,
+    /// Times in which nothing of this kernel ran. A tick of the timer that is late shows them, as do sections without
+    /// interrupts: on a machine of its own, what is late is the kernel.
+    pub pauses: bool,
 }
 
 impl Contention {
@@ -79,13 +81,18 @@ impl Contention {
     /// # Errors
     /// What the kernel refused. Needs CAP_BPF and CAP_PERFMON, Linux 5.17, CONFIG_SCHED_INFO and
     /// CONFIG_FAIR_GROUP_SCHED.
-    pub fn attach(pauses: Pauses) -> Result<Self, ContentionError> {
+    pub fn attach(detail: Detail) -> Result<Self, ContentionError> {
         let is_missing = |name: &str, timer: &str| {
             name.strip_prefix("on_") == Some(timer) && tracepoint::is_missing(timer)
         };
-        let object = SET.load(SET.open(|name| !LOCAL_TIMER.iter().any(|timer| is_missing(name, timer)))?)?;
+        let is_wanted = |name: &str| match name {
+            "on_any_switch" => true,
+            "on_hrtimer_expire_entry" => detail.pauses,
+            _ => detail.interrupts && !LOCAL_TIMER.iter().any(|timer| is_missing(name, timer)),
+        };
+        let object = SET.load(SET.open(is_wanted)?)?;
         let mapping = SET.memory(&object)?;
-        let mut contention = Self { object, mapping, links: Vec::new(), pauses };
+        let mut contention = Self { object, mapping, links: Vec::new(), detail };
         contention.begin()?;
         Ok(contention)
     }
@@ -108,7 +115,7 @@ impl Contention {
     fn begin(&mut self) -> Result<(), ContentionError> {
         let shared = self.mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
-        if self.pauses == Pauses::Seen {
+        if self.detail.pauses {
             shared.tick.store(tick().unwrap_or(0), Relaxed);
         }
         let programs = self.object.progs_mut().filter(|program| program.autoload());

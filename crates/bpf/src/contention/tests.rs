@@ -19,6 +19,7 @@ use super::*;
 /// As in abi.h.
 const LEAST_STINT_NS: u64 = 5000;
 const LONG: Duration = Duration::from_millis(600);
+const ALL: Detail = Detail { interrupts: true, pauses: true };
 
 /// What this thread waited so far, by the kernel's own account.
 fn waited_ns() -> u64 {
@@ -29,7 +30,7 @@ fn waited_ns() -> u64 {
 fn on_the_last_cpu() -> (Contention, usize) {
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     cpu::pin(last).unwrap();
-    (Contention::attach(Pauses::Unseen).unwrap(), last)
+    (Contention::attach(ALL).unwrap(), last)
 }
 
 fn spin(time: Duration) {
@@ -85,7 +86,7 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
 #[test]
 fn a_thread_that_sleeps_waits_for_no_cpu() {
     needs_root!();
-    let contention = Contention::attach(Pauses::Unseen).unwrap();
+    let contention = Contention::attach(ALL).unwrap();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     let _burner = Burner::on(last);
     cpu::pin(last).unwrap();
@@ -254,7 +255,7 @@ fn interrupts_of_a_device_have_its_name() {
     let (account, n, longest) = thread::scope(|scope| {
         let followed = scope.spawn(|| {
             cpu::pin(on).unwrap();
-            let contention = Contention::attach(Pauses::Unseen).unwrap();
+            let contention = Contention::attach(ALL).unwrap();
             let followed = contention.follow().expect("followed");
             let before = device_interrupts();
             let reader = scope.spawn(|| {
@@ -284,7 +285,7 @@ fn a_machine_that_stands_still_has_a_hypervisor() {
     needs_root!();
     let cpus = cpu::allowed().unwrap();
     let (first, last) = (cpus[0], cpus[cpus.len() - 1]);
-    let contention = Contention::attach(Pauses::Seen).unwrap();
+    let contention = Contention::attach(ALL).unwrap();
     cpu::pin(last).unwrap();
     let followed = contention.follow().expect("followed");
     let end = AtomicBool::new(false);

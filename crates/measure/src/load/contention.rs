@@ -1,6 +1,6 @@
 //! Who has the processors that the threads of a load need.
 
-use netfathom_bpf::contention::{Account, Followed, Interrupt, Pauses, Source};
+use netfathom_bpf::contention::{Account, Detail, Followed, Interrupt, Source};
 use netfathom_model::record::{self, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
@@ -16,8 +16,17 @@ impl Contention {
     /// `None` where this kernel or the privileges do not allow it: nothing else depends on it, and `netfathom host` shows
     /// why.
     pub fn begin() -> Option<Self> {
-        let pauses = if is_virtual() { Pauses::Seen } else { Pauses::Unseen };
-        netfathom_bpf::contention::Contention::attach(pauses).ok().map(Self)
+        Self::of(true)
+    }
+
+    /// The same without interrupts, which takes nothing from a thread that stays on its processor.
+    pub fn of_switches() -> Option<Self> {
+        Self::of(false)
+    }
+
+    fn of(interrupts: bool) -> Option<Self> {
+        let detail = Detail { interrupts, pauses: is_virtual() };
+        netfathom_bpf::contention::Contention::attach(detail).ok().map(Self)
     }
 
     /// Takes the program away from its hook until [`Self::again`].

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
-use netfathom_bpf::contention::{Contention, Pauses};
+use netfathom_bpf::contention::Contention;
 use netfathom_bpf::generator::Generator;
 use netfathom_bpf::message::{Flow, KernelEnd, Programs, Work};
 use netfathom_bpf::sink::{XdpPass, XdpRedirect, XdpSink};
@@ -64,7 +64,10 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
 }
 
 fn contention() -> Attempt {
-    Contention::attach(Pauses::Unseen)?.follow().map(drop).ok_or("no switch of a thread was seen")?;
+    Contention::attach(netfathom_bpf::contention::Detail { interrupts: true, pauses: true })?
+        .follow()
+        .map(drop)
+        .ok_or("no switch of a thread was seen")?;
     Ok(())
 }
 

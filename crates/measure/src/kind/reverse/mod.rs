@@ -90,7 +90,8 @@ pub fn run(
     conclude(&mut progressed, &checks);
     observer.keep(&progressed)?;
     let order = order(plan);
-    let mut contention = Contention::begin();
+    // A tap takes time of the sender at each message anyway.
+    let mut contention = if tapped { Contention::begin() } else { Contention::of_switches() };
     for (number, &place) in order.iter().enumerate() {
         if stop.load(Relaxed) {
             break;
