@@ -54,7 +54,7 @@ struct seen {
 	__u64 interrupt_since;
 	__u64 softirq_since;
 	__u64 within_softirq; /* of interrupts, ns */
-	__u64 paused; /* what was seen of pauses and may be reported as stolen later */
+	__u64 paused; /* since the last switch */
 };
 
 struct {
@@ -76,7 +76,8 @@ struct change {
 	struct task_struct *next;
 	__u64 arrival; /* of prev */
 	__u64 now;
-	__u64 stolen; /* since the last switch that was seen */
+	__u64 paused; /* since the last switch that was seen */
+	__u64 stolen; /* beyond that */
 	__u64 since; /* then */
 	__u32 cpu;
 	__u32 state; /* of prev: 0, or that in which it sleeps */
@@ -113,7 +114,7 @@ static __always_inline bool is_foreign(const struct task_struct *task)
 static __always_inline void look(struct change *change, const struct rq *rq, const struct task_struct *prev)
 {
 	struct seen *before = this_cpu();
-	__u64 stolen = 0, known;
+	__u64 stolen = 0;
 
 	if (!before)
 		return;
@@ -122,10 +123,10 @@ static __always_inline void look(struct change *change, const struct rq *rq, con
 	if (before->at) {
 		change->stolen = stolen - before->stolen;
 		change->since = before->now;
-		known = change->stolen < before->paused ? change->stolen : before->paused;
-		change->stolen -= known;
-		before->paused -= known;
+		change->paused = before->paused;
+		change->stolen -= change->stolen < change->paused ? change->stolen : change->paused;
 	}
+	before->paused = 0;
 	/* An idle processor has no arrival in the account. */
 	if (!prev->pid)
 		change->arrival = before->next == prev ? before->now : change->now;
@@ -202,7 +203,7 @@ static __always_inline void charge(struct thread *thread, __u32 place, const str
 static __always_inline __u64 stolen_within(__u64 had, const struct change *change)
 {
 	__u64 span = change->now - change->since;
-	__u64 part = change->stolen;
+	__u64 part = change->paused + change->stolen;
 
 	if (had < span)
 		part = part * (had >> 10) / ((span >> 10) + 1);

@@ -44,10 +44,13 @@ static long at_interrupted(__u32 place, struct interruption *it)
 		return 0;
 	if (it->foreign && it->ns > LEAST_STINT_NS)
 		note_stint(thread, it->now - it->ns, it->now);
-	if (it->cause == PAUSE)
-		lost = &thread->stolen;
-	else
-		lost = it->cause < CAUSES ? &thread->interrupts[it->cause] : of_irq(place, it);
+	if (it->cause == PAUSE) {
+		/* Of a wait it is a part that the next switch knows. */
+		if (thread->task == it->current)
+			thread->stolen.running += it->ns;
+		return 0;
+	}
+	lost = it->cause < CAUSES ? &thread->interrupts[it->cause] : of_irq(place, it);
 	if (!lost)
 		return 0;
 	if (thread->task == it->current) {
@@ -181,23 +184,21 @@ int BPF_PROG(on_softirq_exit, unsigned int vector)
 }
 
 /*
- * While a CPU has work, its timer ticks every few milliseconds. A tick that comes late shows that nothing of this kernel ran:
- * a pause is seen from the time on at which the tick was due, so one that is shorter than a tick may not be seen.
+ * While a CPU has work, its timer ticks every few milliseconds. A tick that comes late shows that nothing of this kernel ran,
+ * or that interrupts were off. What is shorter than a tick may not be seen.
  */
 SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(on_hrtimer_expire_entry, struct hrtimer *timer, void *now)
+int BPF_PROG(on_hrtimer_expire_entry, struct hrtimer *timer)
 {
 	struct interruption it = { .cause = PAUSE, .foreign = 1 };
 	struct seen *cpu = watched_cpu();
-	__s64 late = 0;
 
-	if (!cpu || !shared.tick || (__u64)timer->function != shared.tick)
+	/* An idle CPU sleeps until its timer, and takes its time to wake up. */
+	if (!cpu || !shared.tick || (__u64)timer->function != shared.tick || !(__u32)bpf_get_current_pid_tgid())
 		return 0;
-	bpf_probe_read_kernel(&late, sizeof(late), now);
-	late -= timer->node.expires;
-	if (late < LEAST_PAUSE_NS)
+	add_interruption(&it, timer->node.expires);
+	if ((__s64)it.ns < LEAST_PAUSE_NS)
 		return 0;
-	add_interruption(&it, bpf_ktime_get_ns() - late);
 	cpu->paused += it.ns;
 	cpu->within_softirq += it.ns;
 	charge_interruption(cpu, &it);

@@ -4,8 +4,6 @@
 //! One program runs at every switch of every processor and reads the kernel's own account of the threads that are
 //! followed; others time the interrupts of their processors.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -35,8 +33,9 @@ const SET: Set = Set {
 /// Tracepoints that not every architecture has.
 const LOCAL_TIMER: [&str; 2] = ["local_timer_entry", "local_timer_exit"];
 
-/// What the kernel calls the function of the timer's tick: since Linux 6.9, and before.
-const TICKS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
+/// What the kernel calls the function of the timer's tick: before Linux 6.9, where the other name is that of something else,
+/// and since.
+const TICKS: [&str; 2] = ["tick_sched_timer", "tick_nohz_handler"];
 
 /// Long enough for a switch away from the thread.
 const NAP: Duration = Duration::from_micros(50);
@@ -141,7 +140,7 @@ impl Contention {
     }
 
     /// Whether something foreign had this processor for over 5 µs (LEAST_STINT_NS in abi.h) within that time,
-    /// CLOCK_MONOTONIC: a task of another process, or the hypervisor. What the hypervisor took shows at the next switch.
+    /// CLOCK_MONOTONIC: a task of another process, or the hypervisor. What the hypervisor took shows at the next switch or late tick.
     /// Known of processors that a thread is or was bound to while it is followed; of the last 64 times only, before
     /// which everything counts as disturbed.
     pub fn is_disturbed(&self, cpu: usize, from_ns: u64, until_ns: u64) -> bool {
@@ -172,13 +171,16 @@ impl Contention {
 fn tick() -> Option<u64> {
     static TICK: OnceLock<Option<u64>> = OnceLock::new();
     *TICK.get_or_init(|| {
-        let symbols = BufReader::new(File::open("/proc/kallsyms").ok()?);
-        let is_tick = |name: &str| TICKS.contains(&name);
-        let address = symbols.lines().map_while(Result::ok).find_map(|line| {
-            let mut words = line.split_whitespace();
-            let address = words.next().map(str::to_owned);
-            address.filter(|_| words.nth(1).is_some_and(is_tick))
-        });
+        let symbols = std::fs::read_to_string("/proc/kallsyms").ok()?;
+        let address = |name: &str| {
+            let of_line = |line: &str| {
+                let mut words = line.split_whitespace();
+                let address = words.next().map(str::to_owned);
+                address.filter(|_| words.nth(1) == Some(name))
+            };
+            symbols.lines().find_map(of_line)
+        };
+        let address = TICKS.into_iter().find_map(address);
         // 0 without the right to see it (kernel.kptr_restrict).
         u64::from_str_radix(&address?, 16).ok().filter(|&address| address > 0)
     })

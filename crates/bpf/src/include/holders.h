@@ -75,8 +75,8 @@ static __always_inline void note_unseen(const struct task_struct *task)
 }
 
 /*
- * A task leaves this processor to another, of that process; 0: of those that are followed. An idle one keeps nobody
- * waiting.
+ * A task leaves this processor to another, of that process; 0: of those that are followed. An idle one is not why
+ * another waits.
  */
 static __always_inline void note_switch(struct task_struct *task, const struct task_struct *next, __u32 process)
 {
@@ -136,7 +136,7 @@ static long blame_one(__u32 i, struct blaming *b)
 	return 0;
 }
 
-/* Until the quota is filled up again others may run, who keep nobody waiting; what it waited after that is in here, too. */
+/* Until the quota is filled up again others run who are not why it waits; what it waited after that is in here, too. */
 static __noinline int charge_quota(__u64 ns)
 {
 	const struct stay quota = { .process = QUOTA, .thread = 1 };

@@ -171,7 +171,8 @@ static __always_inline void note_outside(const struct sock *sk, struct flow *flo
 {
 	__u32 known = flow->read_until;
 
-	if (sk->__sk_common.skc_state == TCP_ESTABLISHED)
+	/* To one that the peer has closed all came before. */
+	if (sk->__sk_common.skc_state == TCP_ESTABLISHED || sk->__sk_common.skc_state == TCP_CLOSE_WAIT)
 		return;
 	if (flow->tail != flow->head && after(arrival(flow, flow->tail - 1)->end, known))
 		known = arrival(flow, flow->tail - 1)->end;

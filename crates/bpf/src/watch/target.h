@@ -5,6 +5,7 @@
 
 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
+#define TCP_CLOSE_WAIT 8
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_LISTEN 10

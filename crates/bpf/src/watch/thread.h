@@ -110,7 +110,7 @@ static __always_inline void begin_thread(struct thread *thread, __u64 now)
 {
 	thread->sample = this_sample();
 	thread->met = now;
-	thread->aways_n = thread->read_from = 0;
+	thread->aways_n = thread->read_from = thread->throttled = 0;
 	if (thread->copying < now)
 		thread->copying = 0;
 }
@@ -299,7 +299,7 @@ int BPF_PROG(rx_sched_waking, struct task_struct *task)
 	if (!thread)
 		return 0;
 	thread->waking = bpf_ktime_get_ns();
-	thread->throttled |= is_throttled(task);
+	thread->throttled = is_throttled(task);
 	return 0;
 }
 

@@ -134,7 +134,7 @@ pub fn occupied<'a>(
         return None;
     }
     let cpu = thread.cpu;
-    let all_ns: u64 = held.iter().filter(|(of, _)| of.cpu == cpu).map(|(_, held)| held.ns).sum();
+    let all_ns: u64 = held.iter().filter(|(of, _)| std::ptr::eq(*of, *thread)).map(|(_, held)| held.ns).sum();
     // To stop one of many helps little.
     let is_most = 2 * most.ns > all_ns;
     Some(match &most.by {

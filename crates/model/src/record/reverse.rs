@@ -203,3 +203,23 @@ pub struct StageChange {
     /// Mean at the peak.
     pub peak_ns: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::LoadThread;
+
+    #[test]
+    fn a_trial_with_one_observed_thread_is_read_as_it_was_written_before() {
+        let thread = r#"{"thread":"sender","cpu":0,"span_ns":9,"waited_ns":0,"holders":[],"stolen_ns":0}"#;
+        let read = |contention: &str| -> Vec<LoadThread> {
+            let mut trial = serde_json::to_value(ReverseTrial::default()).unwrap();
+            trial["contention"] = serde_json::from_str(contention).unwrap();
+            let trial: ReverseTrial = serde_json::from_value(trial).unwrap();
+            trial.contention.iter().map(|of| of.thread).collect()
+        };
+        assert_eq!(read(thread), [LoadThread::Sender]);
+        assert_eq!(read(&format!("[{thread},{thread}]")), [LoadThread::Sender; 2]);
+        assert_eq!(read("[]"), []);
+    }
+}

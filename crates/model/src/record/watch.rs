@@ -256,7 +256,7 @@ pub struct WatchAccount {
     pub bytes_read: u64,
     /// Of these, those of timed messages.
     pub bytes_timed: u64,
-    /// Of those read, what came to connections that were open in one direction alone: no hook sees it, and it is in no message.
+    /// Of those read, what came to connections that were open in one direction alone: no hook sees it come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes_outside: u64,
     /// Threads that were followed: those that read, and those that their process made since.

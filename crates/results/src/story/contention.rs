@@ -110,6 +110,12 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
     })
 }
 
+/// Such as `rustc (pid 3121) had the CPU`.
+pub(super) fn had_cpu(by: &Holder) -> String {
+    let had = if *by == Holder::Quota { "was used up" } else { "had the CPU" };
+    format!("{by} {had}")
+}
+
 /// The process that had the CPU for most of the wait, and its part of it.
 pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(&Holder, f64)> {
     waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD_OF_ALL)

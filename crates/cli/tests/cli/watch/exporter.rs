@@ -58,7 +58,10 @@ fn prometheus_gets_what_was_seen_so_far() {
 fn effective(pid: u32, thread: &str) -> Option<u64> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
     let mut all = threads.filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok());
-    let status = all.find(|status| status.starts_with(&format!("Name:\t{thread}\n")))?;
+    in_effect(&all.find(|status| status.starts_with(&format!("Name:\t{thread}\n")))?)
+}
+
+fn in_effect(status: &str) -> Option<u64> {
     let hex = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
     u64::from_str_radix(hex.trim(), 16).ok()
 }
@@ -74,7 +77,8 @@ fn who_answers_strangers_has_no_capability_and_who_watches_has_what_it_needs() {
     until("the exporter", || (effective(child.id(), "exporter")? == 0).then_some(()));
     // CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF.
     let needed: u64 = [2, 19, 21, 38, 39].iter().map(|bit: &u32| 1_u64 << bit).sum();
-    until("the thread that watches", || (effective(child.id(), "netfathom")? & !needed == 0).then_some(()));
+    let had = in_effect(&fs::read_to_string("/proc/self/status").unwrap()).unwrap();
+    until("the thread that watches", || (effective(child.id(), "netfathom")? == needed & had).then_some(()));
     let ended = interrupted(child);
     // No message came.
     assert_eq!(ended.status, 3, "{ended}");

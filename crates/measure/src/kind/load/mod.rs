@@ -237,7 +237,7 @@ impl LoadRun<'_> {
             }
             _ => shot.fly(duration_ns, departures),
         };
-        self.observer = contention.map(Contention::rested);
+        self.observer = contention.map(Contention::rested).or(self.observer.take());
         outcome
     }
 }

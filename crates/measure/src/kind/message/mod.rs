@@ -169,7 +169,7 @@ fn take_turns<O: Observer<MessageResult>>(
         cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
         let ends_round = turns.get(index + 1).is_none_or(|next| next.round != turn.round);
         if ends_round {
-            observe(plan, turn.round, &mut contention, around, steps, p)?;
+            observe(plan, turn.round, &mut contention, around, steps, p);
         }
         // Not after each of hundreds of short trials: writing takes a processor.
         if ends_round || steps.kept.elapsed() > KEEP {
@@ -188,9 +188,14 @@ fn observe<O: Observer<MessageResult>>(
     around: Around<'_>,
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
-) -> Result<(), RunError> {
+) {
+    let (cells, rounds) = (p.result.cells.len(), plan.trials as usize);
+    let places: Vec<usize> = (0..cells).filter(|place| place * rounds / cells == round as usize).collect();
+    if places.is_empty() {
+        return;
+    }
     let calls = Calls::attach();
-    for at in (round as usize..p.result.cells.len()).step_by(plan.trials.max(1) as usize) {
+    for at in places {
         let calls = match &calls {
             Ok(calls) => calls,
             Err(error) => {
@@ -202,10 +207,15 @@ fn observe<O: Observer<MessageResult>>(
         steps.begins("counting calls", &cell);
         *contention = contention.take().and_then(Contention::again);
         let watched = Watched { calls, contention: contention.as_ref() };
-        let Some(shot) = around.shot(plan, &cell, &p.result.pairs, Some(watched))? else { break };
-        p.result.cells[at].calls = calls::per_message(plan, &cell, &shot);
-        p.result.contention = record::Contention::pooled(p.result.contention.iter().chain(&shot.contention));
+        p.result.cells[at].calls = match around.shot(plan, &cell, &p.result.pairs, Some(watched)) {
+            Ok(Some(shot)) => {
+                let seen = p.result.contention.iter().chain(&shot.contention);
+                p.result.contention = record::Contention::pooled(seen);
+                calls::per_message(plan, &cell, &shot)
+            }
+            Ok(None) => break,
+            Err(error) => Counted::Not(error.to_string()),
+        };
     }
     contention.iter_mut().for_each(Contention::rest);
-    Ok(())
 }

@@ -130,7 +130,7 @@ fn sent(result: &WatchResult) -> u64 {
 
 /// Messages that were seen, or what shows that there were others.
 fn came(result: &WatchResult) -> u64 {
-    result.account.seen.max(result.account.bytes_outside)
+    result.account.seen.saturating_add(result.account.bytes_outside)
 }
 
 fn untimed(result: &WatchResult) -> u64 {

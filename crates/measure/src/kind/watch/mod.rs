@@ -265,7 +265,7 @@ fn look_on(
             }
             return Ok(());
         }
-        if observer.is_asked() || written.is_due(result.slow.as_ref(), Instant::now()) {
+        if written.is_due(result.slow.as_ref(), Instant::now()) | observer.is_asked() {
             result.watched_ns = started.elapsed().as_nanos() as u64;
             sum_up(watch, process.as_deref(), progressed).map_err(WatchRunError::from)?;
             progressed.verdict = unfinished();

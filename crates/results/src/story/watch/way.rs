@@ -68,7 +68,7 @@ impl Way<'_> {
                     }
                     _ => String::new(),
                 };
-                format!("{by} had the CPU for {} of those waits{rest}", number::percent(part))
+                format!("{} for {} of those waits{rest}", contention::had_cpu(by), number::percent(part))
             }
             None => most.stage.meaning().to_owned(),
         };
