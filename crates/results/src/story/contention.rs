@@ -110,10 +110,9 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
     })
 }
 
-/// Such as `rustc (pid 3121) had the CPU`.
-pub(super) fn had_cpu(by: &Holder) -> String {
-    let had = if *by == Holder::Quota { "was used up" } else { "had the CPU" };
-    format!("{by} {had}")
+/// Such as `rustc (pid 3121) had the CPU`; no quota has one.
+pub(super) fn had(by: &Holder, the_cpu: &str) -> String {
+    if *by == Holder::Quota { format!("{by} was used up") } else { format!("{by} had {the_cpu}") }
 }
 
 /// The process that had the CPU for most of the wait, and its part of it.

@@ -68,7 +68,11 @@ impl Way<'_> {
                     }
                     _ => String::new(),
                 };
-                format!("{} for {} of those waits{rest}", contention::had_cpu(by), number::percent(part))
+                format!(
+                    "{} for {} of those waits{rest}",
+                    contention::had(by, "the CPU"),
+                    number::percent(part)
+                )
             }
             None => most.stage.meaning().to_owned(),
         };
