@@ -10,6 +10,9 @@
 
 typedef uint32_t __u32;
 typedef uint64_t __u64;
+#define __noinline
+/* Only the kernel knows whether a task is throttled. */
+#define NETFATHOM_QUOTA_H
 #undef __always_inline
 #define __always_inline inline
 
@@ -116,7 +119,7 @@ int main(void)
 		if (seen) {
 			note_unseen(&tasks[prev]);
 			if (prev == 1)
-				blame(tasks[prev].sched_info.last_arrival, waited[prev]);
+				blame(tasks[prev].sched_info.last_arrival, waited[prev], false);
 			note_switch(&tasks[prev], &tasks[next], process_of(&tasks[prev]));
 		}
 		tasks[next].sched_info.last_arrival = next ? now : 0;

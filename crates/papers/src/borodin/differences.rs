@@ -30,7 +30,7 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
 
 pub fn of_instances(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String> {
     let set_up = [
-        "An instance is a process with a socket of its own, as in the paper. All send parts of one flow of messages to one \
+        "An instance is a process, as in the paper, with a socket of its own. All send parts of one flow of messages to one \
          receiver. Those that share a CPU are late, so no times are shown; who else had a CPU is not recorded.",
         "The capture is the project's own reader of the packet ring; the paper's was \
          tcpdump.",
@@ -61,8 +61,8 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
          application reads them, and all they take is the operating system's; `other-thread` adds an application \
          that reads them. The claims are decided on `ignored`."
             .into(),
-        "The outgoing load is as much as one thread can send, from the start. Platform 3 ran one instance of the \
-         program, and the inbound load began once that had reached its peak."
+        "The outgoing load is as much as one thread can send, from the start. The paper says that one instance on platform 3 was \
+         enough, and the inbound load began once that had reached its peak."
             .into(),
         "The paper does not say how often it repeated this; ours are trials with intervals.".into(),
     ];
@@ -73,7 +73,7 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
 
 fn place(ours: &StackResult) -> String {
     match ours.plan.place {
-        Place::To(_) => "The receiver is on another host, as in the outgoing paper; which network and which adapters is in \
+        Place::To(_) => "The receiver is on another host. The outgoing paper's platforms sent into a network; it names no receiver. Which network and which adapters is in \
                          the record as far as this host knows."
             .into(),
         Place::Loopback => "Sender and reader share the loopback device of this machine; the papers' platforms sent \

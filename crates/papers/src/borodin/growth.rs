@@ -25,7 +25,7 @@ pub fn growth(ours: Option<&StackResult>) -> BesideTable {
         rows: PLATFORMS.iter().map(original).chain(here).collect(),
         note: Some(
             "As printed: the incoming paper's conclusion, which cuts decimals off the quotient of the printed means \
-             (24.13 / 9.05 is 166.6 % more); recomputed from the trials of both tables 2 it is 166.8 %. In the papers the two ways were measured in trials of their own: the interval of their quotient \
+             (24.13 / 9.05 is 166.6 % more); recomputed from the trials of both tables 2, as all other figures in these rows are, it is 166.8 %. In the papers the two ways were measured in trials of their own: the interval of their quotient \
              is that of two independent means. Here both ways are of the same messages, and the interval is \
              that of the trials' quotients."
                 .into(),

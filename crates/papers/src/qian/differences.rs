@@ -11,7 +11,7 @@ const ALWAYS: [&str; 3] = [
     "The paper's system is Red Hat Linux 9 with kernel 2.4.31; it does not name its hardware. Here the tar and the program \
      are kept to one CPU, so that one takes from the other, and the tree is generated and read from the page cache, \
      so that no disk's chance is in the figures.",
-    "Tables 2 and 4 are in whole seconds, and the paper does not say of how many runs; tables 1 and 3 agree with table 2 to within a second or so. Ours \
+    "Tables 2 and 4 are in whole seconds; of how many runs they and table 3 are, the paper does not say. Tables 1 and 3 agree with table 2 to within a second or so. Ours \
      are several, in blocks there and back, with intervals.",
     "The paper's marks were taken by a module in the kernel that intercepted system calls; ours by programs at \
      tracepoints where that may be, otherwise by seccomp notification.",

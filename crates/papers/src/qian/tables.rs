@@ -89,7 +89,7 @@ pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
         columns: (1..most).map(|at| format!("t{at}, s")).collect(),
         rows,
         note: Some(
-            "Ours: means of the trials; the marks are the six planted files, as the paper's, and the end, which it does not time."
+            "Ours: means of the trials; the marks are the six planted files, as the paper's, and the end, which is not among its marks."
                 .into(),
         ),
     }

@@ -181,7 +181,7 @@ fn at_least_the_receivers(receivers: &[(&Ours<'_>, u32)]) -> Claim {
     Claim {
         origin: Origin::Source,
         says: "A send buffer has to be at least the receiver's receive buffer".into(),
-        there: "its conclusion from figure 4.12".into(),
+        there: "its conclusion from the whole example".into(),
         here: format!(
             "by the receive buffer, a send buffer as large beside one of a quarter, and one four times as large beside \
              that: {} as fast (95 % intervals between the trials); required of each: the first significantly more than \

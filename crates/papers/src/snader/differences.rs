@@ -13,7 +13,7 @@ const ALWAYS: [&str; 4] = [
      round trip of its own (path), which the book has not.",
     "Linux grants a buffer of 1448 bytes as 2304, which it doubles for its own data, and asks whether there is room \
      only before it begins a packet. The book's system held back what did not fit.",
-    "Linux delays an acknowledgment for 40 ms (TCP_DELACK_MIN) where the book's system took up to 200 ms, and sends it at once when two segments are there, or when the reader has emptied its buffer after a full one \
+    "Linux delays an acknowledgment for 40 ms (TCP_DELACK_MIN) where the book's system took nearly 200 ms, and sends it at once when two segments are there, or when the reader has emptied its buffer after a full one \
      (tcp_cleanup_rbuf).",
     "A segment of the book is 1448 bytes, as in the lab and over the path; over loopback it is 65483 bytes. There 16 KiB \
      is what is less than a segment.",

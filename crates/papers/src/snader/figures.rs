@@ -31,7 +31,7 @@ pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
         y: "Mb/s".into(),
         kind: FigureKind::Lines,
         series: vec![
-            beside::theirs("derived: buffer / round trip", derived),
+            beside::theirs("not in the book, derived: buffer / round trip", derived),
             line("here", false),
             line("here, -D", true),
         ],

@@ -57,7 +57,7 @@ mod tests {
         }
     }
 
-    /// Six segments a write; each waits for an ACK that is delayed by up to 200 ms.
+    /// Six segments a write; each waits for an ACK that is delayed by 200 ms.
     #[test]
     fn the_explanation_gives_what_was_printed() {
         let a_write_s = WRITE_BYTES.div_ceil(SEGMENT_BYTES.into()) as f64 * 0.2;

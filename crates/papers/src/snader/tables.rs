@@ -27,7 +27,7 @@ pub fn transfers(ours: &[Ours<'_>]) -> BesideTable {
         rows: printed.chain(here).collect(),
         note: Some(
             "ttcp multiplies msec/call by 1.024: 1228.62 is a write of 1199.8 ms. By our count a write is six \
-             segments, and by the book each waits up to 200 ms for its acknowledgment. Ours: mean of the trials and \
+             segments, and by the book each waits 200 ms for its acknowledgment. Ours: mean of the trials and \
              half its 95 % interval, until the receiver had everything; what 16,777,216 bytes take follows from the rate."
                 .into(),
         ),

@@ -187,7 +187,7 @@ impl On<'_> {
         self.claim(
             Origin::Source,
             "The slowdown of a round trip falls with the size",
-            "65.95 % at 4 B, 13.84 % at 1024 B, where a round trip itself went from 508 to 2566 µs (table 7.4)",
+            "65.95 % at 4 B, 13.84 % at 1024 B, where a round trip itself went from 508 to 2566 µs (table 7.4; the text does not comment on it)",
             format!(
                 "{} % over {}, {} % over {}: {} points less",
                 written(first.estimate(), 1),
@@ -248,7 +248,7 @@ impl On<'_> {
         self.claim(
             Origin::Source,
             "Sending in the caller's context instead of through a thread removes the cost",
-            "the advice of 7.9, which it did not try",
+            "the advice of 7.9; no trial is reported",
             format!(
                 "beside sockets a {} takes {} µs more through the paper's threads, {} inline, {} adaptive, over {}; a cost is \
                  removed where significantly less than {:.0} % of it is left{}",
