@@ -157,6 +157,11 @@ impl Holder {
             Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } | Self::Interrupts => false,
         }
     }
+
+    /// What it did to those that waited, such as `had the CPU`; a quota has none.
+    pub fn had(&self, the_cpu: &str) -> String {
+        if *self == Self::Quota { "was used up".into() } else { format!("had {the_cpu}") }
+    }
 }
 
 impl fmt::Display for Holder {

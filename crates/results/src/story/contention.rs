@@ -110,11 +110,6 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
     })
 }
 
-/// Such as `rustc (pid 3121) had the CPU`; no quota has one.
-pub(super) fn had(by: &Holder, the_cpu: &str) -> String {
-    if *by == Holder::Quota { format!("{by} was used up") } else { format!("{by} had {the_cpu}") }
-}
-
 /// The process that had the CPU for most of the wait, and its part of it.
 pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(&Holder, f64)> {
     waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD_OF_ALL)

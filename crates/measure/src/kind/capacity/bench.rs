@@ -83,7 +83,7 @@ pub struct EngineFlights<'a> {
     burst_delivered: Option<u64>,
     /// Who had the processors in the searches with the receiver that polls.
     pub contention: Vec<Contention>,
-    /// What observes that, between two probes: loading it takes longer than a probe.
+    /// What observes that, between two probes: it need not be loaded for each.
     observer: Option<contention::Contention>,
     pub wrongs: Wrongs,
 }

@@ -161,8 +161,7 @@ fn take_turns<O: Observer<MessageResult>>(
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) -> Result<(), RunError> {
-    let mut contention = Contention::begin();
-    contention.iter_mut().for_each(Contention::rest);
+    let mut contention = Contention::begin().map(Contention::rested);
     for (index, turn) in turns.iter().enumerate() {
         steps.begins("trial", &turn.cell);
         let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };

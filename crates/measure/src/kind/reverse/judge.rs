@@ -106,13 +106,8 @@ fn rules() -> [Rule<Checks>; 14] {
             percent,
             "{} of the inbound messages were lost before a socket of this host (5 % allowed): lower the peak of --inbound",
         ),
-        Rule::degraded(
-            0.05,
-            |c: &Checks| missed(c),
-            percent,
-            "the far end missed {} of the inbound plan (5 % allowed): ",
-        )
-        .advise(free_far_end),
+        Rule::degraded(0.05, missed, percent, "the far end missed {} of the inbound plan (5 % allowed): ")
+            .advise(free_far_end),
         Rule::degraded(
             0.05,
             |c| c.processor.steal,

@@ -153,7 +153,7 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
         rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
         _ => String::new(),
     };
-    let had = if *by == Holder::Quota { "was used up" } else { "had the CPU" };
+    let had = by.had("the CPU");
     let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }

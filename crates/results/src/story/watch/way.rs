@@ -68,11 +68,7 @@ impl Way<'_> {
                     }
                     _ => String::new(),
                 };
-                format!(
-                    "{} for {} of those waits{rest}",
-                    contention::had(by, "the CPU"),
-                    number::percent(part)
-                )
+                format!("{by} {} for {} of those waits{rest}", by.had("the CPU"), number::percent(part))
             }
             None => most.stage.meaning().to_owned(),
         };
