@@ -35,7 +35,7 @@ const SETS: [Set; 11] = [
     Set {
         name: "watch",
         shared: &["shared"],
-        copied: &["config", "counts", "holder", "sums", "socket_sums", "slow_message"],
+        copied: &["config", "counts", "holder", "sums", "socket_sums", "slow_message", "drop_key"],
     },
 ];
 

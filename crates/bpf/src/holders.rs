@@ -1,13 +1,47 @@
 //! Who had the processors that followed threads waited for: the map that include/holders.h fills.
 
+use std::ffi::OsStr;
+use std::sync::OnceLock;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{DataSec, Var, VarSecInfo};
 use libbpf_rs::{Map, MapCore, MapFlags};
 use netfathom_model::record::{CpuWaits, Held, Holder};
 
+use crate::libbpf_log;
 use crate::mapping::{from_bytes, text};
 use crate::watch::abi::copied;
 
 /// As in include/stay.h.
 const QUOTA: u32 = u32::MAX;
+const HYPERVISOR: u32 = QUOTA - 1;
+const SOFTIRQS: u32 = QUOTA - 2;
+const INTERRUPTS: u32 = QUOTA - 3;
+
+/// Where the kernel's types place the variables that each CPU has.
+const SECTION: &str = ".data..percpu";
+
+/// From a CPU's run queue to the kernel's sums of that CPU's time, in bytes, read once; 0 where it is not known.
+///
+/// Programs cannot name either on kernels without CONFIG_KALLSYMS_ALL, but a task has the address of its run queue.
+pub fn sums_from_rq() -> i64 {
+    static DISTANCE: OnceLock<i64> = OnceLock::new();
+    *DISTANCE.get_or_init(|| distance().unwrap_or(0))
+}
+
+fn distance() -> Option<i64> {
+    libbpf_log::take_over();
+    let btf = Btf::from_vmlinux().ok()?;
+    let section: DataSec<'_> = btf.type_by_name(SECTION)?;
+    let place = |name: &str| {
+        let is_it = |at: &VarSecInfo| {
+            let var: Option<Var<'_>> = btf.type_by_id(at.ty);
+            var.is_some_and(|var| var.name() == Some(OsStr::new(name)))
+        };
+        section.iter().find(is_it).map(|at| i64::from(at.offset))
+    };
+    Some(place("kernel_cpustat")? - place("runqueues")?)
+}
 
 /// `netfathom` is the number of this process, where that is known.
 pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> Holder {
@@ -15,6 +49,9 @@ pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> 
     match pid {
         0 => return Holder::Itself,
         QUOTA => return Holder::Quota,
+        HYPERVISOR => return Holder::Hypervisor,
+        SOFTIRQS => return Holder::Softirqs,
+        INTERRUPTS => return Holder::Interrupts,
         _ => {}
     }
     if Some(pid) == netfathom {
@@ -42,4 +79,22 @@ pub fn read(map: &Map<'_>, waited_ns: u64, netfathom: Option<u32>) -> libbpf_rs:
         holders.push(Held { by: Holder::Unknown, ns: unknown_ns });
     }
     Ok(Some(CpuWaits { waited_ns, holders }))
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_testkit::skip;
+
+    use super::*;
+
+    /// Apart by less than a CPU has for all of its variables.
+    #[test]
+    fn this_kernel_shows_where_it_counts_softirqs() {
+        let distance = sums_from_rq();
+        let btf = Btf::from_vmlinux().ok();
+        if btf.is_none_or(|btf| btf.type_by_name::<DataSec<'_>>(SECTION).is_none()) {
+            skip!("needs BTF with the variables that each CPU has");
+        }
+        assert!(distance != 0 && distance % 8 == 0 && distance.abs() < 1 << 24, "{distance}");
+    }
 }

@@ -209,15 +209,15 @@ impl<R: Read> Messages for LogReader<R> {
     #[inline]
     fn clock(&self) -> Clock {
         match &self.0 {
-            Form::Binary(reader) => reader.clock(),
-            Form::Csv(reader) => reader.clock(),
+            Form::Binary(reader) => reader.clock,
+            Form::Csv(reader) => reader.clock,
         }
     }
 
     fn columns(&self) -> Columns {
         match &self.0 {
-            Form::Binary(reader) => reader.columns(),
-            Form::Csv(reader) => reader.columns(),
+            Form::Binary(reader) => reader.columns,
+            Form::Csv(reader) => reader.columns,
         }
     }
 }

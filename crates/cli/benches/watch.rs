@@ -71,11 +71,18 @@ const CONTROL: Variant = Variant {
     follows: Follows::None,
     target: "1 within its interval",
 };
+/// Of sockets that are not watched.
+const BYSTANDER: &str = "at most 1.005, or not significant";
 const ALL: &[Variant] = &[
     CONTROL,
     Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "at most 1.04 and 1.05" },
     Variant { name: "`watch both`", args: &["both"], follows: Follows::All, target: "at most 1.08 and 1.05" },
-    Variant { name: "`watch both` of another port", args: &["both"], follows: Follows::None, target: "" },
+    Variant {
+        name: "`watch both` of another port",
+        args: &["both"],
+        follows: Follows::None,
+        target: BYSTANDER,
+    },
 ];
 const SAMPLED: &[Variant] = &[
     CONTROL,
@@ -90,7 +97,12 @@ const UDP: &[Variant] = &[
     CONTROL,
     Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "" },
     Variant { name: "`watch both`", args: &["both"], follows: Follows::All, target: "" },
-    Variant { name: "`watch both` of another UDP port", args: &["both"], follows: Follows::None, target: "" },
+    Variant {
+        name: "`watch both` of another UDP port",
+        args: &["both"],
+        follows: Follows::None,
+        target: BYSTANDER,
+    },
 ];
 const UNIX: &[Variant] = &[
     CONTROL,
@@ -100,7 +112,7 @@ const UNIX: &[Variant] = &[
         name: "`watch both --unix` of another process",
         args: &["both", "--unix"],
         follows: Follows::None,
-        target: "",
+        target: BYSTANDER,
     },
 ];
 /// The last one is long: with that budget a sample comes every few seconds.

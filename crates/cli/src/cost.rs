@@ -16,7 +16,7 @@ use crate::keep::Run;
 use crate::progress::Expected;
 use crate::{exit, guard, marks, output, plans, reproduce};
 
-/// The paper's tree: its bytes and entries (Qian & Wang 2006).
+/// About the paper's tree (Qian & Wang 2006: 187 MB, 12,688 entries), so that the default of 12,700 has 187 MB.
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
 /// The benchmark of phases.
 const LIGHT: &str = "light";

@@ -64,7 +64,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
                 None => of_pipe(&record)?,
             };
             let of = if run.is_dir() { Some(store::RECORD_FILE.as_ref()) } else { run.file_name() };
-            if !is_pipe && !of.is_some_and(|of| beside.directory().holds(of)) {
+            if !is_pipe && !of.is_some_and(|of| beside.directory.holds(of)) {
                 bail!("{} was replaced meanwhile; nothing was written", run.display());
             }
             beside.write(&text)?;
@@ -77,7 +77,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
 /// With the raw samples that stand beside a record on disk. A record that came by a pipe has no run beside it.
 fn html_of(beside: Option<&Beside>, record: &Record) -> Result<String> {
     Ok(match beside {
-        Some(beside) => html::render_run(record, beside.directory())?,
+        Some(beside) => html::render_run(record, &beside.directory)?,
         None => html::render(record)?,
     })
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use netfathom_measure::kind::watch;
+use netfathom_measure::kind::watch::{self, HostCost};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
+use netfathom_model::print;
 use netfathom_results::story;
 
 use crate::args::{First, OutputArgs, WatchArgs};
@@ -41,6 +42,9 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     if let Some(exporter) = &exporter {
         output::aside(&format!("{} has what is seen, for Prometheus", exporter.url()));
     }
+    if plan.target == WatchTarget::All && !args.output.quiet {
+        HostCost::estimate(&plan.directions).iter().for_each(|cost| output::aside(&warning(cost)));
+    }
     run.make(|keeper, stop| {
         let medium = match shows {
             true => Medium::Terminal(Live::start(&plan.directions, stop)?),
@@ -66,6 +70,17 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     })
 }
 
+fn warning(cost: &HostCost) -> String {
+    format!(
+        "watching the whole host would have taken about {} of one CPU in the last second: its hooks fire for each of \
+         {} context switches and {} packets (of this network namespace), at {} or more a time; --budget bounds it",
+        print::percent(cost.share),
+        print::count(cost.switches_per_s as u64),
+        print::count(cost.packets_per_s as u64),
+        print::time(cost.hook_ns),
+    )
+}
+
 /// A terminal shows the run while it goes on, unless its output is for another program.
 fn is_live(args: &WatchArgs) -> bool {
     let output = &args.output;
@@ -88,11 +103,12 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         args.cgroup.clone().map(WatchTarget::Cgroup),
         args.container.clone().map(WatchTarget::Container),
         args.flow.map(|(local, peer)| WatchTarget::Flow { local, peer }),
+        args.all.then_some(WatchTarget::All),
     ];
     let mut targets = targets.into_iter().flatten();
     let (Some(target), None) = (targets.next(), targets.next()) else {
         return Err(PlanError(
-            "name one target: NAME, --pid, --port, --cgroup, --container or --flow; `ss -tlpn` lists processes that listen".into(),
+            "name one target: NAME, --pid, --port, --cgroup, --container, --flow or --all; `ss -tlpn` lists processes that listen".into(),
         ));
     };
     let by_socket = args.sockets || args.json_lines || is_live(args);

@@ -1,15 +1,21 @@
 //! Whoever takes the processors of a measurement has a name in its record. `stack` has more of that in its own tests.
 
+use std::io::{Read, pipe};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
-use netfathom_measure::kind::{capacity, load, message, reverse};
+use netfathom_measure::kind::transfer::{Around, Live, Standard};
+use netfathom_measure::kind::{capacity, load, message, reverse, transfer};
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{
-    CapacityPlan, Family, LoadPlan, MessagePlan, MessageTest, Place, ProcessorChoice, ReversePlan, Transport,
-    Variant,
+    CapacityPlan, Family, LoadPlan, MessagePlan, MessageTest, Place, ProcessorChoice, ReversePlan, Role,
+    TransferPlan, Transport, Variant,
 };
-use netfathom_model::record::{Contention, Held, Holder, LoadThread};
-use netfathom_testkit::{Burner, needs_root_alone};
+use netfathom_model::record::{Contention, Held, Holder, LoadThread, TransferStream};
+use netfathom_sys::cpu;
+use netfathom_testkit::{Burner, needs, needs_root_alone};
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -22,7 +28,7 @@ struct Beside {
 
 impl Beside {
     fn begin() -> Self {
-        let all = netfathom_sys::cpu::allowed().unwrap();
+        let all = cpu::allowed().unwrap();
         let cpus = [all[0], all[all.len() - 1]];
         Self { cpus, burners: [Burner::alternating(cpus[0], 15), Burner::alternating(cpus[1], 9)] }
     }
@@ -120,4 +126,60 @@ fn of_both_ends_of_messages() {
     for thread in [LoadThread::Client, LoadThread::Server] {
         beside.assert_named(&p.result.contention, thread);
     }
+}
+
+/// A stream of a second, by an end that explains itself.
+fn explained(to: SocketAddr) -> TransferStream {
+    let mut plan = TransferPlan::classic(Role::Transmit);
+    (plan.host, plan.port) = (Some(to.ip().to_string()), to.port());
+    (plan.generated, plan.explain, plan.time_ns) = (true, true, Some(1_000_000_000));
+    // bbr, which may be the system's, paces itself.
+    plan.congestion = Some("cubic".into());
+    let (input, output) = pipe().unwrap();
+    let standard = Standard { input: input.as_fd(), output: output.as_fd() };
+    let (live, stop) = (Live::default(), AtomicBool::new(false));
+    let p = transfer::run(&plan, Around { standard, live: &live, stop: &stop, tell: &|_| {} }).unwrap();
+    p.result.streams[0].clone()
+}
+
+/// Takes all that one sender sends; what the burner ran from the first byte to the last.
+fn ran_meanwhile(listener: &TcpListener, burner: &Burner) -> u64 {
+    let (mut from, _) = listener.accept().unwrap();
+    let mut buffer = vec![0; 1 << 16];
+    let mut before = None;
+    while from.read(&mut buffer).unwrap() > 0 {
+        before.get_or_insert_with(|| burner.ran_ns());
+    }
+    burner.ran_ns() - before.expect("bytes")
+}
+
+#[test]
+fn of_an_explained_transfer() {
+    needs_root_alone!();
+    let cpus = cpu::allowed().unwrap();
+    needs!(cpus.len() > 1, "needs two CPUs");
+    let burner = Burner::on(cpus[0]);
+    let before_ns = burner.ran_ns();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let to = listener.local_addr().unwrap();
+    let (stream, ran_ns) = thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            cpu::pin(cpus[cpus.len() - 1]).unwrap();
+            ran_meanwhile(&listener, &burner)
+        });
+        let sender = scope.spawn(|| {
+            cpu::pin(cpus[0]).unwrap();
+            explained(to)
+        });
+        (sender.join().unwrap(), receiver.join().unwrap())
+    });
+    let most_ns = burner.ran_ns() - before_ns;
+    let waits = stream.waits.as_ref().expect("its thread is followed");
+    let is_the_burner = |held: &&Held| matches!(held.by, Holder::Process { pid, .. } if pid == burner.pid());
+    let had_ns = waits.holders.iter().find(is_the_burner).expect("named").ns;
+    let awake_ns = stream.cpu_ns() + stream.calls_took.expect("timed").runqueue_ns;
+    let slept_ns = stream.closed_ns.expect("closed").saturating_sub(awake_ns);
+    println!("{had_ns} of {ran_ns} to {most_ns}, slept {slept_ns}: {waits:?}");
+    // What it ran while the sender slept kept that from nothing.
+    assert!(had_ns * 10 >= ran_ns.saturating_sub(slept_ns) * 9 && had_ns * 10 <= most_ns * 11);
 }

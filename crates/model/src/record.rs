@@ -63,8 +63,8 @@ pub use transfer::{
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
-    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend,
-    WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess,
+    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchPrograms, WatchResult, WatchSampling,
+    WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess,
     WatchedStage, WatchedSum,
 };
 

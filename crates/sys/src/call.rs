@@ -11,6 +11,12 @@ pub fn done(result: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// How many bytes a call has moved.
+#[inline]
+pub fn counted(result: isize) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
 /// The descriptor that a call has just made.
 pub fn owned(result: impl Into<i64>) -> io::Result<OwnedFd> {
     match i32::try_from(result.into()) {

@@ -27,9 +27,7 @@ fn signal_with_this_thread(command: &mut Command, signal: i32) {
     let parent = std::process::id();
     let before_exec = move || {
         // SAFETY: no pointers. It is a plain system call, so it may be made between fork and exec.
-        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })?;
         // The parent may have ended before the call: then the kernel would never send the signal.
         // SAFETY: no arguments.
         if unsafe { libc::getppid() }.cast_unsigned() != parent {

@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
+use crate::call::done;
+
 /// Creates a file, or truncates it. A pipe without a reader is refused (`ENXIO`): to wait for a reader could not be
 /// interrupted by our signals.
 pub fn create(path: &Path) -> io::Result<File> {
@@ -38,9 +40,7 @@ pub fn room(path: &Path) -> io::Result<Room> {
     // SAFETY: statvfs is made of integers alone, for which zero is a value.
     let mut found: libc::statvfs = unsafe { mem::zeroed() };
     // SAFETY: the path ends with a zero byte and lives through the call; `found` is written only.
-    if unsafe { libc::statvfs(path.as_ptr(), &raw mut found) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::statvfs(path.as_ptr(), &raw mut found) })?;
     // btrfs and others make entries as they need them, and say that there are none at all.
     let free_entries = (found.f_files > 0).then_some(found.f_favail);
     Ok(Room { free_bytes: found.f_bavail * found.f_frsize, free_entries, block_bytes: found.f_frsize })

@@ -4,6 +4,7 @@ use std::io;
 use std::mem::zeroed;
 use std::ptr::null_mut;
 
+use crate::call::done;
 use crate::cpu::thread_id;
 
 /// A thread with blocking system calls that another thread can end: they return EINTR, or what they did so far.
@@ -23,10 +24,7 @@ impl Interruptible {
         let mut action: libc::sigaction = unsafe { zeroed() };
         action.sa_sigaction = nothing as *const () as usize;
         // SAFETY: the action is valid, its handler touches nothing, and the old one is not asked for.
-        let result = unsafe { libc::sigaction(signal(), &raw const action, null_mut()) };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        done(unsafe { libc::sigaction(signal(), &raw const action, null_mut()) })?;
         Ok(Self { thread: thread_id().into() })
     }
 

@@ -79,7 +79,7 @@ impl Notifier {
         let thread = thread::Builder::new().name("notifications".into()).spawn(answer)?;
         let before_exec = move || {
             let listener = filter.install()?;
-            pass::send(&passing, listener.as_raw_fd(), filter.passes_by())
+            pass::send(&passing, listener.as_raw_fd(), filter.passes_by)
         };
         // SAFETY: the closure makes system calls and allocates nothing.
         unsafe { command.pre_exec(before_exec) };

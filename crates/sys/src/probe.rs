@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use crate::call::{owned, socket};
+use crate::call::{counted, owned, socket};
 use crate::perf_event;
 use crate::socket::set_option;
 
@@ -92,12 +92,9 @@ pub fn zero_copy() -> io::Result<()> {
     let (sender, reader) = pair()?;
     set_option(&sender, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &1_i32)?;
     // SAFETY: the pointer and the length are those of a static, which the kernel only reads.
-    let sent = unsafe {
+    counted(unsafe {
         libc::send(sender.as_raw_fd(), (&raw const PAYLOAD).cast(), PAYLOAD.len(), libc::MSG_ZEROCOPY)
-    };
-    if sent < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    })?;
     expect(&reader, PAYLOAD.len())
 }
 

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use crate::call::{done, poll};
+use crate::call::{counted, done, poll};
 
 mod batch;
 mod segments;
@@ -162,10 +162,9 @@ pub fn drops(socket: impl AsFd) -> io::Result<u32> {
 #[inline]
 pub fn receive_whole(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the pointer and the length are those of `buffer`.
-    let bytes = unsafe {
+    counted(unsafe {
         libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_WAITALL)
-    };
-    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+    })
 }
 
 /// Waits until there is something to receive on one of these sockets; false if nothing comes in time.

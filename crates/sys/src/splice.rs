@@ -2,13 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::ptr::null_mut;
 
-fn counted(result: isize) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
-}
+use crate::call::{counted, owned};
 
 /// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
 /// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
@@ -37,12 +35,8 @@ pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::R
 /// A file in memory with this content, at its beginning; it goes when it is closed.
 pub fn memory_file(content: &[u8]) -> io::Result<File> {
     // SAFETY: the name is a string that lives through the call.
-    let fd = unsafe { libc::memfd_create(c"netfathom".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just made and has no other owner.
-    let mut file = unsafe { File::from_raw_fd(fd) };
+    let made = owned(unsafe { libc::memfd_create(c"netfathom".as_ptr(), libc::MFD_CLOEXEC) })?;
+    let mut file = File::from(made);
     file.write_all(content)?;
     file.rewind()?;
     Ok(file)

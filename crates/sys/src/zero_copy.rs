@@ -35,7 +35,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 use std::time::Duration;
 
-use crate::call::poll;
+use crate::call::{counted, poll};
 use crate::socket::{pending_error, set_option};
 
 mod ledger;
@@ -85,8 +85,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: pointer and length are those of `bytes`. The kernel holds the pages themselves, and
     // only reads them, so that they may be changed or given back before it is done with them:
     // what is sent is another matter then, yet never memory of others.
-    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    counted(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
 }
 
 /// Hands every completion that the kernel has reported to `each`, and returns their number. Never blocks.

@@ -56,8 +56,10 @@ struct thread {
 	/* Away, and not waiting. */
 	__u64 stopped; /* by a signal, a debugger or a freezer */
 	__u64 blocked; /* in the kernel: page faults, disks, locks */
+	__u64 moves; /* 1: it may run on more than one processor */
 	__u32 number; /* as user space has it; 0: a free place */
-	__u32 cpu; /* that it is bound to, plus 1: one word, so that no order of stores matters; 0: it was not seen yet */
+	/* Where it was seen last, plus 1: one word, so that no order of stores matters; 0: it was not seen yet. */
+	__u32 cpu;
 	__u64 stints_n;
 	struct stint stints[STINTS];
 };

@@ -48,7 +48,7 @@ struct seen {
 	__u64 now; /* of the run queue's clock */
 	struct task_struct *next;
 	__u32 next_process;
-	__u32 watched; /* 1 + the place of the followed thread that is bound to it; MANY; 0: none */
+	__u32 watched; /* 1 + the place of the followed thread that was here; MANY; 0: none */
 	__u64 packets;
 	/* CLOCK_MONOTONIC; 0: none runs. */
 	__u64 interrupt_since;
@@ -74,6 +74,7 @@ struct stay {
 struct change {
 	struct stay prev;
 	struct task_struct *next;
+	const struct rq *rq;
 	__u64 arrival; /* of prev */
 	__u64 now;
 	__u64 paused; /* since the last switch that was seen */
@@ -280,13 +281,32 @@ static __always_inline void at_departure(struct thread *thread, __u32 place, con
 	thread->named = thread->waited;
 }
 
+/* The thread came to this processor. */
+static __always_inline void settle(struct thread *thread, __u32 place, const struct change *change)
+{
+	struct seen *cpu = this_cpu();
+
+	thread->cpu = change->cpu + 1;
+	if (cpu && cpu->watched != place + 1)
+		cpu->watched = cpu->watched ? MANY : place + 1;
+}
+
+/* Whether this processor is the one that the thread has, or waits for. Most threads are bound, and need no look at their task. */
+static __always_inline bool is_here(const struct thread *thread, const struct change *change)
+{
+	struct task_struct *task = (struct task_struct *)thread->task;
+
+	if (thread->moves)
+		return BPF_CORE_READ(task, se.cfs_rq, rq) == change->rq;
+	return thread->cpu == change->cpu + 1;
+}
+
 static __always_inline void at_switch(struct thread *thread, __u32 place, const struct change *change)
 {
 	struct task_struct *task = (struct task_struct *)thread->task;
 	__u64 queued;
 
-	/* It is bound to its processor. */
-	if (thread->cpu != change->cpu + 1)
+	if (!is_here(thread, change))
 		return;
 	if (change->foreign_since)
 		note_stint(thread, change->foreign_since, change->clock);
@@ -302,6 +322,8 @@ static __always_inline void at_switch(struct thread *thread, __u32 place, const 
 		thread->is_throttled = is_throttled(task);
 		return;
 	}
+	if (thread->moves)
+		settle(thread, place, change);
 	if (thread->state & STOPPED)
 		note_stint(thread, change->clock - (change->now - thread->departed), change->clock);
 	/* The kernel adds this wait to its account after this event. */
@@ -314,14 +336,12 @@ static __always_inline void meet(struct thread *thread, __u32 place, const struc
 {
 	struct task_struct *task = change->prev.task;
 	struct bpf_pidns_info current = {};
-	struct seen *cpu = this_cpu();
 
 	if (!who_runs(&shared.namespace, &current) || thread->number != current.pid)
 		return;
 	shared.process = change->prev.process;
-	thread->cpu = change->cpu + 1;
-	if (cpu)
-		cpu->watched = cpu->watched ? MANY : place + 1;
+	thread->moves = BPF_CORE_READ(task, nr_cpus_allowed) != 1;
+	settle(thread, place, change);
 	thread->waited_before = BPF_CORE_READ(task, sched_info.run_delay);
 	publish(thread->task, (__u64)task);
 }
@@ -348,6 +368,7 @@ int BPF_PROG(on_any_switch, bool preempt, struct task_struct *prev, struct task_
 	struct change change = {
 		.prev = { .task = prev, .process = prev->tgid },
 		.next = next,
+		.rq = rq,
 		.arrival = prev->sched_info.last_arrival,
 		.now = rq->clock,
 		.cpu = bpf_get_smp_processor_id(),

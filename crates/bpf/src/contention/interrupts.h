@@ -71,7 +71,7 @@ static __always_inline void charge_interruption(const struct seen *cpu, struct i
 		at_interrupted(cpu->watched - 1, it);
 }
 
-/* This processor, if followed threads are bound to it. */
+/* This processor, if followed threads were here. */
 static __always_inline struct seen *watched_cpu(void)
 {
 	struct seen *cpu = this_cpu();

@@ -123,7 +123,8 @@ impl Contention {
         Ok(())
     }
 
-    /// Follows the calling thread. It must be bound to its processor. `None` if [`Shared::THREADS`] were followed before:
+    /// Follows the calling thread. One that is not bound to a processor is followed to all, and [`Self::is_disturbed`]
+    /// knows nothing of it. `None` if [`Shared::THREADS`] were followed before:
     /// places are not used twice. On a slow machine it may be followed only from a later switch on.
     pub fn follow(&self) -> Option<Followed<'_>> {
         let shared = self.mapping.get();

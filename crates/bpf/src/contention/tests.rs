@@ -84,6 +84,33 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
 }
 
 #[test]
+fn a_thread_that_moves_is_followed_to_each_cpu() {
+    needs_root!();
+    needs_times!();
+    let cpus = cpu::allowed().unwrap();
+    let both = [cpus[0], cpus[cpus.len() - 1]];
+    if both[0] == both[1] {
+        skip!("needs two CPUs");
+    }
+    let contention = Contention::attach(ALL).unwrap();
+    // Before it is bound to any CPU.
+    let followed = contention.follow().expect("followed");
+    let (burners, mut ran) = (both.map(Burner::on), [0, 0]);
+    for i in [0, 1, 0, 1] {
+        let before = burners[i].ran_ns();
+        cpu::pin(both[i]).unwrap();
+        spin(LONG / 2);
+        ran[i] += burners[i].ran_ns() - before;
+    }
+    let account = followed.account().unwrap();
+    println!("{account:?}; {ran:?} by the kernel");
+    for (burner, ran) in burners.iter().zip(ran) {
+        let holder = account.holders.iter().find(|holder| holder.process == burner.pid()).expect("named");
+        assert!(is_between(holder.ns, ran, ran), "{} of {ran}", holder.ns);
+    }
+}
+
+#[test]
 fn a_thread_that_sleeps_waits_for_no_cpu() {
     needs_root!();
     let contention = Contention::attach(ALL).unwrap();
@@ -343,13 +370,17 @@ impl CpuGroup {
 
     /// A twenty-fifth of a CPU for this thread: less than it has beside many others.
     pub(crate) fn limit(&self) -> Option<()> {
+        self.limit_to(2000, 50_000)
+    }
+
+    pub(crate) fn limit_to(&self, quota_us: u64, period_us: u64) -> Option<()> {
         if self.is_of_first_version {
-            self.group.set("cpu.cfs_period_us", 50_000)?;
-            self.group.set("cpu.cfs_quota_us", 2000)?;
+            self.group.set("cpu.cfs_period_us", period_us)?;
+            self.group.set("cpu.cfs_quota_us", quota_us)?;
             self.group.set("tasks", thread_id())
         } else {
             self.group.set("cgroup.type", "threaded")?;
-            self.group.set("cpu.max", "2000 50000")?;
+            self.group.set("cpu.max", format!("{quota_us} {period_us}"))?;
             self.group.set("cgroup.threads", thread_id())
         }
     }

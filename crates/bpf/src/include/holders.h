@@ -7,6 +7,10 @@
  * are of the run queue's clock. While some tasks of some machines are current no program runs, so that none sees them
  * leave; the switch to them is seen. What the processor's switches do not explain stays without a name: several such
  * tasks one after the other, and a thread may have waited for another processor first.
+ *
+ * What the hypervisor, softirqs and interrupts took is read from the kernel's own sums at each switch. Many kernels
+ * count softirqs by whole ticks, which are longer than most stays: what is beyond a stay is charged to the next ones. So
+ * the shares are right in the long run alone, and are those of the processor's busy time.
  */
 #ifndef NETFATHOM_HOLDERS_H
 #define NETFATHOM_HOLDERS_H
@@ -23,8 +27,12 @@ struct stays {
 	__u64 next_pid;
 	__u64 since;
 	__u64 ran;
+	__u64 rq; /* that of this processor */
+	__u64 counted[CAUSES]; /* by the kernel, at the last switch */
+	__u64 carried[CAUSES]; /* of that, what is left for the next stays */
 	__u64 n;
 	struct stay last[STAYS];
+	__u64 lost[STAYS][CAUSES]; /* what each of these lost */
 };
 
 struct {
@@ -41,13 +49,56 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
+/*
+ * What the hypervisor took is in the run queue's sum at once, in the other one at the next tick, also what it took from
+ * an idle processor.
+ */
+static __always_inline void read_sums(struct stays *of_cpu, const struct rq *rq, __u64 sums[CAUSES])
+{
+	struct kernel_cpustat *times;
+
+	if (bpf_core_field_exists(rq->prev_steal_time_rq))
+		sums[HYPERVISOR] = rq->prev_steal_time_rq;
+	if (!shared.sums_from_rq)
+		return;
+	of_cpu->rq = (__u64)rq;
+	/* Read back, it is a number: the verifier lets nothing without a bound be added to a pointer. */
+	times = (struct kernel_cpustat *)(*(volatile __u64 *)&of_cpu->rq + shared.sums_from_rq);
+	bpf_core_read(&sums[SOFTIRQS], 2 * sizeof(*sums), &times->cpustat[CPUTIME_SOFTIRQ]);
+	if (!bpf_core_field_exists(rq->prev_steal_time_rq))
+		bpf_core_read(&sums[HYPERVISOR], sizeof(*sums), &times->cpustat[CPUTIME_STEAL]);
+}
+
+/* `theirs`: what the kernel counted since the last time is to be charged. */
+static __always_inline void count_lost(struct stays *of_cpu, const struct rq *rq, bool theirs)
+{
+	__u64 sums[CAUSES] = {};
+	__u32 cause;
+
+	read_sums(of_cpu, rq, sums);
+	for (cause = 0; cause < CAUSES; cause++) {
+		if (theirs)
+			of_cpu->carried[cause] += sums[cause] - of_cpu->counted[cause];
+		of_cpu->counted[cause] = sums[cause];
+	}
+}
+
 /* To be named, and counted. */
 static __always_inline struct stay *new_stay(struct stays *of_cpu, __u64 from, __u64 until)
 {
-	struct stay *stay = &of_cpu->last[of_cpu->n & (STAYS - 1)];
+	const __u32 at = of_cpu->n & (STAYS - 1);
+	struct stay *stay = &of_cpu->last[at];
+	__u64 left = until - from, lost;
+	__u32 cause;
 
 	stay->from = from;
 	stay->until = until;
+	for (cause = 0; cause < CAUSES; cause++) {
+		lost = of_cpu->carried[cause] < left ? of_cpu->carried[cause] : left;
+		of_cpu->lost[at][cause] = lost;
+		of_cpu->carried[cause] -= lost;
+		left -= lost;
+	}
 	return stay;
 }
 
@@ -70,6 +121,8 @@ static __always_inline void note_unseen(const struct task_struct *task)
 		stay->thread = BPF_CORE_READ(unseen, flags) & PF_KTHREAD ? 0 : of_cpu->next_pid;
 		BPF_CORE_READ_INTO(&stay->name, unseen, group_leader, comm);
 		of_cpu->n++;
+		/* What the kernel counted since is of both. */
+		of_cpu->since = task->sched_info.last_arrival;
 	}
 	of_cpu->next_pid = 0;
 }
@@ -88,6 +141,8 @@ static __always_inline void note_switch(struct task_struct *task, const struct t
 
 	if (!of_cpu)
 		return;
+	/* It came at the last switch that was seen, if there was one; an idle one, which is not why another waits, has no arrival. */
+	count_lost(of_cpu, rq, of_cpu->since && task->sched_info.last_arrival == of_cpu->since);
 	of_cpu->next = (__u64)next;
 	of_cpu->next_pid = next->pid;
 	of_cpu->since = rq->clock;
@@ -107,41 +162,60 @@ struct blaming {
 	__u64 until;
 };
 
-static __always_inline void charge(const struct stay *stay, __u64 ns)
+/* The number says what it is that is no process: its name is not read. */
+static __always_inline void charge(const struct stay *stay, __u32 number, __u64 ns)
 {
-	struct holder *holder = bpf_map_lookup_elem(&holders, &stay->process);
+	struct holder *holder = bpf_map_lookup_elem(&holders, &number);
 	struct holder first = {};
 
 	if (!holder) {
 		first.kernel = !stay->thread;
 		__builtin_memcpy(first.name, stay->name, sizeof(first.name));
-		bpf_map_update_elem(&holders, &stay->process, &first, 0);
-		holder = bpf_map_lookup_elem(&holders, &stay->process);
+		bpf_map_update_elem(&holders, &number, &first, 0);
+		holder = bpf_map_lookup_elem(&holders, &number);
 	}
 	if (holder)
 		__sync_fetch_and_add(&holder->ns, ns);
 }
 
+/* Each cause with its part of these ns of a stay, the process with the rest. */
+static __always_inline void charge_parts(const struct stay *stay, const __u64 lost[CAUSES], __u64 ns)
+{
+	__u64 length = stay->until - stay->from, rest = ns, part;
+	__u32 cause;
+
+	for (cause = 0; cause < CAUSES; cause++) {
+		/* In 65536ths: the product of two times of some seconds has no room. */
+		part = ((lost[cause] << 16) / length * ns) >> 16;
+		rest -= part;
+		if (part)
+			charge(stay, CAUSE(cause), part);
+	}
+	if (rest)
+		charge(stay, stay->process, rest);
+}
+
 /* The newest first. */
 static long blame_one(__u32 i, struct blaming *b)
 {
-	struct stay *stay = &b->of_cpu->last[(b->of_cpu->n - 1 - i) & (STAYS - 1)];
+	const __u32 at = (b->of_cpu->n - 1 - i) & (STAYS - 1);
+	struct stay *stay = &b->of_cpu->last[at];
 	__u64 from = stay->from > b->from ? stay->from : b->from;
 	__u64 until = stay->until < b->until ? stay->until : b->until;
 
 	if (i >= b->of_cpu->n || stay->until <= b->from)
 		return 1;
 	if (from < until)
-		charge(stay, until - from);
+		charge_parts(stay, b->of_cpu->lost[at], until - from);
 	return 0;
 }
 
 /* Until the quota is filled up again others run who are not why it waits; what it waited after that is in here, too. */
 static __noinline int charge_quota(__u64 ns)
 {
-	const struct stay quota = { .process = QUOTA, .thread = 1 };
+	const struct stay none = {};
 
-	charge(&quota, ns);
+	charge(&none, QUOTA, ns);
 	return 0;
 }
 

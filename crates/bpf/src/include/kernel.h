@@ -43,6 +43,7 @@ enum {
 /* Flags of maps, and of a look at a storage. */
 enum {
 	BPF_F_NO_PREALLOC = 1 << 0,
+	BPF_NOEXIST = 1,
 	BPF_F_CLONE = 1 << 9,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
@@ -197,7 +198,16 @@ struct mm_struct {
 
 struct rq {
 	__u64 clock;
-	__u64 prev_steal_time_rq;
+	__u64 prev_steal_time_rq; /* CONFIG_PARAVIRT_TIME_ACCOUNTING */
+} relocated;
+
+enum cpu_usage_stat {
+	CPUTIME_SOFTIRQ = 3, /* that of interrupts is the next */
+	CPUTIME_STEAL = 7,
+};
+
+struct kernel_cpustat {
+	__u64 cpustat[CPUTIME_STEAL + 1];
 } relocated;
 
 struct cfs_rq {
@@ -257,6 +267,7 @@ struct task_struct {
 	char comm[16];
 	unsigned int flags;
 	unsigned int __state; /* since 5.14 */
+	int nr_cpus_allowed;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	struct sched_info sched_info;

@@ -13,6 +13,17 @@
 /* In place of a process: the CPU quota of the thread's cgroup was used up. No process has this number. */
 #define QUOTA 0xffffffff
 
+/* What takes a processor from whoever has it. */
+enum cause {
+	HYPERVISOR,
+	SOFTIRQS,
+	INTERRUPTS,
+	CAUSES
+};
+
+/* In place of a process. No process has these numbers either. */
+#define CAUSE(cause) (QUOTA - 1 - (cause))
+
 /* A process that had the processor which a followed thread waited for. */
 struct holder {
 	__u64 ns;

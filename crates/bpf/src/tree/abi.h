@@ -100,6 +100,7 @@ struct tree {
 /* Shared with user space by mmap. */
 struct shared {
 	struct pid_namespace namespace;
+	__s64 sums_from_rq; /* as holders.rs finds it */
 	struct tree tree;
 	__u64 lost_events;
 	__u64 lost_members;

@@ -87,6 +87,7 @@ impl Tree {
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        shared.sums_from_rq.store(holders::sums_from_rq(), Relaxed);
         watching.fill(shared, &SET.map(&object, "names")?, &SET.map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
         Ok(Self {

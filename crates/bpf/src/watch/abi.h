@@ -45,6 +45,8 @@ enum span {
 #define SLOW_BYTES (512 * 1024)
 /* Of the direction with more. */
 #define MOST_STAGES 10
+/* Pairs of a direction and a reason why packets are dropped; what is beyond is not counted. */
+#define DROPS 256
 
 /* 2^3 buckets an octave: each at most 12.5 % wide. */
 #define SOCKET_GRAIN 3
@@ -52,7 +54,8 @@ enum span {
 
 /* Constants, so that the verifier leaves out what is not asked for: a hook has one program for all. */
 struct config {
-	__u32 port; /* of the sockets that are followed; 0: those of processes */
+	__u32 creates; /* sockets are followed from their first message on: those of the port, or all; 0: those of processes */
+	__u32 port; /* 0: any */
 	/* Of one connection, addresses and port as on the wire; port 0: of all with that port. */
 	__u32 peer_port;
 	__u32 family;
@@ -66,6 +69,7 @@ struct config {
 	__u32 samples; /* the programs are attached for a while at a time */
 	__u32 follows_unix; /* Unix sockets too */
 	__u32 netfathom; /* the process of user space */
+	__u32 names_receivers; /* the hook of drops has the socket that a packet came for: Linux 6.11 */
 };
 
 /* Shared with user space by mmap. */
@@ -73,6 +77,7 @@ struct shared {
 	/* Set by user space. */
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
+	__s64 sums_from_rq; /* as holders.rs finds it */
 	__u32 process; /* the first reader's */
 	__u32 datagrams; /* 1: some were sent */
 	__u64 maker; /* 0, or a process: the threads that it makes are followed from the start */
@@ -126,6 +131,11 @@ struct sums {
 	struct moments moments;
 	__u64 negative;
 	__u32 buckets[BUCKETS];
+};
+
+struct drop_key {
+	__u32 sent; /* 0: it came in */
+	__u32 reason; /* enum skb_drop_reason of the kernel that runs */
 };
 
 /* Totals of one socket and one direction. */

@@ -127,7 +127,7 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	/* First, as a reader may take it at any moment. */
 	look_at_last(sk, &last);
 	last.ready = bpf_ktime_get_ns();
-	d = bpf_sk_storage_get(&datagrams, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	d = bpf_sk_storage_get(&datagrams, sk, 0, config.creates ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!d)
 		return 0;
 	waiting = waiting_in(sk);
@@ -159,7 +159,7 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 SEC("tp_btf/udp_fail_queue_rcv_skb")
 int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 {
-	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.port && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
+	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.creates && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
 		return 0;
 	count(seen, 1);
 	count(refused, 1);

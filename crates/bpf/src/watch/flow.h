@@ -206,7 +206,7 @@ static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock 
 
 static __always_inline struct flow *flow_of(struct sock *sk, const struct tcp_sock *tcp)
 {
-	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, config.creates ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 
 	if (flow && flow->sample != this_sample())
 		begin_flow(flow, tcp);

@@ -16,6 +16,7 @@ use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::memory::page_bytes;
 use netfathom_sys::socket::{enable_rx_stamps, listening_ports};
 
+mod drops;
 mod read;
 mod slow;
 mod sockets;
@@ -30,11 +31,10 @@ use self::abi::SERVER;
 use self::abi::copied::Config;
 use self::abi::shared::Shared;
 use self::sockets::Places;
-use crate::function;
 use crate::mapping::{Mapping, as_bytes, text};
 use crate::run_time::{self, RunTime};
 use crate::set::{Set, SetError, tell_namespace};
-use crate::tracepoint;
+use crate::{function, holders, tracepoint};
 
 const SET: Set = Set {
     name: "the programs that watch sockets",
@@ -87,7 +87,7 @@ fn denied(error: &SetError) -> &'static str {
 }
 
 /// The programs of both directions; of one, the constants leave out the other.
-const OF_BOTH: [&str; 2] = ["on_tcp_probe", "on_tcp_sendmsg_locked"];
+const OF_BOTH: [&str; 3] = ["on_tcp_probe", "on_tcp_sendmsg_locked", "on_kfree_skb"];
 
 /// What the names of the others begin with.
 fn prefix(direction: Direction) -> &'static str {
@@ -110,6 +110,8 @@ fn sockets(direction: Direction) -> &'static str {
 pub enum Selection {
     /// Those that are [marked](Watch::mark), and those that [watched processes](Watch::watch_process) open.
     Marked,
+    /// All of TCP and UDP; of UDP what comes, after [`Watch::follow_datagrams`].
+    All,
     /// Those with this local port, a server's; what comes by UDP, after [`Watch::follow_datagrams`].
     Port(u16),
     /// One connection: its own address, and that of the other end.
@@ -188,6 +190,7 @@ impl Watch {
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
         tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        shared.sums_from_rq.store(holders::sums_from_rq(), Relaxed);
         let mut watch = Self {
             object,
             mapping,
@@ -394,12 +397,13 @@ fn programs(object: &Object) -> impl Iterator<Item = String> + '_ {
 fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Config {
     let watches = |way| u32::from(directions.contains(&way));
     let (port, flow) = match selection {
-        Selection::Marked => (0, None),
+        Selection::Marked | Selection::All => (0, None),
         Selection::Port(port) => (port, None),
         Selection::Flow(local, peer) => (local.port(), Some((local, peer))),
     };
     let family = |peer: SocketAddr| if peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     Config {
+        creates: (selection != Selection::Marked).into(),
         port: port.into(),
         peer_port: flow.map_or(0, |(_, peer)| peer.port().to_be().into()),
         family: flow.map_or(0, |(_, peer)| family(peer).cast_unsigned()),
@@ -413,8 +417,9 @@ fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Con
         samples: detail.samples.into(),
         follows_unix: detail.unix.into(),
         netfathom: std::process::id(),
+        names_receivers: tracepoint::arguments(drops::HOOK).is_some_and(|n| n > drops::RECEIVER).into(),
         serves: match selection {
-            Selection::Marked => false,
+            Selection::Marked | Selection::All => false,
             Selection::Port(_) => true,
             Selection::Flow(local, _) => listening_ports("self").contains(&local.port()),
         }

@@ -197,7 +197,7 @@ static __always_inline struct outgoings *outgoings_of(struct sock *sk, __u64 fla
 {
 	if (!is_sampling() || !is_followed(sk))
 		return 0;
-	return bpf_sk_storage_get(&outgoings, sk, 0, config.port ? flags : 0);
+	return bpf_sk_storage_get(&outgoings, sk, 0, config.creates ? flags : 0);
 }
 
 /* Takes a packet out, and has its times. What was before at its address is missed. */
@@ -385,17 +385,14 @@ int BPF_PROG(tx_net_dev_start_xmit, struct sk_buff *skb)
 	return leave_segment(skb);
 }
 
-/* A packet is dropped. */
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(tx_kfree_skb, struct sk_buff *skb)
+/* A packet that was sent is dropped. */
+static __always_inline void drop_datagram(void *ctx, const struct sk_buff *skb, struct sock *sk)
 {
-	struct sock *sk = skb->sk;
-	struct outgoings *o = sk && is_udp(sk) ? outgoings_of(sk, 0) : 0;
+	struct outgoings *o = is_udp(sk) ? outgoings_of(sk, 0) : 0;
 	struct outgoing taken;
 
 	if (o && take(o, skb, address_of_first(ctx), &taken))
 		count(tx_dropped, 1);
-	return 0;
 }
 
 #endif

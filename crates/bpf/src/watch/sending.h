@@ -185,7 +185,7 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 	struct sending *s;
 	__u32 written, end;
 
-	s = bpf_sk_storage_get(&sendings, sk, 0, config.port ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	s = bpf_sk_storage_get(&sendings, sk, 0, config.creates ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!s)
 		return;
 	written = tcp->write_seq;

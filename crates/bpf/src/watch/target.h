@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which sockets are followed: those of a port, one connection, or those of processes. */
+/* Which sockets are followed: those of a port, one connection, all, or those of processes. */
 #ifndef NETFATHOM_WATCH_TARGET_H
 #define NETFATHOM_WATCH_TARGET_H
 
@@ -41,11 +41,12 @@ static __always_inline bool is_the_flow(const struct sock *sk)
 	       same_address(&common->skc_v6_rcv_saddr, config.local);
 }
 
-/* With a port, a socket of it is followed from its first message on. */
 static __always_inline bool is_followed(const struct sock *sk)
 {
-	if (!config.port)
+	if (!config.creates)
 		return sk->sk_bpf_storage != 0;
+	if (!config.port)
+		return true;
 	return sk->__sk_common.skc_num == config.port && (!config.peer_port || is_the_flow(sk));
 }
 
@@ -53,6 +54,8 @@ static __always_inline bool of_watched_process(void)
 {
 	struct bpf_pidns_info current = {};
 
+	if (config.creates)
+		return !config.port;
 	return who_runs(&shared.namespace, &current) && bpf_map_lookup_elem(&processes, &current.tgid);
 }
 

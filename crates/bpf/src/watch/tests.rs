@@ -12,8 +12,10 @@ use netfathom_testkit::{nearly, needs, needs_root, needs_times, skip, skipped, u
 use super::*;
 
 mod datagrams;
+mod drops;
 mod held;
 mod identity;
+mod matrix;
 mod outgoing;
 mod planted;
 mod samples;
@@ -23,6 +25,7 @@ mod sockets;
 mod target;
 mod truth;
 mod unix;
+mod wire;
 
 const REQUESTS: u64 = 400;
 /// Far beyond what an emulator adds.

@@ -86,6 +86,7 @@ static __always_inline __u32 process_of(const struct task_struct *task)
 #include "sending.h"
 #include "datagrams.h"
 #include "outgoing.h"
+#include "drops.h"
 
 /* TCP has a segment of an established connection, and did nothing with it yet. */
 SEC("tp_btf/tcp_probe")
@@ -143,8 +144,10 @@ static __always_inline void accept(struct sock *sk)
 	if (!tcp)
 		return;
 	flow = flow_of(sk, tcp);
-	if (flow && flow->met != LEFT)
-		flow->established = bpf_ktime_get_ns();
+	if (!flow || flow->met == LEFT)
+		return;
+	flow->role = SERVER;
+	flow->established = bpf_ktime_get_ns();
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Who had a processor that a thread waited for, compiled for user space: reads its switches and what each did to the
- * kernel's account of both tasks, prints how long each process is charged with.
+ * kernel's account of both tasks, prints how long each process is charged with, then each cause.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 
 typedef uint32_t __u32;
 typedef uint64_t __u64;
+typedef int64_t __s64;
 #define __noinline
 /* Only the kernel knows whether a task is throttled. */
 #define NETFATHOM_QUOTA_H
@@ -23,6 +24,11 @@ enum { BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_HASH };
 
 struct rq {
 	__u64 clock;
+	__u64 prev_steal_time_rq;
+};
+enum { CPUTIME_SOFTIRQ = 3, CPUTIME_STEAL = 7 };
+struct kernel_cpustat {
+	__u64 cpustat[CPUTIME_STEAL + 1];
 };
 struct cfs_rq {
 	struct rq *rq;
@@ -48,10 +54,19 @@ static void bpf_loop(__u32 n, void *each, void *context, __u64 flags);
 #define BPF_CORE_READ(task, ...) ((task)->__VA_ARGS__)
 #define BPF_CORE_READ_INTO(into, task, a, b) memcpy(into, (task)->a->b, sizeof(*(into)))
 #define bpf_core_read(into, size, from) memcpy(into, from, size)
+#define bpf_core_field_exists(field) true
 
 #define TASKS 8
 /* Of the tree that is followed. */
 #define MEMBER 5
+
+static struct {
+	struct rq rq;
+	struct kernel_cpustat times;
+} processor;
+static struct {
+	__s64 sums_from_rq;
+} shared = { sizeof(struct rq) };
 
 static __u32 process_of(const struct task_struct *task)
 {
@@ -60,13 +75,23 @@ static __u32 process_of(const struct task_struct *task)
 
 #include "holders.h"
 
+#define HELD (TASKS + CAUSES)
+
 static struct stays of_cpu;
-static struct holder held[TASKS];
-static bool is_held[TASKS];
+static struct holder held[HELD];
+static bool is_held[HELD];
+
+/* The causes stand behind the tasks. */
+static __u32 place_of(const void *key)
+{
+	__u32 number = *(const __u32 *)key;
+
+	return number < TASKS ? number : TASKS + CAUSE(0) - number;
+}
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
 {
-	__u32 place = *(const __u32 *)key;
+	__u32 place = place_of(key);
 
 	if (map == &stays)
 		return &of_cpu;
@@ -75,7 +100,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 
 static void bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
 {
-	__u32 place = *(const __u32 *)key;
+	__u32 place = place_of(key);
 
 	held[place] = *(const struct holder *)value;
 	is_held[place] = true;
@@ -91,15 +116,15 @@ static void bpf_loop(__u32 n, void *each, void *context, __u64 flags)
 
 /*
  * Of each switch: when, from whom, to whom, whether it is seen, and how long the second had waited. From a task to
- * itself: so long it had another processor until then. Task 1 is followed, task 0 idle: it has no run queue, nor an
- * arrival.
+ * itself: so long it had another processor until then; from the idle one to itself: the kernel counts that of a cause.
+ * Task 1 is followed, task 0 idle: it has no run queue, nor an arrival.
  */
 int main(void)
 {
 	static struct task_struct tasks[TASKS];
 	static __u64 waited[TASKS];
-	struct rq rq = {}, none = {};
-	struct cfs_rq cfs_rq = { .rq = &rq }, no_cfs_rq = { .rq = &none };
+	struct rq *rq = &processor.rq, none = {};
+	struct cfs_rq cfs_rq = { .rq = rq }, no_cfs_rq = { .rq = &none };
 	__u64 now, waits;
 	int i, prev, next, seen;
 
@@ -109,13 +134,18 @@ int main(void)
 		tasks[i].se.cfs_rq = i ? &cfs_rq : &no_cfs_rq;
 	}
 	while (scanf("%" SCNu64 "%d %d %d %" SCNu64, &now, &prev, &next, &seen, &waits) == 5) {
+		if (prev == next && !prev) {
+			*(seen == HYPERVISOR ? &rq->prev_steal_time_rq :
+					       &processor.times.cpustat[CPUTIME_SOFTIRQ + seen - SOFTIRQS]) += waits;
+			continue;
+		}
 		if (prev == next) {
 			tasks[prev].se.sum_exec_runtime += waits;
 			tasks[prev].sched_info.last_arrival = now - waits;
 			continue;
 		}
-		tasks[prev].se.sum_exec_runtime += now - rq.clock;
-		rq.clock = now;
+		tasks[prev].se.sum_exec_runtime += now - rq->clock;
+		rq->clock = now;
 		if (seen) {
 			note_unseen(&tasks[prev]);
 			if (prev == 1)
@@ -125,7 +155,7 @@ int main(void)
 		tasks[next].sched_info.last_arrival = next ? now : 0;
 		waited[next] = waits;
 	}
-	for (i = 0; i < TASKS; i++)
+	for (i = 0; i < HELD; i++)
 		printf("%" PRIu64 "\n", (uint64_t)held[i].ns);
 	return 0;
 }

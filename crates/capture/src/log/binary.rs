@@ -9,10 +9,10 @@ use crate::error::CaptureError;
 #[derive(Debug)]
 pub struct BinaryReader<R: Read> {
     source: Buffer<R>,
-    columns: Columns,
+    pub columns: Columns,
     /// Bytes of a message.
     stride: usize,
-    clock: Clock,
+    pub clock: Clock,
     flow: u32,
     /// Messages of the block that are still to come.
     left: usize,
@@ -39,17 +39,6 @@ impl<R: Read> BinaryReader<R> {
         };
         let clock = Clock::default();
         Ok(Self { source, columns, stride: columns.stride(), clock, flow: 0, left: 0, ended: false })
-    }
-
-    /// See [`super::Messages::clock`].
-    #[inline]
-    pub fn clock(&self) -> Clock {
-        self.clock
-    }
-
-    /// See [`super::Messages::columns`].
-    pub fn columns(&self) -> Columns {
-        self.columns
     }
 
     /// See [`super::Messages::next_message`].

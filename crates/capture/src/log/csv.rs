@@ -28,8 +28,8 @@ pub struct CsvReader<R: Read> {
     source: Buffer<R>,
     separator: u8,
     layout: Vec<CsvColumn>,
-    columns: Columns,
-    clock: Clock,
+    pub columns: Columns,
+    pub clock: Clock,
     /// Of each time, the finest digit that was written so far, as a power of ten of a second. Who leaves zeros out at
     /// the end does not count in longer steps where there are some.
     finest: [Option<u8>; 3],
@@ -59,17 +59,6 @@ impl<R: Read> CsvReader<R> {
         }
         reader.read_header()?;
         Ok(reader)
-    }
-
-    /// See [`super::Messages::clock`].
-    #[inline]
-    pub fn clock(&self) -> Clock {
-        self.clock
-    }
-
-    /// See [`super::Messages::columns`].
-    pub fn columns(&self) -> Columns {
-        self.columns
     }
 
     fn read_header(&mut self) -> Result<(), CaptureError> {

@@ -146,7 +146,7 @@ pub struct CostArgs {
     /// Files and directories in the tree of tar
     #[arg(help_heading = SIZES, long, value_name = "N", default_value_t = 12_700, default_value_if("quick", "true", "3000"), value_parser = parse_whole::<u32>)]
     pub entries: u32,
-    /// Bytes of the tree of tar [default: in the paper's proportion to --entries, 187 MB for 12700]
+    /// Bytes of the tree of tar [default: in proportion to --entries, 187 MB for 12700]
     #[arg(help_heading = SIZES, long, value_name = "BYTES", value_parser = parse_size)]
     pub bytes: Option<u64>,
     /// Where to make the tree of tar [default: the temporary directory]

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Args as ClapArgs, Subcommand};
 use netfathom_measure::load::allow::Prefix;
-use netfathom_model::layer::{Layer, LayerError};
+use netfathom_model::layer::Layer;
 use netfathom_model::plan::{Carrier, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
@@ -72,7 +72,7 @@ pub struct MessageArgs {
     /// What carries them; the first is the reference for the rest [default: write, writev and two, each +nodelay
     /// over TCP, and adaptive, inline, thread; over UDP write and writev, and xdp in the lab if an end is in the
     /// kernel]
-    #[arg(long, value_delimiter = ',', value_name = "LAYER,...", value_parser = parse_layer)]
+    #[arg(long, value_delimiter = ',', value_name = "LAYER,...")]
     pub layers: Vec<Layer>,
     /// Transport below the layers
     #[arg(long, value_parser = one_of(CARRIERS), default_value = "tcp", value_name = "WHAT")]
@@ -167,7 +167,3 @@ const PROCESSORS: &[Word<ProcessorChoice>] = &[
     ("cross", ProcessorChoice::Cross, "Each on its own"),
     ("sweep", ProcessorChoice::Sweep, "Every kind of pair that this machine has"),
 ];
-
-fn parse_layer(text: &str) -> Result<Layer, LayerError> {
-    text.parse()
-}

@@ -23,6 +23,8 @@ Examples:
       what comes over Unix sockets, too
   netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
       one connection: its own end, and the other one
+  netfathom watch both --all --budget 1%
+      the whole host, for 1 % of a CPU
 
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
       a line per second for another program
@@ -81,7 +83,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 
 /// `netfathom watch`.
 #[derive(Debug, ClapArgs)]
-#[group(id = "target", multiple = false, args = ["pid", "port", "cgroup", "container", "flow", "name"])]
+#[group(id = "target", multiple = false, args = ["pid", "port", "cgroup", "container", "flow", "all", "name"])]
 pub struct WatchArgs {
     /// Direction to watch: rx, tx or both [default: rx]; or the name of the program
     #[arg(value_name = "DIRECTION", value_parser = parse_first)]
@@ -104,6 +106,9 @@ pub struct WatchArgs {
     /// Watches one connection, by the addresses and ports of both ends, its own first
     #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
     pub flow: Option<(SocketAddr, SocketAddr)>,
+    /// Watches all TCP and UDP sockets of this host, and first shows what that takes
+    #[arg(long)]
+    pub all: bool,
     /// Also watch what comes to Unix sockets of the processes (Linux 6.3)
     #[arg(long)]
     pub unix: bool,

@@ -210,7 +210,8 @@ pub fn succeeded(status: std::process::ExitStatus) -> Result<()> {
 /// What must be undone if this process is killed.
 pub struct Journal {
     file: Option<File>,
-    has_entry: bool,
+    /// Whether there is a change that could not be undone.
+    pub(crate) has_entry: bool,
 }
 
 impl Journal {
@@ -220,11 +221,6 @@ impl Journal {
         let file = can_be_undone(changes).then(open).transpose();
         let file = file.context("cannot open the file for what is to be undone")?;
         Ok(Self { file, has_entry: false })
-    }
-
-    /// Whether there is a change that could not be undone.
-    pub fn has_entry(&self) -> bool {
-        self.has_entry
     }
 
     fn write(&mut self, command: &str) -> Result<()> {

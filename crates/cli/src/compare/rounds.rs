@@ -221,7 +221,7 @@ fn rounds(
                 }
                 Err(error) => {
                     // A run that was asked to end has not failed, but its change must not stay unseen.
-                    let ended = current.stop.load(Relaxed) && !journal.has_entry();
+                    let ended = current.stop.load(Relaxed) && !journal.has_entry;
                     let option = format!("the command of --before-{}", ["a", "b"][side]);
                     let error = anyhow!(format!("{error:#}").replace("the command of --setup", &option));
                     taken.failed = (!ended).then(|| error.context(failed(round, side, &taken)));

@@ -30,7 +30,7 @@ pub fn stays_inside(run: &Path) -> Result<()> {
 /// Where a report goes that has no other place: the directory of its record, which is held open from before the record
 /// is read.
 pub struct Beside {
-    directory: Directory,
+    pub directory: Directory,
     name: PathBuf,
 }
 
@@ -41,10 +41,6 @@ impl Beside {
         let directory =
             opened.map_err(|why| anyhow!("cannot open the directory {}: {why}", directory.display()))?;
         Ok(Self { directory, name: name.into() })
-    }
-
-    pub fn directory(&self) -> &Directory {
-        &self.directory
     }
 
     /// The file, for messages.

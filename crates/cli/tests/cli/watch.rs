@@ -27,13 +27,13 @@ mod targets;
 mod truth;
 
 /// Of the programs that receive; `tcp_sendmsg_locked`, which some kernels lack, is attached among the first.
-const HOOKS: usize = 8;
+const HOOKS: usize = 9;
 /// Of UDP, once there is a socket of it.
 const HOOKS_UDP: usize = 3;
 /// Of those that send; kernels that attach programs to functions have two more.
 const HOOKS_TX: usize = 7;
 /// Of these, one program is for both.
-const HOOKS_OF_BOTH: usize = 2;
+const HOOKS_OF_BOTH: usize = 3;
 
 /// A run that watches already.
 fn watching(args: &str, out: &Path) -> Child {

@@ -35,8 +35,8 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         // With --peers other hosts are another graph: a pair of the earlier one is no part of it.
         let wanted: BTreeSet<_> = rounds.iter().flatten().map(ends).collect();
         let kept = &mut self.p.result.pairs;
-        kept.retain(|pair| wanted.contains(&resume::of(plan.test, pair)));
-        let known: BTreeSet<_> = kept.iter().map(|pair| resume::of(plan.test, pair)).collect();
+        kept.retain(|pair| wanted.contains(&resume::pair_ends(plan.test, pair)));
+        let known: BTreeSet<_> = kept.iter().map(|pair| resume::pair_ends(plan.test, pair)).collect();
         let first = kept.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
         let left =
             |round: Vec<Pairing>| round.into_iter().filter(|pair| !known.contains(&ends(pair))).collect();

@@ -16,7 +16,7 @@ pub fn kept(known: &FleetResult) -> FleetResult {
     if test.is_mesh() {
         let mut seen = BTreeSet::new();
         kept.pairs.retain(|pair| {
-            pair.failed.is_none() && pair.value(test).is_some() && seen.insert(of(test, pair))
+            pair.failed.is_none() && pair.value(test).is_some() && seen.insert(pair_ends(test, pair))
         });
     } else {
         let senders = known.hosts.len().saturating_sub(1) * usize::from(known.plan.streams);
@@ -42,7 +42,7 @@ pub fn ends(test: FleetTest, from: &str, to: &str) -> (String, String) {
     (from.into(), to.into())
 }
 
-pub fn of(test: FleetTest, pair: &FleetPair) -> (String, String) {
+pub fn pair_ends(test: FleetTest, pair: &FleetPair) -> (String, String) {
     ends(test, &pair.from, &pair.to)
 }
 

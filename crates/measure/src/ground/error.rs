@@ -78,6 +78,18 @@ impl From<io::Error> for RunError {
     }
 }
 
+/// Converts errors of lower layers into the variant of this error that wraps them.
+macro_rules! pass_on {
+    ($by:ident::$variant:ident: $($error:ty),*) => {$(
+        impl From<$error> for $by {
+            fn from(error: $error) -> Self {
+                Self::$variant(error.into())
+            }
+        }
+    )*};
+}
+pub(crate) use pass_on;
+
 /// Why there are no hosts, sockets or threads to measure with.
 #[derive(Debug, thiserror::Error)]
 pub enum GroundError {

@@ -1,7 +1,7 @@
 //! Who has the processors that the threads of a load need.
 
 use netfathom_bpf::contention::{Account, Detail, Followed, Interrupt, Source};
-use netfathom_model::record::{self, Held, Holder, LoadThread};
+use netfathom_model::record::{self, CpuWaits, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
 use crate::ground::environment::is_virtual;
@@ -19,7 +19,7 @@ impl Contention {
         Self::of(true)
     }
 
-    /// The same without interrupts, which takes nothing from a thread that stays on its processor.
+    /// The same without interrupts, which takes nothing from a thread while it has its processor.
     pub fn of_switches() -> Option<Self> {
         Self::of(false)
     }
@@ -50,9 +50,14 @@ impl Contention {
         self.0.is_disturbed(cpu, from_ns, until_ns)
     }
 
+    /// The calling thread, wherever it runs.
+    pub fn follow(&self) -> Option<Followed<'_>> {
+        self.0.follow()
+    }
+
     /// The calling thread, which is bound to this processor.
     pub fn observe(&self, cpu: usize) -> Option<Observed<'_>> {
-        let followed = self.0.follow()?;
+        let followed = self.follow()?;
         Some(Observed { followed, cpu, since_ns: monotonic_ns() })
     }
 }
@@ -81,6 +86,12 @@ impl Observed<'_> {
             blocked_ns: account.blocked_ns,
         })
     }
+}
+
+/// What the calling thread, which is followed, waited for processors, and who had them.
+pub fn waits(followed: &Followed<'_>) -> Option<CpuWaits> {
+    let holders = holders(&followed.account().ok()?);
+    Some(CpuWaits { waited_ns: holders.iter().map(|held| held.ns).sum(), holders })
 }
 
 /// All parts of the wait, the longest first.

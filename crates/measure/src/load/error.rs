@@ -14,7 +14,7 @@ use netfathom_sys::xsk::XskError;
 
 use super::allow::Refusal;
 use super::control::ControlError;
-use crate::ground::error::{Failure, GroundError, Mistake};
+use crate::ground::error::{Failure, GroundError, Mistake, pass_on};
 use crate::ground::lab::LabError;
 
 /// Why messages could not be sent or taken.
@@ -72,14 +72,4 @@ impl Failure for FlightError {
     }
 }
 
-impl From<CpuError> for FlightError {
-    fn from(error: CpuError) -> Self {
-        Self::Ground(error.into())
-    }
-}
-
-impl From<LabError> for FlightError {
-    fn from(error: LabError) -> Self {
-        Self::Ground(error.into())
-    }
-}
+pass_on!(FlightError::Ground: CpuError, LabError);

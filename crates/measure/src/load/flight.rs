@@ -132,16 +132,7 @@ impl Flight<'_> {
         far: &mut dyn FarEnd,
         far_cpu: Option<usize>,
     ) -> Result<Landed<S>, FlightError> {
-        let [senders_done, gone] = [const { AtomicBool::new(false) }; 2];
-        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = EndSignal {
-            senders_done: &senders_done,
-            stop: self.stop,
-            gone: &gone,
-            received: &received,
-            tried: &tried,
-            accepted: &accepted,
-        };
+        let end = EndSignal::new(self.stop);
         let sleeping = far.sleeps_on()?;
         thread::scope(|scope| {
             let reader = spawn(scope, "reader", || {
@@ -151,25 +142,25 @@ impl Flight<'_> {
                     Ok(Read { contention: observed.and_then(|o| o.account(LoadThread::Reader)), ..read })
                 });
                 // Without a receiver there is nothing to send for.
-                gone.fetch_or(read.is_err(), Relaxed);
+                end.gone.fetch_or(read.is_err(), Relaxed);
                 read
             })?;
             let sent = self.send(scope, senders, &end);
             if let Ok(sent) = &sent {
-                tried.store(sent.iter().map(|s| s.0.tried()).sum(), Relaxed);
+                end.tried.store(sent.iter().map(|s| s.0.tried()).sum(), Relaxed);
                 let total = sent.iter().map(|s| s.0.accepted).sum();
-                accepted.store(total, Relaxed);
+                end.accepted.store(total, Relaxed);
                 let deadline = Instant::now() + LONGEST_DRAIN;
                 // Then the reader idles no more and takes what is left at once.
-                await_count(&received, total, || {
+                await_count(&end.received, total, || {
                     reader.is_finished()
                         || self.stop.load(Relaxed)
-                        || gone.load(Relaxed)
+                        || end.gone.load(Relaxed)
                         || Instant::now() >= deadline
                 });
             }
             // What was stored before is seen by who sees this.
-            senders_done.store(true, Release);
+            end.senders_done.store(true, Release);
             sleeping.iter().for_each(end_receiving);
             let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")));
             Ok(Landed { sent: sent?, read: read? })
@@ -218,7 +209,7 @@ impl Flight<'_> {
             deadline_ns: self.windows.start_ns + self.duration_ns + overrun_ns,
             spin: self.spin,
             stop: self.stop,
-            gone: end.gone,
+            gone: &end.gone,
             live: self.live,
         };
         let (first, step) = (u64::from(lane), u64::from(lanes));

@@ -36,20 +36,26 @@ pub struct ReaderTask<'a> {
 pub struct EndSignal<'a> {
     /// The senders are done. Set before the last receive call is woken, so that an empty message is not
     /// taken for the end.
-    pub senders_done: &'a AtomicBool,
+    pub senders_done: AtomicBool,
     /// The user wants an end: what is still queued is left.
     pub stop: &'a AtomicBool,
     /// The far end is lost: senders stop.
-    pub gone: &'a AtomicBool,
+    pub gone: AtomicBool,
     /// Messages of the trial received so far, for the thread that waits for the last.
-    pub received: &'a AtomicU64,
+    pub received: AtomicU64,
     /// Messages that the senders tried, once they are done.
-    pub tried: &'a AtomicU64,
+    pub tried: AtomicU64,
     /// Of those, the ones that the operating system accepted.
-    pub accepted: &'a AtomicU64,
+    pub accepted: AtomicU64,
 }
 
-impl EndSignal<'_> {
+impl<'a> EndSignal<'a> {
+    pub fn new(stop: &'a AtomicBool) -> Self {
+        let [senders_done, gone] = [const { AtomicBool::new(false) }; 2];
+        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
+        Self { senders_done, stop, gone, received, tried, accepted }
+    }
+
     /// Whether to read no further, once the senders are done; `since_ns` keeps when that was seen.
     pub fn is_over(&self, now_ns: u64, since_ns: &mut Option<u64>) -> bool {
         self.senders_done.load(Relaxed)
@@ -127,16 +133,8 @@ mod tests {
             // An empty datagram is not the end.
             assert_eq!(sender.send(&[]).unwrap(), 0);
         }
-        let [senders_done, stop, gone] = [const { AtomicBool::new(false) }; 3];
-        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = EndSignal {
-            senders_done: &senders_done,
-            stop: &stop,
-            gone: &gone,
-            received: &received,
-            tried: &tried,
-            accepted: &accepted,
-        };
+        let stop = AtomicBool::new(false);
+        let end = EndSignal::new(&stop);
         let task = ReaderTask {
             socket: &socket,
             flow: 5,
@@ -149,7 +147,7 @@ mod tests {
         let read = std::thread::scope(|s| {
             let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
             std::thread::sleep(std::time::Duration::from_millis(100));
-            senders_done.store(true, Relaxed);
+            end.senders_done.store(true, Relaxed);
             end_receiving(&socket);
             reader.join().unwrap()
         });

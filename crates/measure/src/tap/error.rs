@@ -8,7 +8,8 @@ use netfathom_capture::error::CaptureError;
 use netfathom_sys::cpu::CpuError;
 
 use super::capture::CaptureTapError;
-use crate::ground::error::{Failure, GroundError, Mistake};
+use crate::ground::error::{Failure, GroundError, Mistake, pass_on};
+use crate::load::allow::Refusal;
 use crate::load::control::ControlError;
 use crate::load::error::FlightError;
 
@@ -44,15 +45,4 @@ impl Failure for TapError {
     }
 }
 
-/// Those of the layers below, which a tap only passes on.
-macro_rules! flight {
-    ($($error:ty),*) => {$(
-        impl From<$error> for TapError {
-            fn from(error: $error) -> Self {
-                Self::Flight(error.into())
-            }
-        }
-    )*};
-}
-
-flight!(GroundError, CpuError, ControlError);
+pass_on!(TapError::Flight: GroundError, CpuError, ControlError, Refusal);

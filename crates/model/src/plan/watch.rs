@@ -12,6 +12,8 @@ use crate::path::Direction;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WatchTarget {
+    /// Those of TCP and UDP of the whole host.
+    All,
     /// Those of a process, by its number, and those that they accept.
     Process(u32),
     /// Those with this local port.
@@ -36,6 +38,7 @@ impl WatchTarget {
     #[must_use]
     pub fn arguments(&self) -> String {
         match self {
+            Self::All => "--all".to_owned(),
             Self::Process(pid) => format!("--pid {pid}"),
             Self::Port(port) => format!("--port {port}"),
             Self::Name(name) => name.clone(),
@@ -114,8 +117,8 @@ impl WatchPlan {
             return conflict("--stop-after: name how many, with --slow, as in --slow 10ms --stop-after 1");
         }
         let wrong = match &self.target {
-            WatchTarget::Port(_) | WatchTarget::Flow { .. } if self.follows_unix() => {
-                "--unix: these sockets have no port; name their process, --pid or by its name"
+            WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } if self.follows_unix() => {
+                "--unix: these sockets are found by their process; name it, --pid or by its name"
             }
             _ if self.follows_unix() && !self.watches(Direction::Rx) => {
                 "--unix: what is sent over Unix sockets has no times; watch rx or both"
@@ -130,7 +133,7 @@ impl WatchPlan {
                 "--flow: a port is 0; `ss -tn` lists connections"
             }
             WatchTarget::Cgroup(path) if path.trim_matches('/').is_empty() => {
-                "--cgroup: the root has all processes; name one below it, as in `systemd-cgls`"
+                "--cgroup: the root has all processes; name one below it, as in `systemd-cgls`, or --all"
             }
             _ => return Ok(self),
         };

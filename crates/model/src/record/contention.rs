@@ -138,7 +138,9 @@ pub enum Holder {
         /// As the kernel calls it, such as `NET_RX`.
         vector: String,
     },
-    /// Further interrupts together.
+    /// All softirqs together.
+    Softirqs,
+    /// All interrupts, or further ones, together.
     Interrupts,
     /// No task of the cgroup may run: its CPU quota is used up.
     Quota,
@@ -154,8 +156,14 @@ impl Holder {
                 true
             }
             Self::Netfathom | Self::Itself | Self::Idle | Self::Unknown => false,
-            Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } | Self::Interrupts => false,
+            Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } => false,
+            Self::Softirqs | Self::Interrupts => false,
         }
+    }
+
+    /// Whether it is neither the program that waited, nor netfathom, whichever packets an interrupt is for.
+    pub fn is_outside(&self) -> bool {
+        !matches!(self, Self::Netfathom | Self::Itself | Self::Idle | Self::Unknown)
     }
 
     /// What it did to those that waited, such as `had the CPU`; a quota has none.
@@ -180,6 +188,7 @@ impl fmt::Display for Holder {
             Self::Interrupt { name } => write!(f, "interrupt {name}"),
             Self::Timer => f.write_str("the timer interrupt"),
             Self::Softirq { vector } => write!(f, "softirq {vector}"),
+            Self::Softirqs => f.write_str("softirqs"),
             Self::Interrupts => f.write_str("interrupts"),
             Self::Quota => f.write_str("the CPU quota of its cgroup"),
             Self::Unknown => f.write_str("unknown"),

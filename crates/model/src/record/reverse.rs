@@ -1,7 +1,7 @@
 //! What `netfathom reverse` produced.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{Contention, Estimate, LeftOut, Series, ServerHost};
 use crate::path::{Stage, Tap};
@@ -80,24 +80,10 @@ pub struct ReverseTrial {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<BetweenHosts>,
     /// Who had the processors of its threads; empty where that was not observed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_many")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contention: Vec<Contention>,
     /// How far this trial can be trusted.
     pub verdict: Verdict,
-}
-
-/// Earlier records have the sender alone.
-fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Contention>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum OneOrMany {
-        One(Box<Contention>),
-        Many(Vec<Contention>),
-    }
-    Ok(match OneOrMany::deserialize(deserializer)? {
-        OneOrMany::One(one) => vec![*one],
-        OneOrMany::Many(many) => many,
-    })
 }
 
 /// Messages between hosts that were neither read nor came to the socket of the other host.
@@ -202,24 +188,4 @@ pub struct StageChange {
     pub before_ns: f64,
     /// Mean at the peak.
     pub peak_ns: f64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::LoadThread;
-
-    #[test]
-    fn a_trial_with_one_observed_thread_is_read_as_it_was_written_before() {
-        let thread = r#"{"thread":"sender","cpu":0,"span_ns":9,"waited_ns":0,"holders":[],"stolen_ns":0}"#;
-        let read = |contention: &str| -> Vec<LoadThread> {
-            let mut trial = serde_json::to_value(ReverseTrial::default()).unwrap();
-            trial["contention"] = serde_json::from_str(contention).unwrap();
-            let trial: ReverseTrial = serde_json::from_value(trial).unwrap();
-            trial.contention.iter().map(|of| of.thread).collect()
-        };
-        assert_eq!(read(thread), [LoadThread::Sender]);
-        assert_eq!(read(&format!("[{thread},{thread}]")), [LoadThread::Sender; 2]);
-        assert_eq!(read("[]"), []);
-    }
 }

@@ -235,8 +235,8 @@ impl UndisturbedTimes {
     }
 }
 
-/// The outgoing paper's (Borodin 2014) indicators at peak, of one trial: the windows in which the plan wanted at least
-/// 90 % of its highest rate.
+/// The outgoing paper's (Borodin 2014) indicators at peak, of one trial. Ours is what counts as peak: the windows in which
+/// the plan wanted at least 90 % of its highest rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeakTimes {
     /// Messages in those windows.

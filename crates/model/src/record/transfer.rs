@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::CpuWaits;
 use super::explanation::{CallTimes, Explanation, TransferSample};
 use crate::plan::TransferPlan;
 
@@ -201,6 +202,9 @@ pub struct TransferStream {
     pub zero_copy: Option<ZeroCopied>,
     /// Where its time went, where it was watched.
     pub calls_took: Option<CallTimes>,
+    /// Who had the processors that its thread waited for, where it was watched and the kernel shows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<CpuWaits>,
     /// How it went on, where it was watched: at most 1024 looks, evenly spread.
     pub samples: Vec<TransferSample>,
 }

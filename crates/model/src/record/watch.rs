@@ -58,6 +58,20 @@ pub struct WatchResult {
     pub unmarked: u64,
     /// Sockets of UDP that were opened during the run: what came before they were found, within a second, was not seen.
     pub late: u64,
+    /// Packets of watched sockets that the kernel dropped, the most frequent reason first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drops: Vec<WatchDrop>,
+}
+
+/// Packets that the kernel dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchDrop {
+    /// Whether they came or were sent.
+    pub direction: Direction,
+    /// As the kernel calls it: of `enum skb_drop_reason`, without its prefix.
+    pub reason: String,
+    /// How many.
+    pub packets: u64,
 }
 
 impl WatchResult {

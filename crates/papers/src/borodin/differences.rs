@@ -21,8 +21,8 @@ pub fn of_stack(plan: &ReproducePlan, ours: Option<&StackResult>) -> Vec<String>
     }
     list.extend(short(
         plan,
-        "fewer and shorter trials, each with far fewer messages than one of the papers, which has about a million \
-         (0.79 million or more, table 2 of each)",
+        "fewer and shorter trials, each with far fewer messages than one of the papers, which has 0.79 to 5.62 million \
+         (table 2 of each)",
     ));
     list.push(TODAY.into());
     list
@@ -61,8 +61,8 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
          application reads them, and all they take is the operating system's; `other-thread` adds an application \
          that reads them. The claims are decided on `ignored`."
             .into(),
-        "The outgoing load is as much as one thread can send, from the start. The paper says that one instance on platform 3 was \
-         enough, and the inbound load began once that had reached its peak."
+        "The outgoing load is as much as one thread can send, from the start. By the paper, one instance on platform 3 can \
+         send at a high rate while the capture loses nothing; the inbound load began once the outgoing one had reached its peak."
             .into(),
         "The paper does not say how often it repeated this; ours are trials with intervals.".into(),
     ];

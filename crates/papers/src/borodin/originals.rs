@@ -85,7 +85,7 @@ fn number(text: &str) -> f64 {
 pub struct InText {
     /// 1 / mean time at peak, messages a second.
     pub capability_per_s: Option<Cell>,
-    /// The highest rate that was made; printed for platform 1 alone.
+    /// The highest rate without loss; printed for platform 1 alone.
     pub practical_per_s: Option<Cell>,
     /// By how much incoming messages take longer than outgoing ones.
     pub growth_percent: Option<Cell>,

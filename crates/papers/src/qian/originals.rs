@@ -19,7 +19,7 @@ pub struct Original {
 
 /// A condition of the paper beside one of ours.
 pub struct Level {
-    /// As in the paper's table.
+    /// As in the reference table, which corrects two names: the paper prints httpperf-0.8 and ltp-ful.
     pub theirs: &'static str,
     pub ours: &'static str,
     pub x: f64,

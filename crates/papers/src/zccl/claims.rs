@@ -60,7 +60,7 @@ fn small(test: MessageTest) -> &'static [u64] {
     }
 }
 
-/// Those at which it costs little.
+/// Those at which it costs little, or, of round trips, a smaller part.
 fn large(test: MessageTest) -> &'static [u64] {
     match test {
         MessageTest::Oneway | MessageTest::Pingpong => &[256, 512, 1024],

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_costs_the_paper_as_much_in_every_test() {
+    fn what_the_thread_costs_the_paper_follows_from_its_tables() {
         let first = |test| ys(&drawn(test)[3], "Lichota, ZCCL, computed from its table")[0];
         assert_eq!((first(MessageTest::Oneway), first(MessageTest::Post)), (79.0, 1006.0));
     }

@@ -69,7 +69,7 @@ pub static EXPERIMENTS: [Experiment; 9] = [
     ANOMALY,
 ];
 
-/// What is the same in all that have a path as the paper's.
+/// What is the same in all that have a path as fast as the paper's network.
 const OVER_ETHERNET: Experiment = Experiment {
     quick: Duration::from_secs(110),
     full: Duration::from_secs(900),

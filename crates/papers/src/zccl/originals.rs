@@ -1,4 +1,4 @@
-//! The four tables of chapter 7.
+//! The tables of chapter 7, a file for each of its four tests.
 
 use netfathom_model::plan::{MessageTest, Placement};
 use netfathom_model::record::{BesideRow, Cell};
@@ -49,7 +49,7 @@ pub struct Placed {
     pub cells: Vec<Cell>,
 }
 
-/// The table of test 2.
+/// Tables 7.2 and 7.3, of test 2.
 pub fn placed() -> Vec<Placed> {
     let row = |fields: Vec<&'static str>| {
         let placement = Placement::named(fields.first()?)?;

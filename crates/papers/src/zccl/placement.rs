@@ -12,8 +12,8 @@ use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, sendfile};
 use super::rounds::Rounds;
 use crate::beside::{self, bar, columns, named, own};
 
-/// A client gains nothing if it significantly gains less.
-const NOTHING: f64 = 1.05;
+/// A client gains little if it significantly gains less.
+const LITTLE: f64 = 1.05;
 
 const ONE_WAY: &str = "one way";
 const PARTS: [(&str, &str); 2] = [(ONEWAY, ONE_WAY), (PINGPONG, "round trips")];
@@ -201,7 +201,7 @@ pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
     let of_part = |part: &Part<'_>| {
         let Some(pair) = part.ours.and_then(|o| o.extremes().first().copied()) else { return Vec::new() };
         let of = |(layer, theirs): &(Layer, Theirs)| {
-            [server_gains, client_gains_nothing, client_is_slower]
+            [server_gains, client_gains_little, client_is_slower]
                 .map(|claim| claim(part, pair, layer, theirs))
         };
         both().iter().flat_map(of).collect()
@@ -249,7 +249,7 @@ fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) ->
     )
 }
 
-fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
+fn client_gains_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
     let gain = part.gain(Placement::KU, pair, layer);
     let undecidable = undecidable(part, &gain);
     let near = part.rounds(Placement::UU, pair, &sendfile(), per_s);
@@ -267,14 +267,14 @@ fn client_gains_nothing(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Th
     claim(
         part,
         pair,
-        &format!("With {} a client in the kernel gains nothing", theirs.name),
+        &format!("With {} a client in the kernel gains little", theirs.name),
         theirs.client,
         format!(
-            "KU over UU {}; it gains nothing if significantly below {:.0} %{undecidable}{instead}",
+            "KU over UU {}; it gains little if significantly below {:.0} %{undecidable}{instead}",
             gain.percent(1),
-            100.0 * NOTHING
+            100.0 * LITTLE
         ),
-        gain.below(NOTHING),
+        gain.below(LITTLE),
     )
 }
 

@@ -80,7 +80,7 @@ fn usual(ground: &Ground<'_>, test: MessageTest) -> MessagePlan {
     }
 }
 
-/// Two writes a message, and every proposed remedy.
+/// All ways of sending a header and a body, with one size.
 pub fn anomaly(ground: &Ground<'_>) -> MessagePlan {
     MessagePlan {
         sizes_bytes: vec![ANOMALY_BYTES],
@@ -94,7 +94,7 @@ pub fn anomaly(ground: &Ground<'_>) -> MessagePlan {
     }
 }
 
-/// Two writes a message over the sizes of figure 7.4.
+/// Two writes a message over the sizes of test 3: our text lacks figure 7.4, and 7.7.5 names none.
 pub fn stalled_sizes(ground: &Ground<'_>) -> MessagePlan {
     let all = MessageTest::Pingpong.sizes_bytes();
     let some = all.iter().copied().step_by(4).collect();
@@ -107,7 +107,7 @@ pub fn stalled_sizes(ground: &Ground<'_>) -> MessagePlan {
     }
 }
 
-/// Two writes a message over a network as the paper's.
+/// Two writes a message over a path as fast as the paper's network.
 pub fn stalled_network(ground: &Ground<'_>) -> MessagePlan {
     over_ethernet(MessagePlan { layers: vec![two_writes(&[])], ..anomaly(ground) }, ground)
 }

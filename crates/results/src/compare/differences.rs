@@ -65,7 +65,7 @@ pub(super) fn merged(pairs: impl ExactSizeIterator<Item = Vec<Difference>>) -> V
 }
 
 /// The build, the machine without its settings, and what was run before.
-pub(super) fn of(a: &Record, b: &Record) -> Vec<Difference> {
+pub(super) fn of_records(a: &Record, b: &Record) -> Vec<Difference> {
     let around = |record: &Record| {
         let environment = Environment { settings: Settings::default(), ..record.environment.clone() };
         let mut all = flat(&serde_json::to_value(&environment).unwrap_or_default());

@@ -254,16 +254,18 @@ fn compare_unchecked(
     wishes: &Wishes,
 ) -> Result<Comparison, CompareError> {
     let &(a, _) = pairs.first().ok_or(CompareError::NoPairs)?;
-    let trusted = trust::of(design, pairs, wishes.force);
+    let trusted = trust::trusted(design, pairs, wishes.force);
     let measured = |run: &Run| run.record.measurement.name();
     let kinds_differ = pairs.iter().any(|(x, y)| measured(x) != measured(a) || measured(y) != measured(a));
     let plan = plans::differences(design, pairs);
     // Where none can be compared, what differs may be why.
     let compared = if trusted.pairs.is_empty() { pairs } else { &trusted.pairs };
-    let settings: Vec<settings::SettingsCompared> =
-        compared.iter().map(|(a, b)| settings::of(&a.record.environment, &b.record.environment)).collect();
+    let settings: Vec<settings::SettingsCompared> = compared
+        .iter()
+        .map(|(a, b)| settings::compared(&a.record.environment, &b.record.environment))
+        .collect();
     let around = compared.iter().zip(&settings).map(|((a, b), settings)| {
-        let mut all = differences::of(&a.record, &b.record);
+        let mut all = differences::of_records(&a.record, &b.record);
         all.extend(settings.differences.iter().cloned());
         all
     });
@@ -300,7 +302,7 @@ fn compare_unchecked(
 }
 
 pub fn settings_differ(a: &Record, b: &Record) -> bool {
-    !settings::of(&a.environment, &b.environment).differences.is_empty()
+    !settings::compared(&a.environment, &b.environment).differences.is_empty()
 }
 
 fn head(run: &Run) -> Head {

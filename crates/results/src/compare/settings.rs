@@ -28,7 +28,7 @@ struct Side<'a> {
     settings: &'a Settings,
 }
 
-pub(super) fn of(a: &Environment, b: &Environment) -> SettingsCompared {
+pub(super) fn compared(a: &Environment, b: &Environment) -> SettingsCompared {
     let (of_a, of_b) = (&a.settings, &b.settings);
     let (a, b) = (Side { environment: a, settings: of_a }, Side { environment: b, settings: of_b });
     let roles: BTreeSet<&String> = of_a.namespaces.keys().chain(of_b.namespaces.keys()).collect();

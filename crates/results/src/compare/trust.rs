@@ -44,7 +44,7 @@ pub(super) struct Trusted<'a> {
 /// Fewer pairs have no interval.
 const LEAST_PAIRS: usize = 2;
 
-pub(super) fn of<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
+pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
     let mut trusted = Trusted { pairs: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
     let mut left_out: Vec<String> = Vec::new();
     for &(a, b) in pairs {

@@ -32,7 +32,7 @@ impl Interval {
 }
 
 /// The intervals of a stream: between looks where it was watched, otherwise one from its beginning to its end.
-fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
+fn of_stream(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
     let length_ns = result.plan.interval_ns.filter(|&ns| ns > 0).unwrap_or(INTERVAL_NS);
     let end_ns = stream.began_ns + stream.duration_ns;
     let mut intervals: Vec<Interval> = Vec::new();
@@ -68,7 +68,7 @@ fn of(result: &TransferResult, stream: &TransferStream) -> Vec<Interval> {
 
 /// The intervals of all streams, side by side: those that have one, by their places.
 pub fn side_by_side(result: &TransferResult) -> Vec<Vec<(usize, Interval)>> {
-    let each: Vec<Vec<Interval>> = result.streams.iter().map(|stream| of(result, stream)).collect();
+    let each: Vec<Vec<Interval>> = result.streams.iter().map(|stream| of_stream(result, stream)).collect();
     let most = each.iter().map(Vec::len).max().unwrap_or(0);
     let there = |i| each.iter().enumerate().filter_map(move |(place, of)| Some((place, *of.get(i)?)));
     (0..most).map(|i| there(i).collect()).collect()

@@ -120,8 +120,8 @@ pub fn write(
     let streams = || figures.streams().ok_or_else(|| nothing(Export::Streams));
     let sampled = |what| samples(run, format, figures).unwrap_or_else(|| Err(nothing(what)));
     match format {
-        Format::Csv => csv::write(out, rows::of(run, what, format)?).map(|()| untold),
-        Format::Parquet => parquet::write(out, rows::of(run, what, format)?).map(|()| untold),
+        Format::Csv => csv::write(out, rows::table(run, what, format)?).map(|()| untold),
+        Format::Parquet => parquet::write(out, rows::table(run, what, format)?).map(|()| untold),
         Format::Iperf3 => iperf3::write(out, record, streams()?).map(|()| untold),
         Format::Netperf => netperf::write(out, record, streams()?),
         Format::Openmetrics if all => openmetrics::write_all(out, record).map(|()| untold),

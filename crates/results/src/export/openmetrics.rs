@@ -200,7 +200,7 @@ fn total(families: &mut Families, measurement: &Measurement, counter: &Counter) 
     let (unit, divisor) = unit(counter.unit);
     let name = name(measurement, counter.name, unit);
     let lines = lines(families, &name, ("counter", unit), format!("{}.", counter.title));
-    let labels: Vec<String> = counter.labels.iter().map(|&(name, value)| label(name, value)).collect();
+    let labels: Vec<String> = counter.labels.iter().map(|(name, value)| label(name, value)).collect();
     let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
     let _ = writeln!(lines, "{name}_total{labels} {}", counter.value as f64 / divisor);
 }

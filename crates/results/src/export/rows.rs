@@ -72,7 +72,7 @@ impl Column {
 }
 
 /// The table that was asked for.
-pub fn of(run: &StoredRun, what: What, format: Format) -> Result<Table<'_>, ExportError> {
+pub fn table(run: &StoredRun, what: What, format: Format) -> Result<Table<'_>, ExportError> {
     let measurement = &run.record.measurement;
     match what {
         What::Trials => of_trials(measurement),

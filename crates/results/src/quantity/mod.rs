@@ -18,6 +18,8 @@ mod sweep;
 mod transfer;
 mod watch;
 
+use std::borrow::Cow;
+
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
@@ -158,7 +160,7 @@ pub struct Counter {
     pub title: &'static str,
     /// [`Unit::Count`] or [`Unit::Nanoseconds`].
     pub unit: Unit,
-    pub labels: Vec<(&'static str, &'static str)>,
+    pub labels: Vec<(&'static str, Cow<'static, str>)>,
     pub value: u64,
 }
 

@@ -1,5 +1,7 @@
 //! Of `netfathom watch`.
 
+use std::borrow::Cow;
+
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
     Distribution, SlowMessage, WatchPrograms, WatchResult, WatchSend, WatchedStage,
@@ -77,6 +79,10 @@ impl Figures for WatchResult {
             all.extend(messages("tx", a.seen, &a.outcomes()));
             all.push(count("retransmitted_segments", "segments that TCP sent again", a.retransmitted));
         }
+        all.extend(self.drops.iter().map(|drop| Counter {
+            labels: vec![("direction", drop.direction.name().into()), ("reason", drop.reason.clone().into())],
+            ..count("dropped_packets", "packets that the kernel dropped, by its reason", drop.packets)
+        }));
         all
     }
 
@@ -99,10 +105,11 @@ fn count(name: &'static str, title: &'static str, value: u64) -> Counter {
 
 /// Those that were seen, and those that became something: the rest waits.
 fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]) -> Vec<Counter> {
-    let way = ("direction", direction);
-    let seen = Counter { labels: vec![way], ..count("seen_messages", "messages that were seen", seen) };
+    let way = ("direction", Cow::Borrowed(direction));
+    let seen =
+        Counter { labels: vec![way.clone()], ..count("seen_messages", "messages that were seen", seen) };
     let ended = outcomes.iter().map(|&(outcome, value)| Counter {
-        labels: vec![way, ("outcome", outcome)],
+        labels: vec![way.clone(), ("outcome", outcome.into())],
         ..count("messages", "messages by what became of them", value)
     });
     [seen].into_iter().chain(ended).collect()

@@ -35,7 +35,7 @@ pub fn write_whole_in<T, E: From<io::Error>>(
     name: &OsStr,
     write: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
-    let mut new = New::beside(directory, name)?;
+    let mut new = New::create_in(directory, name)?;
     // Not every file system has locks; the process id alone does there.
     let _ = new.file.try_lock();
     let written = write(&mut new.file)?;
@@ -54,7 +54,7 @@ struct New<'a> {
 }
 
 impl<'a> New<'a> {
-    fn beside(directory: &'a Directory, name: &OsStr) -> io::Result<Self> {
+    fn create_in(directory: &'a Directory, name: &OsStr) -> io::Result<Self> {
         let name = temporary(name);
         Ok(match directory.nameless() {
             Some(file) => Self { directory, file, name, named: false },

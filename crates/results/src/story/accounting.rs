@@ -29,7 +29,7 @@ pub(super) fn draw(page: &mut Page, trials: &[Kept]) {
     }
     page.heading("Accounting, all trials");
     identity(page, trials);
-    beside(page, trials);
+    other_counts(page, trials);
     counters(page, trials);
     hooks(page, trials);
     captured(page, trials);
@@ -67,7 +67,7 @@ fn identity(page: &mut Page, trials: &[Kept]) {
 }
 
 /// What the identity does not show; only what is there.
-fn beside(page: &mut Page, trials: &[Kept]) {
+fn other_counts(page: &mut Page, trials: &[Kept]) {
     let sum = |value: fn(&Kept) -> u64| trials.iter().map(value).sum::<u64>();
     let counts = [
         ("never tried", sum(|t| t.load.unsent)),

@@ -110,9 +110,9 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
     })
 }
 
-/// The process that had the CPU for most of the wait, and its part of it.
+/// What had the CPU for most of the wait, and its part of it.
 pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(&Holder, f64)> {
-    waits.parts().next().filter(|(by, part)| by.is_foreign() && *part > LEAST_HELD_OF_ALL)
+    waits.parts().next().filter(|(by, part)| by.is_outside() && *part > LEAST_HELD_OF_ALL)
 }
 
 /// What kept the thread from its work other than by having its processor: `softirq NET_RX took 31 % of the reader's time on CPU 1`.
@@ -317,6 +317,16 @@ mod tests {
             remark(&reader, None).unwrap(),
             "the reader waited 10 % of the time for CPU 1: rustc (pid 3121) had it 71 %, the hypervisor 9 %"
         );
+    }
+
+    #[test]
+    fn softirqs_are_named_where_they_had_most_of_the_wait_of_a_program() {
+        let most = |by: Holder| {
+            let waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 60 }] };
+            most_of_wait(&waits).map(|(by, part)| (by.to_string(), part))
+        };
+        assert_eq!(most(Holder::Softirqs), Some(("softirqs".into(), 0.6)));
+        assert_eq!(most(Holder::Itself), None);
     }
 
     #[test]

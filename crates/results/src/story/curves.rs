@@ -89,15 +89,15 @@ pub(super) fn longest(windows: &Windows) -> Vec<Option<f64>> {
 
 /// Distributions of times by percentile, laid out by their nines. Times at or below zero have no place on its axis;
 /// `None` where no curve has a point.
-pub(super) fn by_percentile(
+pub(super) fn by_percentile<D: Into<stats::Distribution>>(
     id: &str,
     title: &str,
-    curves: Vec<(Series, &stats::Distribution)>,
+    curves: Vec<(Series, D)>,
 ) -> Option<Chart> {
     let quantiles = quantiles();
-    let with_values = |(mut series, d): (Series, &stats::Distribution)| {
+    let with_values = |(mut series, d): (Series, D)| {
         let above_zero = |v: Option<i64>| v.filter(|&ns| ns > 0).map(|ns| ns as f64);
-        series.values = values(d, &quantiles).into_iter().map(above_zero).collect();
+        series.values = values(&d.into(), &quantiles).into_iter().map(above_zero).collect();
         series
     };
     let mut series: Vec<Series> = curves.into_iter().map(with_values).collect();

@@ -27,7 +27,7 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     page.rest();
     let version = record.tool.strip_prefix("netfathom ").unwrap_or(&record.tool);
     let name = record.measurement.name();
-    page.note(&format!("netfathom {version} {name}, {}, {}", place::of(record), record.id));
+    page.note(&format!("netfathom {version} {name}, {}, {}", place::site_name(record), record.id));
 }
 
 /// The remarks, and what to do about the first finding. The short view has room for three entries: a reason, a remark on

@@ -21,7 +21,7 @@ pub(crate) enum Site {
 }
 
 /// Such as `lab on vm1`, `loopback on vm1`, `vm1 -> 10.0.0.2:9000`.
-pub(crate) fn of(record: &Record) -> String {
+pub(crate) fn site_name(record: &Record) -> String {
     let host = record.environment.host.as_deref();
     let this = host.unwrap_or("this host");
     match story(&record.measurement).site() {

@@ -70,7 +70,7 @@ fn mean_rate(pieces: &[Piece], from_s: f64, to_s: f64) -> Option<f64> {
 }
 
 pub(super) fn lag(page: &mut Page, lag: &Distribution, send_call: &Distribution) {
-    let curve = |label: &str, color, d| (Series::new(label, color, Look::Strong), d);
+    let curve = |label: &str, color, d: &Distribution| (Series::new(label, color, Look::Strong), d.clone());
     let curves = vec![curve("lag", "lag", lag), curve("send call", "call", send_call)];
     page.chart(by_percentile("lag", "Lag and send call by percentile", curves));
 }

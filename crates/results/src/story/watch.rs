@@ -3,7 +3,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::print::{bytes, counted, rate};
+use netfathom_model::print::{bytes, counted, listed_first, rate};
 use netfathom_model::record::{
     WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage,
 };
@@ -71,6 +71,7 @@ impl Story for WatchResult {
 /// The sockets that are watched.
 pub fn sockets(target: &WatchTarget) -> String {
     match target {
+        WatchTarget::All => "all sockets of this host".to_owned(),
         WatchTarget::Process(pid) => format!("sockets of process {pid}, and those that they accept"),
         WatchTarget::Port(port) => format!("sockets with local port {port}"),
         WatchTarget::Name(name) => format!("sockets of the program {name}, and those that they accept"),
@@ -99,6 +100,7 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
 
 fn name(result: &WatchResult) -> String {
     match (&result.reader, &result.plan.target) {
+        (_, WatchTarget::All) => "this host".to_owned(),
         (Some(reader), _) => format!("{} (pid {})", reader.name, reader.pid),
         (None, WatchTarget::Process(pid)) => format!("process {pid}"),
         (None, WatchTarget::Port(port)) => format!("port {port}"),
@@ -272,6 +274,9 @@ fn followed(result: &WatchResult) -> String {
     }
 }
 
+/// Reasons in a line.
+const MOST_DROPS: usize = 6;
+
 fn account(page: &mut Page, result: &WatchResult) {
     const TITLE: &str = "Account: what became of the messages";
     // Slow messages leave no room for it.
@@ -303,6 +308,14 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
     if receives {
         read(page, result);
+    }
+    let dropped = result.drops.iter().map(|drop| {
+        let way = if drop.direction == Direction::Tx { "sent" } else { "received" };
+        format!("{} {way}: {}", number::count(drop.packets), drop.reason)
+    });
+    if !result.drops.is_empty() {
+        let listed = listed_first(MOST_DROPS, dropped);
+        page.note(&format!("packets that the kernel dropped, by its reason: {listed}"));
     }
 }
 

@@ -7,10 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
 use super::address::Encoded;
-
-fn counted(result: isize) -> io::Result<usize> {
-    usize::try_from(result).map_err(|_| io::Error::last_os_error())
-}
+use crate::call::counted;
 
 /// Sends from the buffer; how much of it was taken.
 ///

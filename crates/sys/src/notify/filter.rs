@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use libc::sock_filter;
 
-use crate::call::owned;
+use crate::call::{done, owned};
 
 /// AUDIT_ARCH_* of linux/audit.h: the architecture of the system call numbers in the filter.
 #[cfg(target_arch = "x86_64")]
@@ -24,7 +24,8 @@ const ARCHITECTURE_AT: u32 = 4;
 
 pub(super) struct Filter {
     program: Vec<sock_filter>,
-    passes_by: libc::c_long,
+    /// The call by which the listener may be passed on.
+    pub passes_by: libc::c_long,
 }
 
 impl Filter {
@@ -45,20 +46,13 @@ impl Filter {
         Ok(Self { program: program(architecture, numbers), passes_by })
     }
 
-    /// The call by which the listener may be passed on.
-    pub fn passes_by(&self) -> libc::c_long {
-        self.passes_by
-    }
-
     /// Puts the filter before the calling thread and all it starts from now on. Allocates nothing.
     pub fn install(&self) -> io::Result<OwnedFd> {
         // Who gets no_new_privs cannot give it back, so it is tried without.
         match self.install_with_rights() {
             Err(e) if e.raw_os_error() == Some(libc::EACCES) => {
                 // SAFETY: no pointers.
-                if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                done(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
                 self.install_with_rights()
             }
             installed => installed,

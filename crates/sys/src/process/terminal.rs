@@ -6,15 +6,15 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use crate::call::done;
+
 /// Gives a program a terminal of its own (pty(7)) as standard input, output and error, and makes it the leader of a
 /// session. What it writes is read from the file; it must be read, for the terminal holds but 4 KiB.
 pub fn give_terminal(command: &mut Command) -> io::Result<File> {
     let (mut ours, mut theirs) = (-1, -1);
     let none = std::ptr::null_mut();
     // SAFETY: both pointers are of locals that the call writes; no name, no settings, no size.
-    if unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    done(unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast()) })?;
     // SAFETY: the call has just made both for us alone.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     close_on_exec(&ours)?;
@@ -22,8 +22,7 @@ pub fn give_terminal(command: &mut Command) -> io::Result<File> {
     command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
     let lead = || {
         // SAFETY: no pointers; plain system calls, so they may be made between fork and exec. 0 is the terminal by then.
-        let result = unsafe { if libc::setsid() < 0 { -1 } else { libc::ioctl(0, libc::TIOCSCTTY, 0) } };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        done(unsafe { if libc::setsid() < 0 { -1 } else { libc::ioctl(0, libc::TIOCSCTTY, 0) } })
     };
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(lead) };
@@ -34,8 +33,7 @@ pub fn give_terminal(command: &mut Command) -> io::Result<File> {
 fn close_on_exec(descriptor: &OwnedFd) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     // SAFETY: no pointers; the descriptor is open.
-    let result = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    done(unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) })
 }
 
 #[cfg(test)]

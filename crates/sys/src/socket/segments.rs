@@ -9,6 +9,7 @@ use std::ptr;
 use std::slice::Chunks;
 
 use super::{Wait, set_option};
+use crate::call::counted;
 
 /// The most messages that every kernel takes in one buffer; since 6.11 it is twice as many.
 pub const MOST_SEGMENTS: usize = 64;
@@ -82,8 +83,7 @@ pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> i
         Wait::No => libc::MSG_DONTWAIT,
     };
     // SAFETY: the message points to `buffer` and `control`, with their own lengths.
-    let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
-    let bytes = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+    let bytes = counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) })?;
     let truncated = message.msg_flags & libc::MSG_TRUNC != 0;
     // A message that came alone has no size beside it.
     Ok(Coalesced { bytes, segment_bytes: segment_bytes(&message).unwrap_or(bytes), truncated })

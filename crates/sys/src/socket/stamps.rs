@@ -8,6 +8,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 use super::set_option;
+use crate::call::counted;
 
 const SO_TIMESTAMPING: i32 = 37;
 const SCM_TIMESTAMPING: i32 = SO_TIMESTAMPING;
@@ -85,11 +86,8 @@ pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_BYTES as _;
     // SAFETY: the message points to `buffer` and `control`, with their own lengths.
-    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_WAITALL) };
-    if bytes < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(Received { bytes: bytes as usize, realtime_ns: parse(&message).realtime_ns })
+    let bytes = counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_WAITALL) })?;
+    Ok(Received { bytes, realtime_ns: parse(&message).realtime_ns })
 }
 
 #[derive(Default)]

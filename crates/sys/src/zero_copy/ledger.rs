@@ -27,7 +27,7 @@ struct Call {
 /// A buffer for each call, used in turn, may be used again while there are fewer
 /// [`Ledger::in_flight`] than buffers, for that counts from the oldest call that is not complete.
 /// Memory is for as many calls as are in flight: wait for completions while it is [`Ledger::full`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
     calls: VecDeque<Call>,
     most: usize,
@@ -42,14 +42,7 @@ impl Ledger {
     /// For a socket that has not sent anything without copying yet, and a caller that has at
     /// most `most` calls in flight.
     pub fn new(most: usize) -> Self {
-        Self {
-            calls: VecDeque::with_capacity(most),
-            most,
-            oldest: 0,
-            in_flight_bytes: 0,
-            copied_bytes: 0,
-            uncopied_bytes: 0,
-        }
+        Self { calls: VecDeque::with_capacity(most), most, ..Self::default() }
     }
 
     /// Books a call by what it returned; one that sent nothing has no number.

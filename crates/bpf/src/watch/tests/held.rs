@@ -10,7 +10,7 @@ use super::send::set;
 use super::*;
 
 /// The end of a server, which is watched, and that of its client. Both have read.
-fn watched() -> (Watch, TcpStream, TcpStream) {
+pub(super) fn watched() -> (Watch, TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let mut server = listener.accept().unwrap().0;
@@ -78,7 +78,7 @@ fn what_waits_for_a_lost_message_is_in_hole_and_what_is_sent_again_is_counted() 
 }
 
 /// A page that is not there when it is touched: the kernel waits until it is provided (userfaultfd(2)).
-struct Absent {
+pub(super) struct Absent {
     page: *mut libc::c_void,
     faults: OwnedFd,
 }
@@ -92,7 +92,7 @@ impl Absent {
     const REGISTER: libc::c_ulong = 0xc020_aa00;
     const ZERO_PAGE: libc::c_ulong = 0xc020_aa04;
 
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         // SAFETY: no pointers.
         let number = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) };
         // SAFETY: the kernel has just made it for us alone.
@@ -135,31 +135,43 @@ impl Absent {
     }
 }
 
+/// Each message comes while a system call has the socket, for so long. Returns how long messages waited for it, at least and
+/// at most.
+pub(super) fn hold_lock(
+    absent: &Absent,
+    mut server: &TcpStream,
+    mut client: &TcpStream,
+    ms: u64,
+) -> [u64; 2] {
+    let (mut least, mut most) = (0, 0);
+    for _ in 0..EACH {
+        thread::scope(|scope| {
+            let call = scope.spawn(|| absent.write_to(server));
+            absent.is_touched();
+            let since = Instant::now();
+            client.write_all(&[7; 64]).unwrap();
+            thread::sleep(Duration::from_millis(ms));
+            absent.provide();
+            least += since.elapsed().as_nanos() as u64;
+            call.join().unwrap();
+            most += since.elapsed().as_nanos() as u64;
+        });
+        server.read_exact(&mut [0; 64]).unwrap();
+        client.read_exact(&mut [0; 64]).unwrap();
+    }
+    [least, most]
+}
+
 #[test]
 fn what_comes_while_a_system_call_has_the_socket_is_in_lock_by_how_long() {
     needs_root!();
     needs_times!();
     needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let Some(absent) = Absent::new() else { skip!("needs CONFIG_USERFAULTFD") };
-    let (watch, mut server, mut client) = watched();
+    let (watch, server, client) = watched();
     let mut before = 0;
     for ms in SIZES_MS {
-        let (mut least, mut most) = (0, 0);
-        for _ in 0..EACH {
-            thread::scope(|scope| {
-                let call = scope.spawn(|| absent.write_to(&server));
-                absent.is_touched();
-                let since = Instant::now();
-                client.write_all(&[7; 64]).unwrap();
-                thread::sleep(Duration::from_millis(ms));
-                absent.provide();
-                least += since.elapsed().as_nanos() as u64;
-                call.join().unwrap();
-                most += since.elapsed().as_nanos() as u64;
-            });
-            server.read_exact(&mut [0; 64]).unwrap();
-            client.read_exact(&mut [0; 64]).unwrap();
-        }
+        let [least, most] = hold_lock(&absent, &server, &client, ms);
         let lock = sum(&watch, WatchStage::Lock) - before;
         println!("{ms} ms: {lock}, from {least} to {most}");
         assert!(lock * 20 > least * 19 && lock < most, "{ms} ms: {lock}, from {least} to {most}");

@@ -42,7 +42,7 @@ fn bound(at: &str) -> UdpSocket {
 }
 
 /// Whether a tool did this; skips the test if not.
-fn done(on: &Namespace, command: &str) -> bool {
+pub(super) fn done(on: &Namespace, command: &str) -> bool {
     let mut words = command.split_whitespace();
     let tool = words.next().unwrap();
     let run = || Command::new(tool).args(words).output();
@@ -178,6 +178,9 @@ fn a_datagram_that_the_queue_drops_is_counted_and_has_no_time() {
     assert!((1..SENT).contains(&received), "{received}");
     assert_eq!((account.seen, account.timed), (SENT, received), "{account:?}");
     assert_eq!((account.dropped, account.missed, account.unsent()), (Some(SENT - received), 0, 0));
+    let [drop] = &watch.drops().unwrap()[..] else { panic!("{:?}", watch.drops()) };
+    assert_eq!((drop.direction, drop.packets), (Direction::Tx, SENT - received), "{drop:?}");
+    assert!(!super::drops::names_receivers() || drop.reason == "QDISC_DROP", "{drop:?}");
 }
 
 #[test]

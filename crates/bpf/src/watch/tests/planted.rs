@@ -1,12 +1,12 @@
 //! Delays of a known size, one kind at a time: the right stage has them, and no other.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use netfathom_model::record::Holder;
 use netfathom_stats::{Distribution, bucket_index};
 use netfathom_sys::cpu::{self, scheduling, thread_id};
-use netfathom_testkit::{Burner, skip};
+use netfathom_testkit::{Burner, skip, unless_disturbed};
 
 use super::*;
 use crate::contention::tests::CpuGroup;
@@ -18,16 +18,20 @@ pub(super) const EACH: u64 = 16;
 
 /// What the reader did, as it knows itself.
 #[derive(Clone, Copy, Debug, Default)]
-struct Truth {
-    waited_ns: u64,
+pub(super) struct Truth {
+    pub waited_ns: u64,
+    /// And from the message before on.
+    pub all_waited_ns: u64,
     /// On no CPU without a wait for one, and all the time but for such waits.
-    slept_ns: u64,
-    held_ns: u64,
+    pub slept_ns: u64,
+    pub held_ns: u64,
+    /// The same until it has read.
+    pub held_until_read_ns: u64,
 }
 
 /// The reader does `before` each read but the first, once there is something to read.
-fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Truth) {
-    let each = Mutex::new(Vec::new());
+pub(super) fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Truth) {
+    let truth = Mutex::new(Truth::default());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = attach(Some(listener.local_addr().unwrap().port()));
     let waited = || scheduling(thread_id()).unwrap().run_delay_ns;
@@ -38,13 +42,22 @@ fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Trut
             let mut stream = listener.accept().unwrap().0;
             stream.read_exact(&mut message).unwrap();
             stream.write_all(&message).unwrap();
+            let mut last_ns = waited();
             while stream.peek(&mut message).unwrap() > 0 {
                 let since = (std::time::Instant::now(), thread_time_ns(), waited());
                 before();
                 let elapsed_ns = since.0.elapsed().as_nanos() as u64;
-                each.lock().unwrap().push([elapsed_ns, thread_time_ns() - since.1, waited() - since.2]);
+                let (ran_ns, waited_ns) = (thread_time_ns() - since.1, waited() - since.2);
                 stream.read_exact(&mut message).unwrap();
+                let until_read_ns = since.0.elapsed().as_nanos() as u64;
                 stream.write_all(&message).unwrap();
+                let mut truth = truth.lock().unwrap();
+                truth.waited_ns += waited_ns;
+                truth.all_waited_ns += since.2 + waited_ns - last_ns;
+                truth.slept_ns += elapsed_ns.saturating_sub(ran_ns + waited_ns);
+                truth.held_ns += elapsed_ns.saturating_sub(waited_ns);
+                truth.held_until_read_ns += until_read_ns.saturating_sub(waited_ns);
+                last_ns = since.2 + waited_ns;
             }
         });
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -56,12 +69,13 @@ fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Trut
         }
     });
     holds(&watch, EACH + 1);
-    let each = each.into_inner().unwrap();
-    let waited_ns = each.iter().map(|[.., waited]| waited).sum();
-    let total = |of: fn(&[u64; 3]) -> u64| each.iter().map(of).sum();
-    let slept_ns = total(|[elapsed, ran, waited]| elapsed.saturating_sub(ran + waited));
-    let held_ns = total(|[elapsed, _, waited]| elapsed.saturating_sub(*waited));
-    (watch, Truth { waited_ns, slept_ns, held_ns })
+    (watch, truth.into_inner().unwrap())
+}
+
+/// Takes so much of its CPU.
+pub(super) fn work(ms: u64) {
+    let end = thread_time_ns() + ms * MS;
+    while thread_time_ns() < end {}
 }
 
 pub(super) fn sum(watch: &Watch, stage: WatchStage) -> u64 {
@@ -171,11 +185,7 @@ fn work_of_the_reader_is_in_sockqueue_by_its_size() {
     needs_root!();
     needs_times!();
     for ms in SIZES_MS {
-        let work = || {
-            let end = thread_time_ns() + ms * MS;
-            while thread_time_ns() < end {}
-        };
-        let (watch, truth) = planted(work, || ());
+        let (watch, truth) = planted(|| work(ms), || ());
         let sockqueue = sum(&watch, WatchStage::Sockqueue);
         // Interrupts and the hypervisor take time from it that is not its own.
         assert!(sockqueue >= EACH * ms * MS * 19 / 20, "{ms} ms: {sockqueue} {truth:?}");
@@ -194,17 +204,13 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
     needs_times!();
     let last = cpu::allowed().unwrap().into_iter().last().unwrap();
     let burners = [Burner::on(last), Burner::on(last)];
-    let work = || {
-        let end = thread_time_ns() + 5 * MS;
-        while thread_time_ns() < end {}
-    };
     let ran = || burners.each_ref().map(Burner::ran_ns);
     let before: std::sync::OnceLock<[u64; 2]> = Default::default();
     let at_start = || {
         cpu::pin(last).unwrap();
         before.set(ran()).unwrap();
     };
-    let (watch, truth) = planted(work, at_start);
+    let (watch, truth) = planted(|| work(5), at_start);
     let (runqueue, after) = (sum(&watch, WatchStage::Runqueue), ran());
     println!("{runqueue} {truth:?}");
     assert!(truth.waited_ns > EACH * MS, "the burners did not burn: {truth:?}");
@@ -225,6 +231,72 @@ fn a_busy_cpu_is_in_runqueue_by_what_the_reader_waited_and_who_had_it_is_known()
     assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
 }
 
+/// The reader and a neighbor on its CPU both send datagrams over loopback, which come in softirqs there.
+#[test]
+fn softirqs_on_the_cpu_of_a_reader_are_holders_by_what_the_kernel_counts() {
+    /// Of /proc/stat; those of the kernel itself are no longer.
+    const TICK_NS: u64 = 10 * MS;
+    const FEWEST_NS: u64 = 50 * TICK_NS;
+    const MOST: Duration = Duration::from_secs(60);
+    needs_root!();
+    needs_times!();
+    needs!(holders::sums_from_rq() != 0, "needs BTF with the variables that each CPU has");
+    let last = cpu::allowed().unwrap().into_iter().last().unwrap();
+    let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let flood = |is_over: &dyn Fn() -> bool| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(sink.local_addr().unwrap()).unwrap();
+        while !is_over() {
+            (0..16).for_each(|_| assert_eq!(socket.send(&[7; 64]).unwrap(), 64));
+        }
+    };
+    let work = || {
+        let end = thread_time_ns() + 100 * MS;
+        flood(&|| thread_time_ns() >= end);
+    };
+    let of_cpu = || cpu::processor_times(last).unwrap();
+    let softirq_ns = unless_disturbed(|| {
+        let before = std::sync::OnceLock::new();
+        let at_start = || {
+            cpu::pin(last).unwrap();
+            before.set(of_cpu()).unwrap();
+        };
+        let (stop, began) = (AtomicBool::new(false), std::time::Instant::now());
+        let (watch, times) = thread::scope(|scope| {
+            scope.spawn(|| {
+                cpu::pin(last).unwrap();
+                flood(&|| stop.load(Relaxed) || began.elapsed() > MOST);
+            });
+            let (watch, _) = planted(work, at_start);
+            let times = of_cpu().since(before.get().unwrap());
+            stop.store(true, Relaxed);
+            (watch, times)
+        });
+        let waits = watch.waits().unwrap();
+        println!("{waits:?} {times:?}");
+        assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
+        let had = waits.holders.iter().find(|held| held.by == Holder::Softirqs).map_or(0, |held| held.ns);
+        if times.softirq_ns < FEWEST_NS {
+            return Ok(times.softirq_ns);
+        }
+        // No more than all that the kernel counted, which /proc/stat rounds to ticks.
+        assert!(had > 0 && had <= times.softirq_ns + 3 * TICK_NS, "{had} of {}", times.softirq_ns);
+        // The neighbor does as the reader does: a tick that hits a softirq is of a wait by that part of the time. How many are
+        // has the variance of a binomial distribution.
+        let waiting = waits.waited_ns as f64 / times.busy_ns() as f64;
+        let variance = waiting * (1.0 - waiting) * times.softirq_ns as f64 * TICK_NS as f64;
+        let expected = waiting * times.softirq_ns as f64;
+        let most = 4.0 * variance.sqrt() + 2.0 * TICK_NS as f64;
+        if (had as f64 - expected).abs() > most {
+            return Err(format!("{had}, expected {expected} ± {most}"));
+        }
+        Ok(times.softirq_ns)
+    });
+    if let Some(ns) = softirq_ns.filter(|ns| *ns < FEWEST_NS) {
+        skip!("needs a CPU where /proc/stat counts softirqs: {ns} ns of them");
+    }
+}
+
 #[test]
 fn a_quota_that_is_used_up_is_in_runqueue() {
     needs_root!();
@@ -233,13 +305,12 @@ fn a_quota_that_is_used_up_is_in_runqueue() {
     };
     // Only while a message waits: the reader is also stopped before the first and after the last.
     let stopped = [AtomicU64::new(u64::MAX), AtomicU64::new(0)];
-    let work = || {
+    let before = || {
         stopped[0].fetch_min(group.throttled_ns(), Relaxed);
-        let end = thread_time_ns() + MS;
-        while thread_time_ns() < end {}
+        work(1);
         stopped[1].store(group.throttled_ns(), Relaxed);
     };
-    let (watch, truth) = planted(work, || group.limit().unwrap());
+    let (watch, truth) = planted(before, || group.limit().unwrap());
     let [first, last] = stopped.map(AtomicU64::into_inner);
     let (runqueue, throttled) = (sum(&watch, WatchStage::Runqueue), last - first);
     println!("{runqueue}, throttled {throttled}, {truth:?}");
@@ -272,33 +343,48 @@ pub(super) fn serving(script: &str) -> Option<(netfathom_testkit::Killed, u16)> 
     Some((server, port.trim().parse().unwrap()))
 }
 
+/// A server, its client, and what watches it, once it has read.
+pub(super) fn stoppable() -> Option<(netfathom_testkit::Killed, TcpStream, Watch)> {
+    let Some((server, port)) = serving(ECHO) else {
+        skipped("watch::tests::planted", "needs python3");
+        return None;
+    };
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let watch = attach(Some(port));
+    client.write_all(&[7; 64]).unwrap();
+    client.read_exact(&mut [0; 64]).unwrap();
+    Some((server, client, watch))
+}
+
+/// Each message comes while its reader is stopped by a signal, for so long. Returns how long messages waited for that, at
+/// least and at most.
+pub(super) fn stop(pid: u32, client: &mut TcpStream, ms: u64) -> [u64; 2] {
+    let process = netfathom_sys::process::Process::open(pid).unwrap();
+    let (mut message, mut least, mut most) = ([7; 64], 0, 0);
+    for _ in 0..EACH {
+        process.signal(netfathom_sys::process::SIGSTOP).unwrap();
+        while !netfathom_sys::process::is_stopped(pid) {
+            thread::yield_now();
+        }
+        let since = std::time::Instant::now();
+        client.write_all(&message).unwrap();
+        let sent = std::time::Instant::now();
+        thread::sleep(Duration::from_millis(ms));
+        least += sent.elapsed().as_nanos() as u64;
+        process.signal(netfathom_sys::process::SIGCONT).unwrap();
+        client.read_exact(&mut message).unwrap();
+        most += since.elapsed().as_nanos() as u64;
+    }
+    [least, most]
+}
+
 #[test]
 fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
     needs_root!();
-    let Some((server, port)) = serving(ECHO) else { skip!("needs python3") };
-    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let (pid, watch) = (server.id(), attach(Some(port)));
-    let process = netfathom_sys::process::Process::open(pid).unwrap();
-    let mut message = [7; 64];
-    client.write_all(&message).unwrap();
-    client.read_exact(&mut message).unwrap();
+    let Some((server, mut client, watch)) = stoppable() else { return };
     let mut before = 0;
     for ms in SIZES_MS {
-        let (mut least, mut most) = (0, 0);
-        for _ in 0..EACH {
-            process.signal(netfathom_sys::process::SIGSTOP).unwrap();
-            while !netfathom_sys::process::is_stopped(pid) {
-                thread::yield_now();
-            }
-            let since = std::time::Instant::now();
-            client.write_all(&message).unwrap();
-            let sent = std::time::Instant::now();
-            thread::sleep(Duration::from_millis(ms));
-            least += sent.elapsed().as_nanos() as u64;
-            process.signal(netfathom_sys::process::SIGCONT).unwrap();
-            client.read_exact(&mut message).unwrap();
-            most += since.elapsed().as_nanos() as u64;
-        }
+        let [least, most] = stop(server.id(), &mut client, ms);
         let blocked = sum(&watch, WatchStage::Blocked);
         println!("{ms} ms: {} in blocked, from {least} to {most}", blocked - before);
         assert!((least..most).contains(&(blocked - before)), "{ms} ms");

@@ -1,6 +1,7 @@
 //! What a server sends, and what holds it.
 
 use std::os::fd::AsRawFd;
+use std::time::Instant;
 
 use netfathom_sys::tcp_info;
 
@@ -29,7 +30,7 @@ pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
 }
 
 /// A connection: the server's end, which is watched, and the client's.
-fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+pub(super) fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
     let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (listener.accept().unwrap().0, client)
 }
@@ -79,29 +80,40 @@ fn each_call_that_sends_is_a_message_and_its_stages_are_its_time() {
     }
 }
 
+/// Of a message that is larger than the window of its receiver.
+const LARGE: usize = 200_000;
+
+/// The receiver reads each message after a pause. Returns both ends, the server's first, and how long messages waited for
+/// their receiver, at least and at most.
+pub(super) fn closed_window(rounds: u64, pause: Duration) -> Option<(Watch, [TcpStream; 2], [u64; 2])> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Accepted sockets have it too.
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * LARGE as i32);
+    let watch = attach(&listener)?;
+    let (mut server, mut client) = connection(&listener);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
+    let (mut message, mut least, mut most) = (vec![0; LARGE], 0, 0);
+    for _ in 0..rounds {
+        let begun = Instant::now();
+        server.write_all(&message).unwrap();
+        let sent = Instant::now();
+        thread::sleep(pause);
+        least += sent.elapsed().as_nanos() as u64;
+        client.read_exact(&mut message).unwrap();
+        most += begun.elapsed().as_nanos() as u64;
+    }
+    Some((watch, [server, client], [least, most]))
+}
+
 #[test]
 fn a_closed_window_of_the_receiver_shows_as_rwnd() {
     needs_root!();
     const ROUNDS: u64 = 20;
-    const BYTES: usize = 200_000;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    // Accepted sockets have it too.
-    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * BYTES as i32);
-    let Some(watch) = attach(&listener) else { return };
-    let (mut server, mut client) = connection(&listener);
-    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
-    let mut message = vec![0; BYTES];
-    for _ in 0..ROUNDS {
-        server.write_all(&message).unwrap();
-        thread::sleep(PAUSE);
-        client.read_exact(&mut message).unwrap();
-    }
-    let sums = holds(&watch, ROUNDS, ROUNDS * BYTES as u64);
+    let Some((watch, [server, _client], _)) = closed_window(ROUNDS, PAUSE) else { return };
+    let sums = holds(&watch, ROUNDS, ROUNDS * LARGE as u64);
     is_in(&sums, WatchStage::Rwnd, ROUNDS);
     needs_times!();
-    // The kernel's count begins within the call, once the window is full, and is in ticks: each wait is rounded. Stage
-    // sndbuf has no such second count: the kernel's runs only while all of the buffer was sent, the stage whenever a call
-    // waits for room, also behind a closed window.
+    // The kernel's count begins within the call, once the window is full, and is in ticks: each wait is rounded.
     let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap().2;
     let (least, most) = (of(WatchStage::Rwnd), of(WatchStage::Rwnd) + of(WatchStage::Socket));
     let counted = tcp_info::read(server.as_fd()).unwrap().limits.unwrap().window_us;
@@ -111,7 +123,7 @@ fn a_closed_window_of_the_receiver_shows_as_rwnd() {
 }
 
 /// In which the kernel counts what holds a connection.
-fn tick_ns() -> i128 {
+pub(super) fn tick_ns() -> i128 {
     let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes this one alone, which lives during the call.
     let done = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };

@@ -34,6 +34,22 @@ fn of_two_connections_to_a_port_one_can_be_watched() {
     }
 }
 
+#[test]
+fn all_sockets_are_watched_at_both_ends() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let detail = Detail { by_socket: true, ..Detail::default() };
+    let mut watch = Watch::attach(Selection::All, &[Direction::Rx], detail).unwrap();
+    exchange(&listener, REQUESTS, || ());
+    let address = Some(listener.local_addr().unwrap().to_string());
+    let sockets = watch.sockets().unwrap().each;
+    for of_server in [true, false] {
+        let ends = sockets.iter().filter(|of| address == *if of_server { &of.local } else { &of.peer });
+        // The first message of a thread has no times.
+        assert!(nearly(ends.map(|of| of.receive.total.n).sum::<u64>() + 1, REQUESTS), "{sockets:?}");
+    }
+}
+
 /// Without any look at it: from its first message on, although the server speaks first.
 #[test]
 fn what_a_watched_process_connects_is_watched_from_the_first_message() {

@@ -84,6 +84,22 @@ fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connectio
     }
 }
 
+#[test]
+fn the_whole_host_is_watched_and_before_what_that_takes_is_shown() {
+    const MESSAGES: usize = 20;
+    needs_root!();
+    let (dir, listener, _) = listening();
+    let child = watching("--all --json", dir.path());
+    echo(&listener, MESSAGES, 0);
+    let ended = interrupted(child);
+    let cost = "watching the whole host would have taken about ";
+    assert!(ended.err.find(cost) < ended.err.find("watching all sockets of this host"), "{ended}");
+    assert!(ended.err.contains(cost), "{ended}");
+    let record = record(&ended);
+    // Both ends, but for the first message of each thread.
+    assert!(result(&record).account.timed + 2 >= 2 * MESSAGES as u64, "{ended}");
+}
+
 /// `None`, after saying so, without setpriv.
 pub(super) fn with_three_capabilities(test: &str, dir: &Path, args: &str) -> Option<Child> {
     const SETPRIV: &str = "--reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \

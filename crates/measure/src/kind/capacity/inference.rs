@@ -1,5 +1,5 @@
-//! What Borodin's outgoing paper (2014) infers: a program that waits for the stack with each message sends one in the time
-//! that a message takes there.
+//! What Borodin's outgoing paper (2014) infers: 1 / mean time at peak. Our reading: a program that waits for the
+//! stack with each message sends one in the time that a message takes there.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -12,7 +12,7 @@ pub struct Compared {
 }
 
 /// The conditions of a plan, the baseline first.
-pub fn of(plan: &CostPlan) -> Vec<Condition> {
+pub fn planned(plan: &CostPlan) -> Vec<Condition> {
     let mut all = vec![baseline()];
     match &plan.subject {
         Subject::Interception { ways } => {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn names(plan: &CostPlan) -> Vec<String> {
-        of(plan).into_iter().map(|c| c.name).collect()
+        planned(plan).into_iter().map(|c| c.name).collect()
     }
 
     fn levels() -> Vec<CostLevel> {
@@ -115,21 +115,21 @@ mod tests {
             of(Effect::Both, 3, 0),
             of(Effect::Observation, 0, 4),
         ];
-        assert_eq!(compared(&super::of(&plan)), expected);
+        assert_eq!(compared(&planned(&plan)), expected);
     }
 
     #[test]
     fn levels_of_the_command_itself_have_no_load_alone() {
         let plan = CostPlan { levels: levels(), controls: false, ..plan() };
         assert_eq!(names(&plan), ["baseline", "0", "8M"]);
-        assert!(compared(&of(&plan)).iter().all(|c| c.effect == Effect::Program && c.against == 0));
+        assert!(compared(&planned(&plan)).iter().all(|c| c.effect == Effect::Program && c.against == 0));
     }
 
     #[test]
     fn observers_are_compared_with_an_unobserved_benchmark() {
         let ways = vec![Interception::Strace, Interception::Tracepoints];
         let plan = CostPlan { subject: Subject::Interception { ways }, controls: true, ..plan() };
-        let all = of(&plan);
+        let all = planned(&plan);
         assert!(all.len() == 3 && all.iter().all(|c| !c.armed));
         assert!(compared(&all).iter().all(|c| c.effect == Effect::Observation && c.against == 0));
     }

@@ -78,7 +78,7 @@ pub fn run(
         |name: String| observer.begins(Step { name, number: 0, of: 0 }, &Arc::new(Live::default()));
     let mut workloads = workload::make(plan, &context, &mut making, stop)?;
     let environment = environment::read(Vec::new(), load.devices(), load.lab());
-    let program = program::of(plan, &context, settle)?;
+    let program = program::switch_of(plan, &context, settle)?;
     let mut rig = Rig {
         plan,
         observer,
@@ -135,7 +135,7 @@ fn empty(plan: &CostPlan) -> CostResult {
     CostResult {
         plan: Some(plan.clone()),
         subject: called(&plan.subject),
-        conditions: conditions::of(plan),
+        conditions: conditions::planned(plan),
         ..CostResult::default()
     }
 }

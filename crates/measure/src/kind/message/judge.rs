@@ -38,33 +38,23 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
         verdict.lower(Level::Void, "no trial was finished");
         return verdict;
     }
+    let udp = result.plan.carrier == Carrier::Udp;
     let lost: u64 = trials().map(|t| t.lost).sum();
-    if lost > 0 && result.plan.carrier != Carrier::Udp {
+    if lost > 0 && !udp {
         let text = format!("{lost} messages were sent over a stream and not received");
         verdict.lower(Level::Void, text);
     }
     if trials().any(|t| t.messages == 0) {
         verdict.lower(Level::Void, "in some trials no message arrived");
     }
-    if there < planned {
-        verdict.lower(Level::Degraded, format!("only {there} of {planned} trials were finished"));
-    }
-    if let Some(rate) = result.plan.rate_per_s
-        && let Some(text) = late(result, rate)
-    {
-        verdict.lower(Level::Degraded, text);
-    }
-    if let Some(text) = restless(result) {
-        verdict.lower(Level::Degraded, text);
-    }
-    if result.plan.carrier == Carrier::Udp
-        && let Some(text) = lossy(&result.cells)
-    {
-        verdict.lower(Level::Degraded, text);
-    }
-    if let Some(text) = short(&result.cells) {
-        verdict.lower(Level::Degraded, text);
-    }
+    let degraded = [
+        (there < planned).then(|| format!("only {there} of {planned} trials were finished")),
+        result.plan.rate_per_s.and_then(|rate| late(result, rate)),
+        restless(result),
+        lossy(&result.cells).filter(|_| udp),
+        short(&result.cells),
+    ];
+    degraded.into_iter().flatten().for_each(|text| verdict.lower(Level::Degraded, text));
     verdict
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use netfathom_sys::cpu::CpuError;
 
-use crate::ground::error::{Failure, GroundError, Mistake};
+use crate::ground::error::{Failure, GroundError, Mistake, pass_on};
 use crate::load::allow::Refusal;
 use crate::load::control::ControlError;
 use crate::load::error::FlightError;
@@ -46,21 +46,4 @@ impl Failure for ReverseError {
     }
 }
 
-/// Those of the layers below, which are only passed on.
-macro_rules! tap {
-    ($($error:ty),*) => {$(
-        impl From<$error> for ReverseError {
-            fn from(error: $error) -> Self {
-                Self::Tap(error.into())
-            }
-        }
-    )*};
-}
-
-tap!(FlightError, GroundError, CpuError, ControlError);
-
-impl From<Refusal> for ReverseError {
-    fn from(error: Refusal) -> Self {
-        FlightError::from(error).into()
-    }
-}
+pass_on!(ReverseError::Tap: FlightError, GroundError, CpuError, ControlError, Refusal);

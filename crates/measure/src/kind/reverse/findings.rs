@@ -10,7 +10,7 @@ const CHANCE: f64 = 0.05;
 /// A rate has come back in full where all of its interval is so near to that before.
 const IN_FULL: f64 = 0.05;
 
-pub fn of(result: &ReverseResult) -> Vec<Finding> {
+pub fn findings(result: &ReverseResult) -> Vec<Finding> {
     let variants = result.variants.iter();
     variants.filter_map(|v| Some(finding(v, v.summary.as_ref()?))).collect()
 }

@@ -145,14 +145,14 @@ fn order(plan: &ReversePlan) -> Vec<usize> {
 /// Draws every conclusion from the trials that are there.
 fn conclude(p: &mut Progressed<ReverseResult>, checks: &[Checks]) {
     for variant in &mut p.result.variants {
-        variant.summary = summary::of(&variant.trials);
+        variant.summary = summary::summarize(&variant.trials);
     }
     let planned = p.result.plan.trials * p.result.plan.variants.len() as u32;
     p.verdict = judge::run(checks, planned);
     let half_width = |v: &VariantResult| Some((v.variant, v.summary.as_ref()?.drop_interval?.half_width));
     let half_widths: Vec<(Variant, f64)> = p.result.variants.iter().filter_map(half_width).collect();
     judge::precision(&mut p.verdict, &half_widths);
-    p.findings = findings::of(&p.result);
+    p.findings = findings::findings(&p.result);
 }
 
 fn choose_cpus(plan: &ReversePlan) -> Result<Cpus, GroundError> {

@@ -7,7 +7,7 @@ use netfathom_model::record::{
 use netfathom_stats::between_trials;
 
 /// All trials of a variant; `None` before the first.
-pub fn of(trials: &[ReverseTrial]) -> Option<ReverseSummary> {
+pub fn summarize(trials: &[ReverseTrial]) -> Option<ReverseSummary> {
     let in_phase = |phase: Phase| -> Vec<&PhaseTimes> {
         trials.iter().flat_map(|trial| &trial.phases).filter(|times| times.phase == phase).collect()
     };
@@ -112,7 +112,7 @@ mod tests {
             trial([100.0, 80.0, 60.0, 100.0], [Some(10.0), Some(11.0), Some(20.0), Some(10.0)]),
             trial([1000.0, 800.0, 500.0, 900.0], [Some(12.0), Some(11.0), Some(24.0), Some(10.0)]),
         ];
-        let summary = of(&trials).unwrap();
+        let summary = summarize(&trials).unwrap();
         assert!((summary.drop - 0.45).abs() < 1e-12 && (summary.recovery - 0.95).abs() < 1e-12);
         assert_eq!(summary.outgoing_per_s, [550.0, 440.0, 280.0, 500.0]);
         assert!(summary.drop_interval.unwrap().holds(0.4) && summary.recovery_interval.is_some());
@@ -125,15 +125,15 @@ mod tests {
 
     #[test]
     fn one_trial_has_no_interval_and_none_no_summary() {
-        let summary = of(&[trial([100.0, 80.0, 50.0, 100.0], [None; 4])]).unwrap();
+        let summary = summarize(&[trial([100.0, 80.0, 50.0, 100.0], [None; 4])]).unwrap();
         assert_eq!((summary.drop, summary.drop_interval), (0.5, None));
         assert_eq!((summary.stack_mean_ns, summary.stages.len()), (None, 0));
-        assert_eq!(of(&[]), None);
+        assert_eq!(summarize(&[]), None);
     }
 
     #[test]
     fn where_nothing_left_before_nothing_is_divided_by() {
-        let summary = of(&[trial([0.0, 80.0, 50.0, 100.0], [None; 4])]).unwrap();
+        let summary = summarize(&[trial([0.0, 80.0, 50.0, 100.0], [None; 4])]).unwrap();
         assert_eq!((summary.drop, summary.recovery), (1.0, 0.0));
     }
 }

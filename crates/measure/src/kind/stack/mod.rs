@@ -136,11 +136,11 @@ fn conclude(p: &mut Progressed<StackResult>, bench: &Bench<'_>) {
     // Only the sender knows how many it is.
     plan.workers = listening.and_then(Listening::lanes).unwrap_or(plan.workers);
     let interval = if plan.until.is_some() { between_sequential_trials } else { between_trials };
-    *summaries = plan.directions.iter().filter_map(|&d| summary::of(d, trials, interval)).collect();
+    *summaries = plan.directions.iter().filter_map(|&d| summary::summarize(d, trials, interval)).collect();
     *self_cost = cost::of_tap(trials, *tap);
     *witnesses = cost::witnesses(trials, &plan.directions);
     *taps = cost::beside_each_other(trials);
-    p.result.precision = precision::of(&p.result, bench.elapsed_ns());
+    p.result.precision = precision::reached(&p.result, bench.elapsed_ns());
     p.verdict = judge::run(&p.result);
     for summary in &mut p.result.summaries {
         summary.level = p.verdict.of(summary.direction.into());

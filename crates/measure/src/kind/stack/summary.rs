@@ -12,7 +12,7 @@ use netfathom_stats::{Distribution, Estimate, mean};
 pub type Interval = fn(&[f64]) -> Option<Estimate>;
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
-pub fn of(direction: Direction, trials: &[Trial], interval: Interval) -> Option<PathSummary> {
+pub fn summarize(direction: Direction, trials: &[Trial], interval: Interval) -> Option<PathSummary> {
     let paths: Vec<&PathTimes> = trials
         .iter()
         .filter(|t| t.kind == TrialKind::Measured)

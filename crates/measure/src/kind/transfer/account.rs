@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use netfathom_model::record::{TcpState, TransferEnd, TransferSample, TransferStream};
+use netfathom_bpf::contention::Followed;
+use netfathom_model::record::{CpuWaits, TcpState, TransferEnd, TransferSample, TransferStream};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::{Spent, spent_by_thread};
 use netfathom_sys::tcp_info::TcpInfo;
@@ -12,12 +13,14 @@ use super::Live;
 use super::ends::End;
 use super::live::OnLane;
 use super::timing::{Timing, Untimed};
+use crate::load::contention;
 
 /// Counts one stream, in the thread that moves it.
 pub(super) struct Meter<'a, T = Untimed> {
     on: OnLane<'a>,
     /// Takes the times of its calls, or not.
     pub timing: T,
+    followed: Option<Followed<'a>>,
     peer: Option<SocketAddr>,
     started_ns: u64,
     spent: Spent,
@@ -28,11 +31,13 @@ pub(super) struct Meter<'a, T = Untimed> {
 impl<'a, T: Timing> Meter<'a, T> {
     /// Begins now, with a stream of this number over this socket.
     pub fn start(live: &'a Live, stream: usize, end: &End) -> Self {
+        // Before its time begins: the thread sleeps until it is seen.
+        let followed = live.follow();
         let on = live.begin(stream, &end.socket);
         let started_ns = monotonic_ns();
         live.started(started_ns);
         let (timing, spent) = (T::default(), spent_by_thread());
-        Self { on, timing, peer: end.peer, started_ns, spent, bytes: 0, calls: 0 }
+        Self { on, timing, followed, peer: end.peer, started_ns, spent, bytes: 0, calls: 0 }
     }
 
     pub fn restart(&mut self) {
@@ -66,6 +71,11 @@ impl<'a, T: Timing> Meter<'a, T> {
         self.on.lane.seen().samples.clone()
     }
 
+    /// What its thread waited for processors until now. Reading it takes a moment, in which the peer should not wait.
+    pub fn waits(&self) -> Option<CpuWaits> {
+        self.followed.as_ref().and_then(contention::waits)
+    }
+
     /// What it was, when it ended so long ago.
     pub fn stop(&self, ago_ns: u64) -> TransferStream {
         let spent = spent_by_thread().since(&self.spent);
@@ -84,6 +94,7 @@ impl<'a, T: Timing> Meter<'a, T> {
             udp: None,
             zero_copy: None,
             calls_took: self.timing.took(),
+            waits: None,
             samples: self.seen(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_model::record::Holder;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process;
 
@@ -26,7 +27,8 @@ impl Beside {
         let (pid, ran_ns) =
             since.into_iter().map(|(pid, ns)| (pid, self.since(pid, ns))).max_by_key(|of| of.1)?;
         let name = process::name(pid).filter(|_| ran_ns > 0)?;
-        Some(Busiest { name, pid, cpus: ran_ns as f64 / (monotonic_ns() - self.since_ns).max(1) as f64 })
+        let by = Holder::Process { name, pid, cgroup: None };
+        Some(Busiest { by, cpus: ran_ns as f64 / (monotonic_ns() - self.since_ns).max(1) as f64 })
     }
 
     /// One that was not there ran all of it since, or has the number of one that was.
@@ -55,7 +57,8 @@ mod tests {
         assert!(since >= 20_000_000 && since <= burner.ran_ns() - before, "{since} {before}");
         // Another test may run a busier one.
         let busiest = beside.busiest().unwrap();
-        assert!(busiest.cpus > 0.0 && busiest.pid != std::process::id(), "{busiest:?}");
+        let is_another = matches!(busiest.by, Holder::Process { pid, .. } if pid != std::process::id());
+        assert!(busiest.cpus > 0.0 && is_another, "{busiest:?}");
         assert_eq!(beside.since(u32::MAX, 5), 5);
     }
 }

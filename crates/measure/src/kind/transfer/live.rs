@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 
+use netfathom_bpf::contention::Followed;
 use netfathom_sys::interrupt::Interruptible;
 
 use super::cost::Cost;
 use super::sample_series::SampleSeries;
+use crate::load::contention::Contention;
 
 /// How far a transfer is: others may look while it runs.
 #[derive(Default)]
@@ -24,6 +26,8 @@ pub struct Live {
     pub(super) expired: AtomicBool,
     /// What it costs, from its first stream on.
     pub(super) cost: Cost,
+    /// Sees who has the processors that streams wait for, once that was asked for; `None` where it cannot.
+    contention: OnceLock<Option<Contention>>,
     /// Who is to know of new streams at once.
     watcher: OnceLock<Thread>,
 }
@@ -61,6 +65,16 @@ impl Live {
     /// When the first stream began, on the one clock; 0 before.
     pub(super) fn started_ns(&self) -> u64 {
         self.started_ns.load(Relaxed)
+    }
+
+    /// From now on it is seen who has the processors that streams wait for.
+    pub(super) fn follow_waits(&self) {
+        self.contention.get_or_init(Contention::of_switches);
+    }
+
+    /// The calling thread, which is that of a stream.
+    pub(super) fn follow(&self) -> Option<Followed<'_>> {
+        self.contention.get()?.as_ref()?.follow()
     }
 
     /// From now on the calling thread is unparked when a stream begins.

@@ -113,6 +113,9 @@ impl Around<'_> {
 
 /// Transfers. What broke off after it had begun is a result too, which says so.
 pub fn run(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
+    if plan.explain {
+        around.live.follow_waits();
+    }
     let mut progressed = part(plan, around)?;
     let devices = device_of(&progressed.result).into_iter().collect();
     progressed.environment = environment::read(Vec::new(), devices, None);
@@ -131,7 +134,8 @@ fn device_of(result: &TransferResult) -> Option<Device> {
     Some(Device { role: role.into(), name: link.name, mtu: link.mtu, qdisc: link.qdisc })
 }
 
-/// The same as a part of another measurement, which describes the machine once.
+/// The same as a part of another measurement, which describes the machine once. It loads no programs: of many transfers
+/// that would be a large part.
 pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<TransferResult>, TransferError> {
     let this = Interruptible::this_thread().map_err(TransferError::Signals)?;
     ends::check_standard(plan, around.standard)?;

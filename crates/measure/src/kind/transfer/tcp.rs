@@ -89,6 +89,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     });
     // What the kernel still had to send is a part of it.
     stream.samples = meter.seen();
+    stream.waits = meter.waits();
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
     let ended = closed.and_then(|how| match how {
         // The receiver is to learn that it has not all of it.
@@ -141,6 +142,7 @@ pub(super) fn taken<T: Timing>(
     stream.tcp = tcp_info::read(socket).ok().map(|info| state(&info));
     let ended = received.and_then(|sum| closing::release(socket).map(|()| sum));
     let ended = ended.map(|checksum| stream.checksum = checksum);
+    stream.waits = meter.waits();
     stream.zero_copy = by_way(plan, way, end.peer, &stream);
     (Moved { stream, way, buffer_address: buffer.address() }, ended)
 }

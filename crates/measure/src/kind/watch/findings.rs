@@ -5,7 +5,7 @@ use netfathom_model::print;
 use netfathom_model::record::{Holder, WatchResult, WatchStage};
 use netfathom_model::verdict::Finding;
 
-use super::judge::{MOST_UNTIMED, held_by_netfathom};
+use super::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
 
 /// Of fewer messages nothing is concluded.
 const FEWEST: u64 = 10;
@@ -15,19 +15,34 @@ const MUCH: f64 = 0.3;
 const LOST: f64 = 0.05;
 /// From that part of the waits on, a holder that is not known is worth a word.
 const MUCH_UNKNOWN: f64 = 0.05;
+/// From that part of the time to receive on, what takes a CPU from whoever has it is worth a word.
+const MUCH_TAKEN: f64 = 0.05;
 /// With more threads than that for each message a server makes one for each connection, which has few messages.
 const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
+
+/// Of as many packets as messages; fewer stand in the account alone.
+const LEAST_DROPPED: f64 = 0.001;
+/// Reasons for drops in a finding.
+const MOST_DROPS: usize = 4;
 
 /// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
 pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
     let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
     let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(of_stage).collect();
     of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let others =
-        [refused(result), mptcp(result), encrypted(result), long(result), unmarked(result), late(result)];
-    of_stages.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
+    let others = [
+        refused(result),
+        dropped(result),
+        mptcp(result),
+        encrypted(result),
+        long(result),
+        unmarked(result),
+        late(result),
+    ];
+    let of_stages = of_stages.into_iter().map(|(_, finding)| finding);
+    of_stages.chain(taken(result)).chain(others.into_iter().flatten()).collect()
 }
 
 /// That of a stage, and its part of the time.
@@ -123,12 +138,19 @@ fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, S
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
 fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
-    let first = result.waits.parts().find(|(by, _)| by.is_foreign() || **by == Holder::Netfathom);
+    let first = result.waits.parts().find(|(by, _)| by.is_outside() || **by == Holder::Netfathom);
     if first.is_some_and(|(by, _)| *by == Holder::Netfathom) && held_by_netfathom(result) > MOST_UNTIMED {
         // The verdict names it.
         return None;
     }
-    let (by, part) = result.waits.parts().find(|(by, _)| by.is_foreign())?;
+    let takes = |by: &Holder| TAKERS.iter().find(|(is, ..)| is(by));
+    let outside = || result.waits.parts().filter(|(by, _)| by.is_outside());
+    let (longest, _) = outside().next()?;
+    if takes(longest).is_some_and(|(is, ..)| held_by(result, is) > MUCH_TAKEN) {
+        // It has a finding of its own.
+        return None;
+    }
+    let (by, part) = outside().find(|(by, _)| takes(by).is_none())?;
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
@@ -144,9 +166,6 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
             ),
         ),
         (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
-        (Holder::Hypervisor, _) => {
-            ("", "give this virtual machine CPUs of its own, or move it to a host with less work".into())
-        }
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
     let rest = match result.waits.unknown() {
@@ -156,6 +175,38 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let had = by.had("the CPU");
     let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
+}
+
+/// What takes a CPU from whoever has it: which holders, what is seen, its cause, its remedy.
+type Taker = (fn(&Holder) -> bool, &'static str, &'static str, &'static str);
+
+const TAKERS: [Taker; 2] = [
+    (
+        |by| matches!(by, Holder::Softirqs | Holder::Interrupts),
+        "messages wait as softirqs and interrupts take the CPU that their reader waits for",
+        "softirqs, which often receive packets, or interrupts of a device run on the reader's own CPU (/proc/softirqs)",
+        "receive packets on another CPU: RPS (/sys/class/net/DEVICE/queues/rx-N/rps_cpus), or the affinity of the device's interrupts (/proc/irq/N/smp_affinity_list)",
+    ),
+    (
+        |by| matches!(by, Holder::Hypervisor),
+        "messages wait as the hypervisor takes the CPU that their reader waits for",
+        "this virtual machine shares its CPUs with others",
+        "give this virtual machine CPUs of its own, or move it to a host with less work",
+    ),
+];
+
+fn taken(result: &WatchResult) -> impl Iterator<Item = Finding> {
+    TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
+        let part = held_by(result, is);
+        let waited: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
+        let evidence = format!(
+            "{} of the time that its reading threads waited for a CPU, {} of the time of its messages",
+            print::percent(waited),
+            print::percent(part)
+        );
+        let is_much = result.total.n >= FEWEST && part > MUCH_TAKEN;
+        is_much.then(|| Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() })
+    })
 }
 
 fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
@@ -205,6 +256,61 @@ fn refused(result: &WatchResult) -> Option<Finding> {
         cause: "the application reads slower than they come, or the buffer is too small for a burst".into(),
         evidence: format!("{} of {} messages; those of UDP are lost", account.refused, account.seen),
         remedy: "set SO_RCVBUF, up to net.core.rmem_max, or read in more threads".into(),
+    })
+}
+
+/// Why the kernel drops packets for a reason of its own, and what to do. `None` of those that healthy connections have too,
+/// such as keep-alive probes and retransmissions that were not needed, and of what `refused` has.
+fn drop_words(reason: &str) -> Option<(&'static str, &'static str)> {
+    Some(match reason {
+        "QDISC_DROP" | "QDISC_OVERLIMIT" | "QDISC_CONGESTED" | "FQ_BAND_LIMIT" | "FQ_FLOW_LIMIT" => (
+            "the queueing discipline of their device is full",
+            "`tc -s qdisc` shows which; raise its limit, or send less at a time",
+        ),
+        "NETFILTER_DROP" => (
+            "a rule of netfilter drops them",
+            "`nft list ruleset` or `iptables -vL` shows the counts of the rules",
+        ),
+        "SOCKET_BACKLOG" => (
+            "too many came while a system call had their socket",
+            "read and send less at a time, or set a larger SO_RCVBUF",
+        ),
+        "PROTO_MEM" => (
+            "the receive buffer of a TCP socket is full, or TCP or UDP have as much memory as they may",
+            "read in more threads, or set a larger SO_RCVBUF; `ss -tm` shows who does not read",
+        ),
+        "TCP_LISTEN_OVERFLOW" => (
+            "connections wait until the application accepts them, and the queue for them is full",
+            "accept in more threads, or raise the backlog of listen() and net.core.somaxconn",
+        ),
+        "TCP_ZEROWINDOW" | "TCP_OVERWINDOW" => (
+            "they came to a closed window: the application reads too late",
+            "read in more threads, or set a larger SO_RCVBUF",
+        ),
+        "NEIGH_FAILED" | "NEIGH_QUEUEFULL" => (
+            "the next hop does not answer (ARP, neighbor discovery)",
+            "`ip neigh` shows it as FAILED or INCOMPLETE",
+        ),
+        _ => return None,
+    })
+}
+
+/// By the most frequent reason.
+fn dropped(result: &WatchResult) -> Option<Finding> {
+    let drops = result.drops.iter().filter(|drop| drop_words(&drop.reason).is_some());
+    let (cause, remedy) = drop_words(&drops.clone().next()?.reason)?;
+    let packets: u64 = drops.clone().map(|drop| drop.packets).sum();
+    let seen = result.account.seen + result.send.as_ref().map_or(0, |send| send.account.seen);
+    if packets < FEWEST || (packets as f64) < LEAST_DROPPED * seen as f64 {
+        return None;
+    }
+    let each =
+        drops.map(|drop| format!("{} {} {}", print::count(drop.packets), drop.direction.name(), drop.reason));
+    Some(Finding {
+        seen: "the kernel drops packets of the watched sockets".into(),
+        cause: cause.into(),
+        evidence: print::listed_first(MOST_DROPS, each),
+        remedy: remedy.into(),
     })
 }
 
@@ -354,6 +460,35 @@ mod tests {
             why.text,
             "30.7 % of the sent messages have no times: 27 unsent of 88; 30 timed, 31 merged have times"
         );
+    }
+
+    #[test]
+    fn what_takes_a_cpu_from_whoever_has_it_is_a_finding_of_its_own() {
+        let found = |holders: [(Holder, u64); 3]| {
+            let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
+            let holders = holders.into_iter().map(|(by, ns)| Held { by, ns }).collect();
+            result.waits = CpuWaits { waited_ns: 100, holders };
+            findings(&result, None)
+        };
+        let other = || Holder::Process { name: "other".into(), pid: 7, cgroup: None };
+        let [of_stage, received] =
+            &found([(other(), 60), (Holder::Softirqs, 30), (Holder::Interrupts, 10)])[..]
+        else {
+            panic!("two")
+        };
+        assert!(of_stage.remedy.contains("move other (pid 7) to other CPUs"), "{of_stage:?}");
+        assert!(received.remedy.contains("rps_cpus"), "{received:?}");
+        // They had 40 % of the waits, which are 95 % of the time.
+        assert_eq!(
+            received.evidence,
+            "40.0 % of the time that its reading threads waited for a CPU, 38.1 % of the time of its messages"
+        );
+        // Where it had the CPU longest, nothing is gained by moving another.
+        let [stolen] = &found([(Holder::Hypervisor, 60), (other(), 38), (Holder::Softirqs, 2)])[..] else {
+            panic!("one")
+        };
+        assert!(stolen.remedy.contains("CPUs of its own"), "{stolen:?}");
+        assert_eq!(found([(other(), 90), (Holder::Softirqs, 5), (Holder::Hypervisor, 5)]).len(), 1);
     }
 
     #[test]

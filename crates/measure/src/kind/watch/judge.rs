@@ -111,12 +111,16 @@ const RULES: [Rule<WatchResult>; 13] = [
     ),
 ];
 
-/// Its part of the waits for a CPU, and theirs of the time to receive.
-pub fn held_by_netfathom(result: &WatchResult) -> f64 {
+/// Their part of the waits for a CPU, and that of the time to receive.
+pub fn held_by(result: &WatchResult, is: impl Fn(&Holder) -> bool) -> f64 {
     let waited = result.stages.iter().find(|stage| stage.stage == WatchStage::Runqueue);
-    let held = result.waits.parts().find(|(by, _)| **by == Holder::Netfathom);
-    let (Some(waited), Some((_, part)), true) = (waited, held, result.total.sum_ns > 0) else { return 0.0 };
+    let part: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
+    let (Some(waited), true) = (waited, result.total.sum_ns > 0) else { return 0.0 };
     part * waited.times.sum_ns as f64 / result.total.sum_ns as f64
+}
+
+pub fn held_by_netfathom(result: &WatchResult) -> f64 {
+    held_by(result, |by| *by == Holder::Netfathom)
 }
 
 /// Although that alone is watched.

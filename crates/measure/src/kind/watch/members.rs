@@ -26,7 +26,7 @@ impl Members {
     /// `None` of a target that is no processes.
     pub fn find(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
         Ok(Some(match target {
-            WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
+            WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
             WatchTarget::Process(pid) => Self::One(*pid),
             WatchTarget::Name(name) => by_name(name)?,
             WatchTarget::Cgroup(path) => by_cgroup(path)?,

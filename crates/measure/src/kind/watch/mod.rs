@@ -30,12 +30,14 @@ use crate::ground::observer::{Live, Observer, Progressed, Step};
 mod budget;
 mod container;
 mod findings;
+mod host;
 mod judge;
 mod members;
 mod process;
 mod slow;
 
 use budget::Budget;
+pub use host::HostCost;
 use process::Watched;
 
 /// How often new sockets are sought and clocks are read.
@@ -164,6 +166,7 @@ impl Incoming {
 
 fn selection(plan: &WatchPlan) -> Selection {
     match plan.target {
+        WatchTarget::All => Selection::All,
         WatchTarget::Port(port) => Selection::Port(port),
         WatchTarget::Flow { local, peer } => Selection::Flow(local, peer),
         _ => Selection::Marked,
@@ -172,7 +175,7 @@ fn selection(plan: &WatchPlan) -> Selection {
 
 fn port(plan: &WatchPlan) -> Option<u16> {
     match selection(plan) {
-        Selection::Marked => None,
+        Selection::Marked | Selection::All => None,
         Selection::Port(port) => Some(port),
         Selection::Flow(local, _) => Some(local.port()),
     }
@@ -199,6 +202,7 @@ fn nothing(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         sampling: None,
         unmarked: 0,
         late: 0,
+        drops: Vec::new(),
     }
 }
 
@@ -221,7 +225,8 @@ fn look_on(
     loop {
         let result = &mut progressed.result;
         let live_on = process.as_deref_mut().map(|process| process.mark(watch)).transpose()?;
-        if port(plan).is_some_and(|port| !watch.has_datagrams() && is_udp_port(port)) {
+        let has_udp = || plan.target == WatchTarget::All || port(plan).is_some_and(is_udp_port);
+        if !watch.has_datagrams() && has_udp() {
             // What it sends is seen from the first message on.
             result.late = u64::from(started.elapsed() > TICK && plan.watches(Direction::Rx));
             watch.follow_datagrams().map_err(WatchRunError::from)?;
@@ -360,6 +365,7 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
         result.waits = watch.waits()?;
         result.waits.keep(MOST_HOLDERS);
     }
+    result.drops = watch.drops()?;
     Ok(())
 }
 

@@ -88,7 +88,7 @@ pub enum Error {
     Page(#[from] askama::Error),
 }
 
-#[derive(Template)]
+#[derive(Default, Template)]
 #[template(path = "report.html", config = "src/render/html/askama.toml")]
 struct Page<'a> {
     policy: String,
@@ -108,6 +108,7 @@ struct Page<'a> {
     verdicts: Vec<Verdict>,
 }
 
+#[derive(Default)]
 struct Verdict {
     level: Level,
     /// Of the style sheet.
@@ -131,13 +132,7 @@ impl Page<'_> {
             script: SCRIPT,
             facts: json_for_script(facts)?,
             text: draw::short(facts.page, TEXT_WIDTH, false),
-            carried: None,
-            title: String::new(),
-            command: String::new(),
-            id: String::new(),
-            heading: "",
-            started: String::new(),
-            verdicts: Vec::new(),
+            ..Self::default()
         })
     }
 }
@@ -230,12 +225,8 @@ pub fn render_comparisons(comparisons: &[(Comparison, Gates)]) -> Result<String,
             level: Level::Void,
             tone: style.tone().into(),
             label: label.into(),
-            trust: "",
-            state: Vec::new(),
             answer: story::compare::answer(comparison, gates),
-            reasons: Vec::new(),
-            more_reasons: 0,
-            remarks: Vec::new(),
+            ..Verdict::default()
         }
     };
     let verdicts: Vec<Verdict> = comparisons.iter().map(verdict).collect();

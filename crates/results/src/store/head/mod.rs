@@ -198,7 +198,7 @@ pub(in crate::store) fn file_of(record: &[u8]) -> Result<Vec<u8>, serde_json::Er
 /// The head of the record in a run's directory.
 pub(in crate::store) fn of_run(run: &Directory) -> Result<Head, Problem> {
     let (file, about) = record_of(run)?;
-    match beside(run, &file, &about) {
+    match from_head_file(run, &file, &about) {
         Some(head) => Ok(with_writer(head, run)),
         None => read_whole(file).map(|head| with_writer(head, run)),
     }
@@ -215,14 +215,14 @@ fn with_writer(mut head: Head, run: &Directory) -> Head {
 }
 
 /// The head that was written after this record and for it.
-fn beside(run: &Directory, file: &File, record: &Metadata) -> Option<Head> {
-    let beside = run.file(HEAD_FILE).ok()?;
-    let about = beside.metadata().ok()?;
+fn from_head_file(run: &Directory, file: &File, record: &Metadata) -> Option<Head> {
+    let head_file = run.file(HEAD_FILE).ok()?;
+    let about = head_file.metadata().ok()?;
     if !about.is_file() || about.len() > MOST_HEAD_BYTES || about.modified().ok()? < record.modified().ok()? {
         return None;
     }
     let mut json = Vec::with_capacity(about.len() as usize);
-    beside.take(MOST_HEAD_BYTES).read_to_end(&mut json).ok()?;
+    head_file.take(MOST_HEAD_BYTES).read_to_end(&mut json).ok()?;
     let HeadFile { record_bytes, record_ends, head } = serde_json::from_slice(&json).ok()?;
     let is_of_it = record_bytes == record.len() && ends_of(file, record_bytes).ok()? == record_ends;
     (is_of_it && head.schema_version == SCHEMA_VERSION).then_some(head)

@@ -5,7 +5,7 @@ use netfathom_model::record::{Comparison, CostBenchmark, CostResult, OwnCall, Ow
 
 use super::comparison::{self, condition_name};
 use super::figure::Figure;
-use super::{LONGEST_NAME, answer, beside, charts, more};
+use super::{LONGEST_NAME, answer, charts, more, pair_name};
 use crate::story::{MOST_ROWS, number};
 use netfathom_model::print::grouped;
 
@@ -21,7 +21,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchma
 }
 
 fn compared(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
-    page.heading(&format!("Its own system calls, a trial: {}", beside(result, benchmark, comparison)));
+    page.heading(&format!("Its own system calls, a trial: {}", pair_name(result, benchmark, comparison)));
     page.bars(added(benchmark, comparison));
     let mut table = Table::of("calls\nwithout|calls\nwith|time\nwithout|time\nwith|adds|<call");
     for call in benchmark.calls.iter().take(MOST_ROWS) {

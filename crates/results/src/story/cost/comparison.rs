@@ -194,12 +194,7 @@ pub(super) fn adds(benchmark: &CostBenchmark, comparison: &Comparison, call: &Ow
     call.adds.get(place).copied().flatten().map(|adds| Figure::of(comparison, adds))
 }
 
-pub(super) fn beside(result: &CostResult, comparison: &Comparison) -> String {
-    beside_of(result, comparison.condition, comparison.against)
-}
-
-/// The same of what is no comparison.
-pub(super) fn beside_of(result: &CostResult, condition: usize, against: usize) -> String {
+pub(super) fn versus(result: &CostResult, condition: usize, against: usize) -> String {
     let [this, that] = [condition, against].map(|c| shortened(&condition_name(result, c), LONGEST_CONDITION));
     format!("“{this}” vs. “{that}”")
 }

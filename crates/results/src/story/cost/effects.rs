@@ -117,7 +117,7 @@ fn overall(page: &mut Page, result: &CostResult) {
     let mut table = Table::of("slowdown|PCost|<of what");
     for o in result.overall.iter().take(MOST_ROWS) {
         let figures = [Figure::alone(o.ratio).beyond_one().percent(), Figure::alone(o.pcost).percent()];
-        let what = format!("{}: {}", o.effect.name(), comparison::beside_of(result, o.condition, o.against));
+        let what = format!("{}: {}", o.effect.name(), comparison::versus(result, o.condition, o.against));
         table.row_open(&figures, &what);
     }
     page.table(table);

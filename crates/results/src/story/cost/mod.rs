@@ -90,7 +90,7 @@ fn others(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, shown
     let option = |comparison: &Comparison| -> (String, Vec<Block>) {
         let name = format!("{}: {}", comparison.effect.name(), comparison::row_name(result, comparison));
         let blocks = Page::filled(|page| {
-            page.text(&beside(result, benchmark, comparison));
+            page.text(&pair_name(result, benchmark, comparison));
             spans::fill(page, benchmark, comparison);
             resources::fill(page, comparison);
         });
@@ -102,7 +102,8 @@ fn others(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, shown
     }
 }
 
-/// Benchmark, condition, and the one it is compared with: `tar, with at 80M beside without at 80M`.
-fn beside(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
-    format!("{}, {}", shortened(&benchmark.name, LONGEST_NAME), comparison::beside(result, comparison))
+/// Benchmark, condition, and the one it is compared with: `tar, “with at 80M” vs. “without at 80M”`.
+fn pair_name(result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) -> String {
+    let conditions = comparison::versus(result, comparison.condition, comparison.against);
+    format!("{}, {conditions}", shortened(&benchmark.name, LONGEST_NAME))
 }

@@ -4,12 +4,12 @@ use crate::page::{Axis, Bar, Page, Table};
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, ResourceUnit, Taken};
 
 use super::comparison::difference;
-use super::{beside, charts, figure, more, notes};
+use super::{charts, figure, more, notes, pair_name};
 use crate::story::MOST_ROWS;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
     if !comparison.taken.is_empty() {
-        let what = beside(result, benchmark, comparison);
+        let what = pair_name(result, benchmark, comparison);
         page.heading(&format!("What was taken, by resource, a trial: {what}"));
         fill(page, comparison);
     }

@@ -5,7 +5,7 @@ use netfathom_model::print::NOT_KNOWN;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Outcome};
 
 use super::comparison::{self, change, span_name};
-use super::{beside, charts, more};
+use super::{charts, more, pair_name};
 use crate::story::{MOST_ROWS, number};
 
 /// Letters of a span's name: marks may be whole paths.
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 120;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
     if !comparison.spans.is_empty() {
-        page.heading(&format!("From mark to mark: {}", beside(result, benchmark, comparison)));
+        page.heading(&format!("From mark to mark: {}", pair_name(result, benchmark, comparison)));
         fill(page, benchmark, comparison);
     }
 }

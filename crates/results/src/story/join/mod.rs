@@ -8,7 +8,6 @@ use netfathom_model::plan::{ClockChoice, JoinPlan};
 use netfathom_model::record::{
     CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, PacketKind,
 };
-use netfathom_stats as stats;
 
 use super::{Body, Story, curves, number, place::Site};
 
@@ -151,7 +150,7 @@ fn name(span: &JoinedSpan) -> String {
 }
 
 fn percentile_chart(page: &mut Page, result: &JoinResult) {
-    let times: Vec<stats::Distribution> = result.spans.iter().map(|span| (&span.times).into()).collect();
+    let times = result.spans.iter().map(|span| &span.times);
     let look = |place: usize| {
         let before = result.spans[..place].iter().filter(|s| s.direction == result.spans[place].direction);
         [Look::Strong, Look::Dashed, Look::Thin][before.count() % 3]
@@ -160,7 +159,7 @@ fn percentile_chart(page: &mut Page, result: &JoinResult) {
     let series = |(i, span): (usize, &JoinedSpan)| {
         curve(span, format!("{}: {}", i + 1, name(span)), look(i), Vec::new())
     };
-    let curves = result.spans.iter().enumerate().map(series).zip(&times).collect();
+    let curves = result.spans.iter().enumerate().map(series).zip(times).collect();
     page.chart(curves::by_percentile("percentiles", "Time by percentile", curves));
 }
 

@@ -16,9 +16,7 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
         return;
     }
     page.main("Response times (echo)");
-    let curves = curves(summary);
-    let curves = curves.iter().map(|(series, d)| (series.clone(), d)).collect();
-    page.chart(by_percentile("echo", "Response, service and lag by percentile", curves));
+    page.chart(by_percentile("echo", "Response, service and lag by percentile", curves(summary)));
     page.table(table(summary));
     page.note("response: from the intended send time to the answer; service: from the actual send time");
     if is_faster_loaded(summary) {

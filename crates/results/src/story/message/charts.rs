@@ -4,7 +4,6 @@ use netfathom_model::layer::{Layer, Strategy};
 use netfathom_model::plan::{MessagePlan, MessageTest, Placement};
 use netfathom_model::print::count;
 use netfathom_model::record::{MessageCell, MessageResult};
-use netfathom_stats as stats;
 
 use super::figure::{Figure, Quantity};
 use super::groups::{self, Group};
@@ -92,12 +91,11 @@ pub(super) fn percentiles(result: &MessageResult, bytes: u64) -> Vec<(String, Ve
         _ => "Round trip by percentile",
     };
     let of_group = |group: &Group<'_>| {
-        let cells: Vec<_> = group
+        let lines = group
             .layers(&result.plan)
             .into_iter()
-            .filter_map(|layer| Some((layer, stats::Distribution::from(&group.cell(layer, bytes)?.times))))
+            .filter_map(|layer| Some((line(result, layer), &group.cell(layer, bytes)?.times)))
             .collect();
-        let lines = cells.iter().map(|(layer, times)| (line(result, layer), times)).collect();
         let id = format!("message-times-{}-{}-{bytes}", group.placement.name(), group.pair);
         Some((group.name(result), vec![Block::Chart(curves::by_percentile(&id, title, lines)?)]))
     };

@@ -12,8 +12,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult) {
         return;
     }
     page.heading("Percentiles of the stack time");
-    let curves: Vec<_> = result.summaries.iter().flat_map(|s| curves(result, s)).collect();
-    let curves = curves.iter().map(|(series, d)| (series.clone(), d)).collect();
+    let curves = result.summaries.iter().flat_map(|s| curves(result, s)).collect();
     page.chart(by_percentile("percentiles", "Stack time by percentile", curves));
     page.table(table(&result.summaries));
     page.samples("stack time");

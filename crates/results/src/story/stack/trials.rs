@@ -29,7 +29,7 @@ pub(super) fn draw(page: &mut Page, result: &StackResult, direction: Direction) 
     }
     page.table(table);
     more(page, rows.len(), "trial");
-    page.note("S: mean error of one trial; assumes independence (Borodin 2014), which queued messages lack");
+    page.note("S: mean error of one trial (Borodin 2014); assumes independence, which queued messages lack");
     if rows.windows(2).any(|w| w[0].0.index.checked_add(1) != Some(w[1].0.index)) {
         page.note("the trials between these are baselines and cross-checks");
     }

@@ -9,7 +9,7 @@ use crate::page::{Cell, Page, Table, shortened};
 use netfathom_model::plan::{Role, Transport};
 use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, TransferStream};
 
-use super::{Body, MOST_ROWS, Story, Words, more, number, place::Site};
+use super::{Body, MOST_ROWS, Story, Words, contention, more, number, place::Site};
 
 pub(super) use counts::{ended, ended_briefly};
 pub use counts::{packet, packet_words};
@@ -220,6 +220,10 @@ fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
     let zero = stream.zero_copy.as_ref();
     words(page, &titled("Copies"), zero.map(|z| vec![("bytes", counts::zero_copied(z))]));
     words(page, &titled("Calls"), stream.calls_took.as_ref().map(counts::call_words));
+    if let Some(waits) = &stream.waits {
+        let heading = format!("Who had the CPU while stream {} waited for one", index + 1);
+        contention::cpu_waits(page, &heading, waits, "");
+    }
     let connection = stream.tcp.as_ref().map(counts::connection_words);
     words(page, &(titled("Connection") + " at its end"), connection);
     words(page, &titled("Datagrams"), stream.udp.as_ref().map(counts::datagram_words));

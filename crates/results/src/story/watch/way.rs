@@ -2,7 +2,6 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
-use netfathom_stats as stats;
 
 use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, new_table, row};
@@ -147,12 +146,11 @@ impl Way<'_> {
             Direction::Tx => ("Percentiles of what was sent", "watch-percentiles-tx"),
         };
         page.heading(heading);
-        let times: Vec<stats::Distribution> = known.iter().map(|&(_, _, times)| times.into()).collect();
-        let series = |&(name, color, _): &(&str, Color, &Distribution)| {
-            Series::new(name, color, if name == "total" { Look::Strong } else { Look::Thin })
-        };
-        let all = known.iter().map(series).zip(&times).collect();
-        page.chart(curves::by_percentile(id, "Time by percentile", all));
+        let all = known.iter().map(|&(name, color, times)| {
+            let look = if name == "total" { Look::Strong } else { Look::Thin };
+            (Series::new(name, color, look), times)
+        });
+        page.chart(curves::by_percentile(id, "Time by percentile", all.collect()));
         page.table(percentile_table(&known));
     }
 }

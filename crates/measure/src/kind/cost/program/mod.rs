@@ -95,7 +95,7 @@ impl Context {
     }
 }
 
-pub fn of<'a>(
+pub fn switch_of<'a>(
     plan: &CostPlan,
     context: &Context,
     settle: Pause<'a>,

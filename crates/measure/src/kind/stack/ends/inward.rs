@@ -2,7 +2,7 @@
 //! what came.
 
 use std::net::UdpSocket;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use netfathom_model::engine::Receive;
@@ -111,23 +111,14 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Reads from the sender's begin until everything has come that will.
     fn run<R: ReceiveTap + Send>(&self, begun: Begun, tap: &mut R) -> Result<(Ended, Read), FlightError> {
-        let [senders_done, gone] = [const { AtomicBool::new(false) }; 2];
-        let [received, tried, accepted] = [const { AtomicU64::new(0) }; 3];
-        let end = EndSignal {
-            senders_done: &senders_done,
-            stop: self.task.stop,
-            gone: &gone,
-            received: &received,
-            tried: &tried,
-            accepted: &accepted,
-        };
+        let end = EndSignal::new(self.task.stop);
         thread::scope(|scope| {
             let reader = spawn(scope, "reader", || {
                 cpu::pin(self.task.cpus.reader)?;
                 self.read(tap, &end)
             })?;
-            let talked = self.talk(begun, &received);
-            senders_done.store(true, Relaxed);
+            let talked = self.talk(begun, &end.received);
+            end.senders_done.store(true, Relaxed);
             end_receiving(self.socket);
             let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")))?;
             Ok((talked.map_err(lost)?, read))

@@ -24,7 +24,7 @@ const ALMOST: f64 = 1.5;
 const LEAST_FOR_P99: u64 = 1000;
 
 /// How narrow the intervals are by now; `None` of a run with a fixed number of trials.
-pub fn of(result: &StackResult, after_ns: u64) -> Option<Precision> {
+pub fn reached(result: &StackResult, after_ns: u64) -> Option<Precision> {
     result.plan.until?;
     let ways = result.summaries.iter();
     let widths = ways.flat_map(|summary| {

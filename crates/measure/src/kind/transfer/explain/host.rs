@@ -1,5 +1,7 @@
 //! What is known of this host and its end of the connection, beside the looks.
 
+use netfathom_model::record::Holder;
+
 /// Nothing of it need be known.
 #[derive(Clone, Debug, Default)]
 pub(in crate::kind::transfer) struct Host {
@@ -15,8 +17,7 @@ pub(in crate::kind::transfer) struct Host {
 
 #[derive(Clone, Debug)]
 pub(in crate::kind::transfer) struct Busiest {
-    pub name: String,
-    pub pid: u32,
+    pub by: Holder,
     /// How much of a CPU it used.
     pub cpus: f64,
 }

@@ -14,6 +14,7 @@ use netfathom_model::record::{Cause, Explanation, TransferStream};
 mod facts;
 mod host;
 mod network;
+mod others;
 mod queue;
 mod receiver;
 mod remedy;
@@ -146,24 +147,9 @@ fn busy(
         };
         (Cause::Processor, text, remedy)
     };
-    let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
-    let is_beside_others = waited_ns as f64 >= LEAST_SHARE * stream.duration_ns as f64;
-    let busiest = host.busiest.as_ref().filter(|of| is_beside_others && of.cpus >= LEAST_SHARE);
-    if let Some(Busiest { name, pid, cpus }) = busiest {
-        evidence.push(format!(
-            "of other processes {name} (pid {pid}) ran most, {} of a CPU",
-            print::percent(*cpus)
-        ));
-    }
-    let others = match busiest {
-        _ if !is_beside_others => String::new(),
-        // Over loopback it may be the other end.
-        Some(Busiest { name, pid, .. }) if !is_here => {
-            format!("stop {name} (pid {pid}), or move it to other CPUs (taskset -p); ")
-        }
-        _ => "stop other work on the CPUs of this end; ".into(),
-    };
-    Reason { cause, share, text, evidence, remedy: format!("{others}{remedy}") }
+    let (seen, first) = others::of(stream, host, is_here);
+    evidence.extend(seen);
+    Reason { cause, share, text, evidence, remedy: format!("{first}{remedy}") }
 }
 
 /// A socket buffer that the user has set comes before a CPU that is the limit with it, unless it takes far less: each of

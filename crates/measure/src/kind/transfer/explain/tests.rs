@@ -1,6 +1,7 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{
-    CallTimes, Cause, Explanation, TcpState, TransferEnd, TransferSample, TransferStream,
+    CallTimes, Cause, CpuWaits, Explanation, Held, Holder, TcpState, TransferEnd, TransferSample,
+    TransferStream,
 };
 
 use super::{Busiest, Host, Reason, choose, explain, explain_all};
@@ -51,6 +52,7 @@ fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
         udp: None,
         zero_copy: None,
         calls_took: Some(CallTimes { socket_ns: 190_000_000, ..CallTimes::default() }),
+        waits: None,
         samples: (0..LOOKS).map(sample).collect(),
     }
 }
@@ -196,19 +198,29 @@ fn who_runs_all_the_time_is_not_held_up() {
     assert_eq!(sender(&short), Cause::TooShort);
 }
 
-/// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
-#[test]
-fn who_had_the_cpu_that_an_end_waited_for_is_named() {
+/// Half of the time in the run queue.
+fn beside_others() -> TransferStream {
     let mut waits = stream(|_, s| queue(s, 40_000, 0, 28));
     waits.system_ns = 100_000_000;
     waits.calls_took.as_mut().unwrap().runqueue_ns = 80_000_000;
-    let busiest = |cpus| Some(Busiest { name: "rustc".into(), pid: 3121, cpus });
+    waits
+}
+
+/// Evidence and remedy of an end that the CPU limits.
+fn limited_by_cpu(stream: &TransferStream, cpus: f64) -> (String, String) {
+    let by = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let host = Host { busiest: Some(Busiest { by, cpus }), ..Host::default() };
+    let explanation = explain(&plan(Role::Transmit), stream, &host);
+    assert_eq!(explanation.cause, Cause::Processor);
+    (explanation.evidence.join("; "), explanation.remedy)
+}
+
+#[test]
+fn who_had_the_cpu_that_an_end_waited_for_is_named() {
+    let mut waits = beside_others();
     let explained = |stream: &TransferStream, cpus| {
-        let host = Host { busiest: busiest(cpus), ..Host::default() };
-        let explanation = explain(&plan(Role::Transmit), stream, &host);
-        assert_eq!(explanation.cause, Cause::Processor);
-        let evidence = explanation.evidence.join("; ");
-        (evidence.contains("rustc (pid 3121) ran most, 94.0 % of a CPU"), explanation.remedy)
+        let (evidence, remedy) = limited_by_cpu(stream, cpus);
+        (evidence.contains("by /proc, of other processes rustc (pid 3121) ran most, 94.0 % of a CPU"), remedy)
     };
     let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -p); ";
     let (is_evidence, remedy) = explained(&waits, 0.94);
@@ -226,6 +238,30 @@ fn who_had_the_cpu_that_an_end_waited_for_is_named() {
     assert!(!is_evidence && !remedy.contains("stop"), "{remedy}");
 }
 
+#[test]
+fn what_the_switches_show_comes_before_proc() {
+    let explained = |holders: &[(Holder, u64)]| {
+        let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
+        let waits = Some(CpuWaits { waited_ns: 80_000_000, holders });
+        let (evidence, remedy) = limited_by_cpu(&TransferStream { waits, ..beside_others() }, 0.94);
+        assert!(!evidence.contains("/proc"), "{evidence}");
+        (evidence, remedy)
+    };
+    let perl = Holder::Process { name: "perl".into(), pid: 7, cgroup: None };
+    let several = [(perl, 52_000_000), (Holder::Hypervisor, 16_000_000), (Holder::Unknown, 12_000_000)];
+    let (evidence, remedy) = explained(&several);
+    let named = "by the kernel's switches, perl (pid 7) had the CPU for 65.0 % of that wait, the hypervisor for 20.0 %; who had it for 15.0 % is unknown";
+    assert!(evidence.contains(named), "{evidence}");
+    assert!(remedy.starts_with("stop perl (pid 7), or move it to other CPUs"), "{remedy}");
+    let (evidence, remedy) = explained(&[(Holder::Quota, 80_000_000)]);
+    assert!(evidence.contains("the CPU quota of its cgroup was used up for"), "{evidence}");
+    assert!(remedy.starts_with("raise the CPU quota"), "{remedy}");
+    let (evidence, remedy) = explained(&[(Holder::Netfathom, 80_000_000)]);
+    assert!(evidence.contains("netfathom itself had the CPU for"), "{evidence}");
+    assert!(remedy.starts_with("less CPU time"), "{remedy}");
+}
+
+/// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
 #[test]
 fn two_ends_that_share_the_time_are_both_named() {
     let mut fast = stream(|tick, s| {

@@ -100,6 +100,7 @@ mod tests {
             udp: None,
             zero_copy: Some(zero_copy),
             calls_took: None,
+            waits: None,
             samples: Vec::new(),
         };
         TransferResult {

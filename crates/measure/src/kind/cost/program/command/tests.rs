@@ -31,7 +31,7 @@ fn shell(script: &str, context: Context) -> Command<'static> {
 }
 
 /// Switches a script on and off, with a look at it in between.
-fn there<T>(mut command: Command<'_>, look: impl FnOnce() -> T) -> (Ran, T) {
+fn switched_on<T>(mut command: Command<'_>, look: impl FnOnce() -> T) -> (Ran, T) {
     let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     adopt_orphans(true).unwrap();
     command.on(None).unwrap();
@@ -61,7 +61,7 @@ fn a_program_is_there_and_then_gone_with_its_children() {
     let (_dir, path) = pid_file();
     let script = format!("sleep 100 & echo $! > {}; while :; do :; done", path.display());
     let busy = Duration::from_millis(200);
-    let (ran, child) = there(shell(&script, context()), || {
+    let (ran, child) = switched_on(shell(&script, context()), || {
         thread::sleep(busy);
         let child = pid_in(&path);
         assert!(lives(child));
@@ -79,7 +79,7 @@ fn a_program_is_there_and_then_gone_with_its_children() {
 fn one_that_leaves_its_work_to_a_daemon_is_followed() {
     let (_dir, path) = pid_file();
     let script = format!("setsid sh -c 'echo $$ > {}; exec sleep 100' & ", path.display());
-    let (ran, daemon) = there(shell(&script, context()), || {
+    let (ran, daemon) = switched_on(shell(&script, context()), || {
         let daemon = pid_in(&path);
         assert!(lives(daemon));
         daemon
@@ -90,13 +90,13 @@ fn one_that_leaves_its_work_to_a_daemon_is_followed() {
 
 #[test]
 fn one_that_does_not_end_is_killed() {
-    let (ran, ()) = there(shell("trap '' TERM; while :; do sleep 0.01; done", context()), || ());
+    let (ran, ()) = switched_on(shell("trap '' TERM; while :; do sleep 0.01; done", context()), || ());
     assert!(ran.used.killed);
 }
 
 #[test]
 fn a_flood_of_output_blocks_no_program() {
-    let (ran, ()) = there(shell("yes an unread line >&2", context()), || {
+    let (ran, ()) = switched_on(shell("yes an unread line >&2", context()), || {
         thread::sleep(Duration::from_millis(300));
     });
     // Far beyond what a pipe holds.
@@ -107,9 +107,9 @@ fn a_flood_of_output_blocks_no_program() {
 fn what_a_capture_says_that_it_lost_is_kept() {
     let counts = "9 packets captured\n12 packets received by filter\n3 packets dropped by kernel";
     let script = format!("trap 'echo \"{counts}\" >&2; exit 0' TERM; while :; do sleep 0.01; done");
-    let (ran, ()) = there(shell(&script, context()), || ());
+    let (ran, ()) = switched_on(shell(&script, context()), || ());
     assert_eq!(ran.used.lost, Some(0.25));
-    let (ran, ()) = there(shell("echo 3 packets lost >&2; sleep 100", context()), || ());
+    let (ran, ()) = switched_on(shell("echo 3 packets lost >&2; sleep 100", context()), || ());
     assert_eq!(ran.used.lost, None, "who says nothing of packets");
 }
 
@@ -131,7 +131,7 @@ fn a_program_that_cannot_run_is_an_error() {
 #[test]
 fn one_that_wants_a_terminal_gets_one() {
     let context = Context { terminal: true, ..context() };
-    let (ran, ()) = there(shell("test -t 0 && test -t 1 && exec yes", context), || {
+    let (ran, ()) = switched_on(shell("test -t 0 && test -t 1 && exec yes", context), || {
         thread::sleep(Duration::from_millis(100));
     });
     assert!(ran.trouble.is_none() && ran.used.output_bytes > Some(100_000), "{ran:?}");
@@ -149,7 +149,7 @@ fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
         thread::sleep(Duration::from_millis(600));
         fs::remove_file(&go).unwrap();
     };
-    let (ran, ()) = there(shell(&format!("{until_go}; echo broken >&2; exit 4"), context()), midway);
+    let (ran, ()) = switched_on(shell(&format!("{until_go}; echo broken >&2; exit 4"), context()), midway);
     let trouble = ran.trouble.unwrap();
     assert!(
         trouble.contains("of the benchmark only (exit status: 4: its last line was `broken`)"),
@@ -157,12 +157,12 @@ fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
     );
     assert!(ran.used.present < 0.9 && ran.used.starts == 1);
     let job = Context { when_ended: WhenEnded::Fine, ..context() };
-    let (ran, ()) = there(shell(&until_go, job.clone()), midway);
+    let (ran, ()) = switched_on(shell(&until_go, job.clone()), midway);
     assert!(ran.trouble.is_none() && ran.used.present < 0.9, "{ran:?}");
-    let (ran, ()) = there(shell(&format!("{until_go}; exit 5"), job), midway);
+    let (ran, ()) = switched_on(shell(&format!("{until_go}; exit 5"), job), midway);
     assert!(ran.trouble.is_some(), "{ran:?}");
     let again = Context { when_ended: WhenEnded::Again, ..context() };
-    let (ran, ()) = there(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
+    let (ran, ()) = switched_on(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
     assert!(ran.used.starts > 2, "{ran:?}");
 }
 
@@ -188,7 +188,7 @@ fn the_part_of_a_time_is_what_lies_within() {
 fn a_daemon_without_an_environment_is_found_and_ended() {
     let (_dir, path) = pid_file();
     let script = format!("env -i setsid sh -c 'echo $$ >{}; exec sleep 100' & sleep 0.1", path.display());
-    let (ran, daemon) = there(shell(&script, context()), || pid_in(&path));
+    let (ran, daemon) = switched_on(shell(&script, context()), || pid_in(&path));
     assert!(ran.trouble.is_none() && (ran.used.present - 1.0).abs() < 1e-9, "{ran:?}");
     assert!(!lives(daemon));
 }
@@ -202,7 +202,7 @@ fn orphans_that_end_are_reaped_and_counted() {
         let children = netfathom_sys::process::children_of_first_thread().unwrap();
         children.into_iter().filter(|&pid| netfathom_sys::process::has_ended(pid)).count()
     };
-    let (ran, left) = there(shell(&script, context()), || {
+    let (ran, left) = switched_on(shell(&script, context()), || {
         thread::sleep(Duration::from_millis(2000));
         zombies()
     });
@@ -218,6 +218,6 @@ fn a_share_is_of_the_time_of_the_benchmark() {
     let script = format!("trap '{busy}; exit' TERM; {busy}; while :; do sleep 0.01; done");
     let mut command = shell(&script, context());
     command.settle.length = Duration::from_millis(1500);
-    let (ran, ()) = there(command, || thread::sleep(Duration::from_millis(500)));
+    let (ran, ()) = switched_on(command, || thread::sleep(Duration::from_millis(500)));
     assert!(ran.used.wall_ns >= 500_000_000 && ran.used.wall_ns < 1_500_000_000, "{:?}", ran.used);
 }

@@ -1,0 +1,57 @@
+//! Packets that the kernel dropped, and why.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::Enum;
+use libbpf_rs::{MapCore, MapFlags};
+use netfathom_model::path::Direction;
+use netfathom_model::record::WatchDrop;
+
+use super::abi::copied::DropKey;
+use super::{SET, Watch};
+use crate::mapping::from_bytes;
+use crate::set::SetError;
+
+pub(super) const HOOK: &str = "kfree_skb";
+/// Of its arguments, counted from 0, the socket that the packet came for: Linux 6.11.
+pub(super) const RECEIVER: usize = 3;
+
+const MAP: &str = "drops";
+const PREFIX: &str = "SKB_DROP_REASON_";
+
+impl Watch {
+    /// Packets of watched sockets that the kernel dropped, the most frequent reason first. Before Linux 6.11 most that came
+    /// are not among them.
+    ///
+    /// # Errors
+    /// What the kernel refused.
+    pub fn drops(&self) -> Result<Vec<WatchDrop>, SetError> {
+        let map = SET.map(&self.object, MAP)?;
+        let mut drops = Vec::new();
+        for key in map.keys() {
+            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(SET.step("ask"))? else { continue };
+            let count = value.try_into().map(u64::from_ne_bytes).ok();
+            let (key, packets) = from_bytes::<DropKey>(&key).zip(count).ok_or_else(|| SET.abi(MAP))?;
+            let direction = if key.sent > 0 { Direction::Tx } else { Direction::Rx };
+            drops.push(WatchDrop { direction, reason: reason(key.reason), packets });
+        }
+        drops.sort_by_key(|drop| std::cmp::Reverse(drop.packets));
+        Ok(drops)
+    }
+}
+
+/// As this kernel calls it. Other subsystems have reasons of their own, without names.
+fn reason(number: u32) -> String {
+    static NAMES: OnceLock<BTreeMap<u32, String>> = OnceLock::new();
+    NAMES.get_or_init(names).get(&number).cloned().unwrap_or_else(|| format!("{number:#x}"))
+}
+
+fn names() -> BTreeMap<u32, String> {
+    let Ok(btf) = Btf::from_vmlinux() else { return BTreeMap::new() };
+    let Some(reasons) = btf.type_by_name::<Enum<'_>>("skb_drop_reason") else { return BTreeMap::new() };
+    let named = |name: &str| name.strip_prefix(PREFIX).map(str::to_owned);
+    let members = reasons.iter();
+    members.filter_map(|of| Some((of.value.try_into().ok()?, named(of.name?.to_str()?)?))).collect()
+}

@@ -1,0 +1,61 @@
+//! Who had the CPU that this end waited for: by the kernel's switches where they were seen, else as far as /proc shows it.
+
+use netfathom_model::record::{CpuWaits, Holder, TransferStream};
+
+use super::text::percent;
+use super::{Busiest, Host, LEAST_SHARE};
+
+/// Holders that are named, at most.
+const MOST_NAMED: usize = 2;
+
+/// What was seen, and what to do first; nothing of a wait that took little of the time. Over loopback (`is_here`) a process may
+/// be the other end.
+pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option<String>, String) {
+    let waited_ns = stream.calls_took.unwrap_or_default().runqueue_ns;
+    if (waited_ns as f64) < LEAST_SHARE * stream.duration_ns as f64 {
+        return (None, String::new());
+    }
+    let Some(waits) = &stream.waits else {
+        let busiest = host.busiest.as_ref().filter(|of| of.cpus >= LEAST_SHARE);
+        return (busiest.map(ran_most), remedy(busiest.map(|of| &of.by), is_here));
+    };
+    let most = waits.parts().find(|(by, part)| by.is_foreign() && *part >= LEAST_SHARE);
+    // Its own threads, or wake-ups of an idle CPU: no other work is in the way.
+    let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), is_here));
+    (held(waits), first)
+}
+
+/// Such as `rustc (pid 3121) had the CPU for 71.0 % of that wait, the hypervisor for 12.0 %`.
+fn held(waits: &CpuWaits) -> Option<String> {
+    let named = waits
+        .parts()
+        .filter(|(by, part)| *part >= LEAST_SHARE && (by.is_foreign() || **by == Holder::Netfathom));
+    let mut named = named.take(MOST_NAMED);
+    let (by, part) = named.next()?;
+    let first = format!("{by} {} for {} of that wait", by.had("the CPU"), percent(part));
+    let others: String = named.map(|(by, part)| format!(", {by} for {}", percent(part))).collect();
+    let rest = match waits.unknown() {
+        rest if rest >= LEAST_SHARE => format!("; who had it for {} is unknown", percent(rest)),
+        _ => String::new(),
+    };
+    Some(format!("by the kernel's switches, {first}{others}{rest}"))
+}
+
+fn ran_most(busiest: &Busiest) -> String {
+    let (by, cpus) = (&busiest.by, percent(busiest.cpus));
+    format!(
+        "by /proc, of other processes {by} ran most, {cpus} of a CPU; root sees who had the CPU of this end"
+    )
+}
+
+fn remedy(by: Option<&Holder>, is_here: bool) -> String {
+    match by {
+        // No machine goes on without the first process.
+        Some(by @ Holder::Process { pid: 2.., .. }) if !is_here => {
+            format!("stop {by}, or move it to other CPUs (taskset -p); ")
+        }
+        Some(Holder::Quota) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
+        Some(Holder::Hypervisor) => "give this virtual machine CPUs of its own; ".into(),
+        _ => "stop other work on the CPUs of this end; ".into(),
+    }
+}
