@@ -61,9 +61,10 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let (seen, cause, remedy) = text(result, stage, receiver)?;
     let mean = print::time(sum_ns as f64 / total.n.max(1) as f64);
     let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
-    let remedy = match &result.reader {
-        Some(reader) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
-        None => remedy,
+    let remedy = match (&result.reader, &result.plan.target) {
+        // The first of many.
+        (_, WatchTarget::All) | (None, _) => remedy,
+        (Some(reader), _) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
     };
     Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
 }
