@@ -43,7 +43,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
         output::aside(&format!("{} has what is seen, for Prometheus", exporter.url()));
     }
     if plan.target == WatchTarget::All && !args.output.quiet {
-        HostCost::estimate(&plan.directions).iter().for_each(|cost| output::aside(&warning(cost)));
+        output::aside(&warning(&plan));
     }
     run.make(|keeper, stop| {
         let medium = match shows {
@@ -70,14 +70,16 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     })
 }
 
-fn warning(cost: &HostCost) -> String {
+fn warning(plan: &WatchPlan) -> String {
+    let Some(cost) = HostCost::sample(plan) else {
+        return "what it takes to watch the whole host is not known: counting that requires CAP_SYS_ADMIN"
+            .into();
+    };
+    let bounded = if plan.budget.is_some() { "" } else { "; --budget bounds it" };
     format!(
-        "watching the whole host would have taken about {} of one CPU in the last second: its hooks fire for each of \
-         {} context switches and {} packets (of this network namespace), at {} or more a time; --budget bounds it",
+        "watching the whole host takes about {} of one CPU: in a sample of 200 ms its hooks fired {} times a second{bounded}",
         print::percent(cost.share),
-        print::count(cost.switches_per_s as u64),
-        print::count(cost.packets_per_s as u64),
-        print::time(cost.hook_ns),
+        print::count(cost.calls_per_s as u64),
     )
 }
 

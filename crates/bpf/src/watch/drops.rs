@@ -35,7 +35,12 @@ impl Watch {
             let count = value.try_into().map(u64::from_ne_bytes).ok();
             let (key, packets) = from_bytes::<DropKey>(&key).zip(count).ok_or_else(|| SET.abi(MAP))?;
             let direction = if key.sent > 0 { Direction::Tx } else { Direction::Rx };
-            drops.push(WatchDrop { direction, reason: reason(key.reason), packets });
+            let reason = reason(key.reason);
+            // A socket that is closed drops what is in its queues, such as the end of the stream.
+            if reason == "QUEUE_PURGE" {
+                continue;
+            }
+            drops.push(WatchDrop { direction, reason, packets });
         }
         drops.sort_by_key(|drop| std::cmp::Reverse(drop.packets));
         Ok(drops)

@@ -106,7 +106,7 @@ pub struct WatchArgs {
     /// Watches one connection, by the addresses and ports of both ends, its own first
     #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
     pub flow: Option<(SocketAddr, SocketAddr)>,
-    /// Watches all TCP and UDP sockets of this host, and first shows what that takes
+    /// Watches all TCP and UDP sockets of this host, and first shows what a sample of that took
     #[arg(long)]
     pub all: bool,
     /// Also watch what comes to Unix sockets of the processes (Linux 6.3)

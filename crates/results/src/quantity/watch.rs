@@ -45,6 +45,10 @@ impl Figures for WatchResult {
             let untimed = [1.0 - account.share_timed()];
             all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
         }
+        if !self.drops.is_empty() {
+            let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
+            all.push(Quantity::rate("drops", "packets that the kernel dropped", rate(packets)));
+        }
         // With slow messages they are counted once, perhaps while none came.
         let counted = |of: &&WatchPrograms| of.sampled_ns > 0 && (of.messages > 0 || self.slow.is_none());
         for programs in self.programs.iter().filter(counted) {

@@ -54,7 +54,7 @@ impl Story for WatchResult {
         let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
         match (answers.is_empty(), self.account.seen.saturating_add(sent)) {
             (false, _) if answers.len() > 1 => format!("{name}: mean times: {}", answers.join(", ")),
-            (false, _) => format!("{name}: {}", answers.join(", ")),
+            (false, _) => format!("{name}: {}{}", refused(self), answers.join(", ")),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };
                 format!("{name}: no message {what} in {}", followed(self))
@@ -108,6 +108,17 @@ fn name(result: &WatchResult) -> String {
             name.clone()
         }
         (None, WatchTarget::Flow { local, peer }) => format!("{local} to {peer}"),
+    }
+}
+
+/// What came and was not read is no part of the times.
+fn refused(result: &WatchResult) -> String {
+    const MUCH: f64 = 0.01;
+    let share = result.account.refused as f64 / result.account.seen.max(1) as f64;
+    if share > MUCH {
+        format!("{} of the messages found no room in their socket; ", number::percent(share))
+    } else {
+        String::new()
     }
 }
 

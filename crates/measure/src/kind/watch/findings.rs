@@ -11,6 +11,8 @@ use super::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
 const FEWEST: u64 = 10;
 /// The part of the time from which a stage is worth a word.
 const MUCH: f64 = 0.3;
+/// What finds no room comes before all that takes time from that part of the messages on.
+const MUCH_REFUSED: f64 = 0.01;
 /// Loss is worth one earlier: without it there is none of its stage.
 const LOST: f64 = 0.05;
 /// From that part of the waits on, a holder that is not known is worth a word.
@@ -30,10 +32,15 @@ const MOST_DROPS: usize = 4;
 /// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
 pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
     let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
-    let mut of_stages: Vec<(f64, Finding)> = WatchStage::ALL.iter().filter_map(of_stage).collect();
-    of_stages.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (first, refused) = refused(result).map_or((None, None), |finding| {
+        let is_much = result.account.refused as f64 > MUCH_REFUSED * result.account.seen as f64;
+        if is_much { (Some((1.0, finding)), None) } else { (None, Some(finding)) }
+    });
+    let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(taken(result));
+    let mut of_time: Vec<(f64, Finding)> = of_time.chain(first).collect();
+    of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
     let others = [
-        refused(result),
+        refused,
         dropped(result),
         mptcp(result),
         encrypted(result),
@@ -41,8 +48,7 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
         unmarked(result),
         late(result),
     ];
-    let of_stages = of_stages.into_iter().map(|(_, finding)| finding);
-    of_stages.chain(taken(result)).chain(others.into_iter().flatten()).collect()
+    of_time.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
 }
 
 /// That of a stage, and its part of the time.
@@ -63,7 +69,8 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
     let remedy = match (&result.reader, &result.plan.target) {
         // The first of many.
-        (_, WatchTarget::All) | (None, _) => remedy,
+        (_, WatchTarget::All) => remedy.replace("perf top -p PID", "perf top"),
+        (None, _) => remedy,
         (Some(reader), _) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
     };
     Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
@@ -154,6 +161,10 @@ fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let (by, part) = outside().find(|(by, _)| takes(by).is_none())?;
     let part = print::percent(part);
     let (of_itself, remedy) = match (by, &result.reader) {
+        _ if result.plan.target == WatchTarget::All => (
+            "",
+            "see who else had the CPUs (-v): stop, or move to other CPUs (taskset -p), what may wait".into(),
+        ),
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
             format!(
@@ -196,7 +207,7 @@ const TAKERS: [Taker; 2] = [
     ),
 ];
 
-fn taken(result: &WatchResult) -> impl Iterator<Item = Finding> {
+fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)> {
     TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
         let part = held_by(result, is);
         let waited: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
@@ -206,7 +217,8 @@ fn taken(result: &WatchResult) -> impl Iterator<Item = Finding> {
             print::percent(part)
         );
         let is_much = result.total.n >= FEWEST && part > MUCH_TAKEN;
-        is_much.then(|| Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() })
+        let finding = Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() };
+        is_much.then_some((part, finding))
     })
 }
 
@@ -364,7 +376,7 @@ fn late(result: &WatchResult) -> Option<Finding> {
 mod tests {
     use netfathom_model::path::Direction;
     use netfathom_model::plan::WatchPlan;
-    use netfathom_model::record::{CpuWaits, Held, WatchSend, WatchSendAccount, WatchedStage};
+    use netfathom_model::record::{CpuWaits, Held, WatchDrop, WatchSend, WatchSendAccount, WatchedStage};
 
     use super::super::judge::verdict;
     use super::*;
@@ -461,6 +473,28 @@ mod tests {
             why.text,
             "30.7 % of the sent messages have no times: 27 unsent of 88; 30 timed, 31 merged have times"
         );
+    }
+
+    #[test]
+    fn what_found_no_room_comes_first_from_a_hundredth_of_the_messages_on() {
+        let found = |refused| {
+            let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+            (result.account.seen, result.account.refused) = (1000, refused);
+            findings(&result, None).iter().position(|finding| finding.seen.contains("find no room"))
+        };
+        assert_eq!([found(11), found(9), found(0)], [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn what_healthy_connections_drop_is_no_finding() {
+        let found = |reason: &str, packets| {
+            let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
+            result.account.seen = 10_000;
+            result.drops = vec![WatchDrop { direction: Direction::Rx, reason: reason.into(), packets }];
+            findings(&result, None).iter().any(|finding| finding.seen.contains("drops packets"))
+        };
+        assert_eq!([found("QDISC_DROP", 10), found("QDISC_DROP", 9)], [true, false]);
+        assert!(!found("TCP_OLD_SEQUENCE", 10_000));
     }
 
     #[test]

@@ -3,66 +3,40 @@
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::probe;
-use netfathom_model::path::Direction;
-use netfathom_sys::{counters, cpu};
+use netfathom_bpf::run_time::Counting;
+use netfathom_bpf::watch::{Detail, Selection, Watch};
+use netfathom_model::plan::WatchPlan;
 
-/// How long the host's own load is counted.
-const COUNTED: Duration = Duration::from_secs(1);
+/// For how long the hooks are attached.
+const SAMPLE: Duration = Duration::from_millis(200);
 
-/// An estimate: what the hooks would have taken of the last second, if each packet had been a message.
+/// What a sample took.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// Context switches of all CPUs.
-    pub switches_per_s: f64,
-    /// Packets that came through devices of this network namespace, and that left through them.
-    pub packets_per_s: f64,
-    /// What a hook takes that does nothing; those of `watch` take longer.
-    pub hook_ns: f64,
-    /// Of one CPU, 0 to 1 and beyond.
+    /// Calls of its programs.
+    pub calls_per_s: f64,
+    /// Of one CPU, 0 to 1 and beyond: the programs, and what it takes to call them.
     pub share: f64,
 }
 
 impl HostCost {
-    /// Takes a second. `None` where the host does not show its load, or takes no hooks: then watching it will fail, too.
+    /// Takes a second, most of it to load the programs. `None` where the kernel does not count what they take
+    /// (CAP_SYS_ADMIN), or refuses them.
     #[must_use]
-    pub fn estimate(directions: &[Direction]) -> Option<Self> {
-        let now = || Some((Instant::now(), cpu::machine_usage().ok()?.context_switches, packets()?));
+    pub fn sample(plan: &WatchPlan) -> Option<Self> {
         let hook_ns = probe::hook_ns().ok()?;
-        let before = now()?;
-        std::thread::sleep(COUNTED);
-        let after = now()?;
-        let seconds = (after.0 - before.0).as_secs_f64();
-        let rate = |after: u64, before: u64| after.saturating_sub(before) as f64 / seconds;
-        let switches_per_s = rate(after.1, before.1);
-        let [came, left] = [0, 1].map(|way| rate(after.2[way], before.2[way]));
-        let hooks = hooks(directions);
-        let calls = hooks.switch * switches_per_s + hooks.came * came + hooks.left * left;
-        Some(Self { switches_per_s, packets_per_s: came + left, hook_ns, share: calls * hook_ns / 1e9 })
-    }
-}
-
-/// In, and out.
-fn packets() -> Option<[u64; 2]> {
-    let devices = counters::read().ok()?.devices;
-    Some([devices.values().map(|of| of.rx_packets).sum(), devices.values().map(|of| of.tx_packets).sum()])
-}
-
-/// How many hooks fire for what; of packets, if each is a message.
-struct Hooks {
-    switch: f64,
-    came: f64,
-    left: f64,
-}
-
-fn hooks(directions: &[Direction]) -> Hooks {
-    let [receives, sends] =
-        [Direction::Rx, Direction::Tx].map(|way| f64::from(u8::from(directions.contains(&way))));
-    Hooks {
-        // sched_switch, and sched_waking for about each.
-        switch: 2.0 * receives,
-        // tcp_probe; skb_copy_datagram_iovec, tcp_rcv_space_adjust, sk_data_ready and sock_recv_length.
-        came: 1.0 + 4.0 * receives,
-        // tcp_sendmsg_locked; sock_send_length, net_dev_queue and net_dev_start_xmit.
-        left: 1.0 + 3.0 * sends,
+        let counting = Counting::start().ok()?;
+        let detail =
+            Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: true, unix: false };
+        let mut watch = Watch::attach(Selection::All, &plan.directions, detail).ok()?;
+        watch.follow_datagrams().ok()?;
+        watch.begin_sample().ok()?;
+        let (begun, before) = (Instant::now(), watch.run_time().ok()?);
+        std::thread::sleep(SAMPLE);
+        let (seconds, took) = (begun.elapsed().as_secs_f64(), watch.run_time().ok()? - before);
+        watch.end_sample();
+        drop(counting);
+        let ns = took.ns as f64 + took.runs as f64 * hook_ns;
+        Some(Self { calls_per_s: took.runs as f64 / seconds, share: ns / seconds / 1e9 })
     }
 }

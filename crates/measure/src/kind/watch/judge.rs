@@ -76,7 +76,7 @@ const RULES: [Rule<WatchResult>; 13] = [
     ),
     Rule::<WatchResult>::degraded(
         MOST_UNTIMED,
-        |r| if r.account.timed == 0 || untimed(r) <= FEW { 0.0 } else { 1.0 - r.account.share_timed() },
+        |r| if r.account.timed == 0 || untimed(r) <= FEW { 0.0 } else { share_untimed(r) },
         percent,
         "{} of the received messages have no times: ",
     )
@@ -137,8 +137,15 @@ fn came(result: &WatchResult) -> u64 {
     result.account.seen.saturating_add(result.account.bytes_outside)
 }
 
+/// What found no room in the socket came to no reader: the times are of all that did.
 fn untimed(result: &WatchResult) -> u64 {
-    result.account.seen.saturating_sub(result.account.timed + result.account.merged)
+    let account = &result.account;
+    account.seen.saturating_sub(account.timed + account.merged + account.refused)
+}
+
+fn share_untimed(result: &WatchResult) -> f64 {
+    let accepted = result.account.seen.saturating_sub(result.account.refused);
+    untimed(result) as f64 / accepted.max(1) as f64
 }
 
 fn of_sent(result: &WatchResult, value: fn(&WatchSend) -> f64) -> f64 {
@@ -178,13 +185,18 @@ fn no_sender(results: &[&WatchResult]) -> String {
     if results.iter().any(|result| result.sampling.is_some()) {
         return "give it more of a CPU (--budget)".into();
     }
+    if results.iter().any(|result| result.plan.target == WatchTarget::All) {
+        return "no socket of TCP or UDP on this host got one (`ss -tunap` lists them)".into();
+    }
     let port = results.iter().find_map(|result| match result.plan.target {
         WatchTarget::Port(port) => Some(port),
         _ => None,
     });
     match port {
         Some(port) if listening_ports("self").contains(&port) || is_udp_port(port) => {
-            format!("a server has port {port}, and no client sent to it")
+            format!(
+                "a server has port {port}, and no client sent to it, or its queue of new connections is full (`nstat -az TcpExtListenOverflows`)"
+            )
         }
         Some(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"

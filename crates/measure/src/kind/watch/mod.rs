@@ -102,6 +102,8 @@ pub fn run(
     let mut process = Watched::open(&plan.target)?;
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), nothing(plan, process.as_ref()));
+    // What is left of a run that is killed before it is written again.
+    progressed.verdict.lower(Level::Void, "written before messages were watched");
     observer.keep(&progressed)?;
     let budget = plan.budget.map(Budget::new).transpose()?;
     let detail = Detail {

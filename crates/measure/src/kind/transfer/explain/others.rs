@@ -27,10 +27,10 @@ pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option
 
 /// Such as `rustc (pid 3121) had the CPU for 71.0 % of that wait, the hypervisor for 12.0 %`.
 fn held(waits: &CpuWaits) -> Option<String> {
-    let named = waits
-        .parts()
-        .filter(|(by, part)| *part >= LEAST_SHARE && (by.is_foreign() || **by == Holder::Netfathom));
-    let mut named = named.take(MOST_NAMED);
+    let much = || waits.parts().filter(|(_, part)| *part >= LEAST_SHARE);
+    let named =
+        much().filter(|(by, _)| **by != Holder::Others && (by.is_foreign() || **by == Holder::Netfathom));
+    let mut named = named.chain(much().filter(|(by, _)| **by == Holder::Others)).take(MOST_NAMED);
     let (by, part) = named.next()?;
     let first = format!("{by} {} for {} of that wait", by.had("the CPU"), percent(part));
     let others: String = named.map(|(by, part)| format!(", {by} for {}", percent(part))).collect();
@@ -51,8 +51,9 @@ fn ran_most(busiest: &Busiest) -> String {
 fn remedy(by: Option<&Holder>, is_here: bool) -> String {
     match by {
         // No machine goes on without the first process.
-        Some(by @ Holder::Process { pid: 2.., .. }) if !is_here => {
-            format!("stop {by}, or move it to other CPUs (taskset -p); ")
+        Some(by @ Holder::Process { pid: 2.., .. }) => {
+            let unless = if is_here { " unless it is the other end" } else { "" };
+            format!("stop {by}{unless}, or move it to other CPUs (taskset -p); ")
         }
         Some(Holder::Quota) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
         Some(Holder::Hypervisor) => "give this virtual machine CPUs of its own; ".into(),

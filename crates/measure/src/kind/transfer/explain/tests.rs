@@ -230,7 +230,10 @@ fn who_had_the_cpu_that_an_end_waited_for_is_named() {
     // It may be the other end.
     waits.peer = Some("127.0.0.1:5001".into());
     let (is_evidence, remedy) = explained(&waits, 0.94);
-    assert!(is_evidence && remedy.starts_with("stop other work"), "{remedy}");
+    assert!(
+        is_evidence && remedy.starts_with("stop rustc (pid 3121) unless it is the other end, "),
+        "{remedy}"
+    );
     // It did not wait.
     waits.system_ns = 180_000_000;
     waits.calls_took.as_mut().unwrap().runqueue_ns = 1_000_000;
