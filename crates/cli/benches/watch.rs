@@ -72,7 +72,7 @@ const CONTROL: Variant = Variant {
     target: "1 within its interval",
 };
 /// Of sockets that are not watched.
-const BYSTANDER: &str = "at most 1.005, or not significant";
+const BYSTANDER: &str = "at most 1.005";
 const ALL: &[Variant] = &[
     CONTROL,
     Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "at most 1.04 and 1.05" },

@@ -72,7 +72,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
 
 fn warning(plan: &WatchPlan) -> String {
     let Some(cost) = HostCost::sample(plan) else {
-        return "what it takes to watch the whole host is not known: counting that requires CAP_SYS_ADMIN"
+        return "what it takes to watch the whole host could not be measured; that requires CAP_SYS_ADMIN"
             .into();
     };
     let bounded = if plan.budget.is_some() { "" } else { "; --budget bounds it" };

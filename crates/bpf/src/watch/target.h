@@ -50,7 +50,11 @@ static __always_inline bool is_followed(const struct sock *sk)
 	return sk->__sk_common.skc_num == config.port && (!config.peer_port || is_the_flow(sk));
 }
 
-static __always_inline bool of_watched_process(void)
+/*
+ * Whether what the current process connects or listens on is followed before its first message. With a port it is from then
+ * on.
+ */
+static __always_inline bool follows_new_sockets(void)
 {
 	struct bpf_pidns_info current = {};
 

@@ -161,7 +161,7 @@ int BPF_PROG(on_inet_sock_set_state, struct sock *sk, int before, int now)
 		return 0;
 	if (before == TCP_SYN_RECV && now == TCP_ESTABLISHED)
 		accept(sk);
-	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || !of_watched_process())
+	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || !follows_new_sockets())
 		return 0;
 	if (config.receives) {
 		struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

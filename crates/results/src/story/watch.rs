@@ -53,7 +53,9 @@ impl Story for WatchResult {
         let ways: Vec<Way<'_>> = ways(self).into_iter().filter(|way| way.total.n > 0).collect();
         let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
         match (answers.is_empty(), self.account.seen.saturating_add(sent)) {
-            (false, _) if answers.len() > 1 => format!("{name}: mean times: {}", answers.join(", ")),
+            (false, _) if answers.len() > 1 => {
+                format!("{name}: {}mean times: {}", refused(self), answers.join(", "))
+            }
             (false, _) => format!("{name}: {}{}", refused(self), answers.join(", ")),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };

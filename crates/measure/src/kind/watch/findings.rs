@@ -24,7 +24,7 @@ const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
 
-/// Of as many packets as messages; fewer stand in the account alone.
+/// Packets for each message, from which on drops are worth a word; fewer stand in the account alone.
 const LEAST_DROPPED: f64 = 0.001;
 /// Reasons for drops in a finding.
 const MOST_DROPS: usize = 4;
@@ -32,12 +32,10 @@ const MOST_DROPS: usize = 4;
 /// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
 pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
     let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
-    let (first, refused) = refused(result).map_or((None, None), |finding| {
-        let is_much = result.account.refused as f64 > MUCH_REFUSED * result.account.seen as f64;
-        if is_much { (Some((1.0, finding)), None) } else { (None, Some(finding)) }
-    });
+    let is_much = result.account.refused as f64 > MUCH_REFUSED * result.account.seen as f64;
+    let (first, refused) = if is_much { (refused(result), None) } else { (None, refused(result)) };
     let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(taken(result));
-    let mut of_time: Vec<(f64, Finding)> = of_time.chain(first).collect();
+    let mut of_time: Vec<(f64, Finding)> = of_time.collect();
     of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
     let others = [
         refused,
@@ -48,7 +46,8 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
         unmarked(result),
         late(result),
     ];
-    of_time.into_iter().map(|(_, finding)| finding).chain(others.into_iter().flatten()).collect()
+    let of_time = of_time.into_iter().map(|(_, finding)| finding);
+    first.into_iter().chain(of_time).chain(others.into_iter().flatten()).collect()
 }
 
 /// That of a stage, and its part of the time.
@@ -272,8 +271,8 @@ fn refused(result: &WatchResult) -> Option<Finding> {
     })
 }
 
-/// Why the kernel drops packets for a reason of its own, and what to do. `None` of those that healthy connections have too,
-/// such as keep-alive probes and retransmissions that were not needed, and of what `refused` has.
+/// Why the kernel drops packets for a reason, and what to do. `None` of reasons without a remedy, of those that healthy
+/// connections have too (keep-alive probes, retransmissions that were not needed), and of what `refused` has.
 fn drop_words(reason: &str) -> Option<(&'static str, &'static str)> {
     Some(match reason {
         "QDISC_DROP" | "QDISC_OVERLIMIT" | "QDISC_CONGESTED" | "FQ_BAND_LIMIT" | "FQ_FLOW_LIMIT" => (

@@ -44,7 +44,7 @@ fn held(waits: &CpuWaits) -> Option<String> {
 fn ran_most(busiest: &Busiest) -> String {
     let (by, cpus) = (&busiest.by, percent(busiest.cpus));
     format!(
-        "by /proc, of other processes {by} ran most, {cpus} of a CPU; root sees who had the CPU of this end"
+        "by /proc, of other processes {by} ran most, {cpus} of a CPU; ttcp --explain as root shows who had the CPU of this end"
     )
 }
 
