@@ -297,6 +297,11 @@ impl WatchAccount {
         ]
     }
 
+    /// More than one of a hundred found no room: a fault of the application, before all that takes time.
+    pub fn refuses_many(&self) -> bool {
+        self.refused as f64 > 0.01 * self.seen as f64
+    }
+
     /// Those that became something.
     pub fn ended(&self) -> u64 {
         sum(&self.outcomes())

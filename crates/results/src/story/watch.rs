@@ -115,13 +115,12 @@ fn name(result: &WatchResult) -> String {
 
 /// What came and was not read is no part of the times.
 fn refused(result: &WatchResult) -> String {
-    const MUCH: f64 = 0.01;
-    let share = result.account.refused as f64 / result.account.seen.max(1) as f64;
-    if share > MUCH {
-        format!("{} of the messages found no room in their socket; ", number::percent(share))
-    } else {
-        String::new()
+    let account = &result.account;
+    if !account.refuses_many() {
+        return String::new();
     }
+    let share = account.refused as f64 / account.seen as f64;
+    format!("{} of the messages found no room in their socket; ", number::percent(share))
 }
 
 /// Where the time of what comes in begins.
@@ -148,7 +147,7 @@ fn send_begin(send: &WatchSend) -> &'static str {
 
 fn lacks(send: &WatchSend, unix: bool) -> Vec<&'static str> {
     let of_udp = (send.datagram_calls == Some(false))
-        .then_some("`socket` of UDP requires fentry, which this kernel does not load");
+        .then_some("stage socket of UDP requires fentry, which this kernel does not load");
     let unix = unix.then_some("what is sent over Unix sockets is counted, without times");
     [of_udp, unix].into_iter().flatten().collect()
 }

@@ -401,7 +401,7 @@ fn merged_messages_have_the_times_of_others() {
 
 #[test]
 fn what_udp_sends_begins_where_the_kernel_shows_it() {
-    const NO_CALL: &str = "`socket` of UDP requires fentry, which this kernel does not load";
+    const NO_CALL: &str = "stage socket of UDP requires fentry, which this kernel does not load";
     let mut record = fixture("watch-tx");
     let mut show = |calls: Option<bool>, has_tcp: bool| {
         let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };

@@ -1,0 +1,92 @@
+//! Who had the CPU that the reader waited for.
+
+use netfathom_model::plan::WatchTarget;
+use netfathom_model::print;
+use netfathom_model::record::{Holder, WatchResult};
+use netfathom_model::verdict::Finding;
+
+use super::FEWEST;
+use crate::kind::watch::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
+
+/// From that part of the waits on, a holder that is not known is worth a word.
+const MUCH_UNKNOWN: f64 = 0.05;
+/// From that part of the time to receive on, what takes a CPU from whoever has it is worth a word.
+const MUCH_TAKEN: f64 = 0.05;
+
+/// Without somebody to name it is the wake-ups of an idle CPU.
+pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
+    let first = result.waits.parts().find(|(by, _)| by.is_outside() || **by == Holder::Netfathom);
+    if first.is_some_and(|(by, _)| *by == Holder::Netfathom) && held_by_netfathom(result) > MOST_UNTIMED {
+        // The verdict names it.
+        return None;
+    }
+    let takes = |by: &Holder| TAKERS.iter().find(|(is, ..)| is(by));
+    let outside = || result.waits.parts().filter(|(by, _)| by.is_outside());
+    let (longest, _) = outside().next()?;
+    if takes(longest).is_some_and(|(is, ..)| held_by(result, is) > MUCH_TAKEN) {
+        // It has a finding of its own.
+        return None;
+    }
+    let (by, part) = outside().find(|(by, _)| takes(by).is_none())?;
+    let part = print::percent(part);
+    let (of_itself, remedy) = match (by, &result.reader) {
+        _ if result.plan.target == WatchTarget::All => (
+            "",
+            "see who else had the CPUs (-v): stop, or move to other CPUs (taskset -p), what may wait".into(),
+        ),
+        (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
+            ", of the same name,",
+            format!(
+                "if it is of the application, run fewer of its processes at a time; otherwise move {by} to other CPUs (taskset -p)"
+            ),
+        ),
+        (Holder::Process { .. }, _) => (
+            "",
+            format!(
+                "move {by} to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)"
+            ),
+        ),
+        (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
+        _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
+    };
+    let rest = match result.waits.unknown() {
+        rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
+        _ => String::new(),
+    };
+    let had = by.had("the CPU");
+    let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
+    Some(("messages wait as their reader waits for a CPU", cause, remedy))
+}
+
+/// What takes a CPU from whoever has it: which holders, what is seen, its cause, its remedy.
+type Taker = (fn(&Holder) -> bool, &'static str, &'static str, &'static str);
+
+const TAKERS: [Taker; 2] = [
+    (
+        |by| matches!(by, Holder::Softirqs | Holder::Interrupts),
+        "messages wait as softirqs and interrupts take the CPU that their reader waits for",
+        "softirqs, which often receive packets, or interrupts of a device run on the reader's own CPU (/proc/softirqs)",
+        "receive packets on another CPU: RPS (/sys/class/net/DEVICE/queues/rx-N/rps_cpus), or the affinity of the device's interrupts (/proc/irq/N/smp_affinity_list)",
+    ),
+    (
+        |by| matches!(by, Holder::Hypervisor),
+        "messages wait as the hypervisor takes the CPU that their reader waits for",
+        "this virtual machine shares its CPUs with others",
+        "give this virtual machine CPUs of its own, or move it to a host with less work",
+    ),
+];
+
+pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)> {
+    TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
+        let part = held_by(result, is);
+        let waited: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
+        let evidence = format!(
+            "{} of the time that its reading threads waited for a CPU, {} of the time of its messages",
+            print::percent(waited),
+            print::percent(part)
+        );
+        let is_much = result.total.n >= FEWEST && part > MUCH_TAKEN;
+        let finding = Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() };
+        is_much.then_some((part, finding))
+    })
+}

@@ -1,0 +1,221 @@
+//! What takes much of the time, why, and what to do: in the words of `ttcp --explain`.
+
+use netfathom_model::plan::WatchTarget;
+use netfathom_model::print;
+use netfathom_model::record::{WatchResult, WatchStage};
+use netfathom_model::verdict::Finding;
+
+mod cpu;
+mod drops;
+#[cfg(test)]
+mod tests;
+
+/// Of fewer messages nothing is concluded.
+const FEWEST: u64 = 10;
+/// The part of the time from which a stage is worth a word.
+const MUCH: f64 = 0.3;
+/// Loss is worth one earlier: without it there is none of its stage.
+const LOST: f64 = 0.05;
+/// With more threads than that for each message a server makes one for each connection, which has few messages.
+const A_THREAD_EACH: f64 = 0.3;
+/// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
+const DELAYED_ACK_NS: f64 = 30e6;
+
+/// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
+pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
+    let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
+    let refused = drops::refused(result);
+    let (first, refused) = if result.account.refuses_many() { (refused, None) } else { (None, refused) };
+    let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(cpu::taken(result));
+    let mut of_time: Vec<(f64, Finding)> = of_time.collect();
+    of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let others = [
+        refused,
+        drops::dropped(result),
+        mptcp(result),
+        encrypted(result),
+        long(result),
+        unmarked(result),
+        late(result),
+    ];
+    let of_time = of_time.into_iter().map(|(_, finding)| finding);
+    first.into_iter().chain(of_time).chain(others.into_iter().flatten()).collect()
+}
+
+/// That of a stage, and its part of the time.
+fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
+    let (total, stages, what) = match &result.send {
+        Some(send) if stage as usize >= WatchStage::Socket as usize => {
+            (&send.total, &send.stages, "the sent messages")
+        }
+        _ => (&result.total, &result.stages, "its messages"),
+    };
+    let sum_ns = stages.iter().find(|s| s.stage == stage).map_or(0, |stage| stage.times.sum_ns);
+    let part = if total.sum_ns > 0 { sum_ns as f64 / total.sum_ns as f64 } else { 0.0 };
+    if total.n < FEWEST || part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
+        return None;
+    }
+    let (seen, cause, remedy) = text(result, stage, receiver)?;
+    let mean = print::time(sum_ns as f64 / total.n.max(1) as f64);
+    let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
+    let remedy = match (&result.reader, &result.plan.target) {
+        // The first of many.
+        (_, WatchTarget::All) => remedy.replace("perf top -p PID", "perf top"),
+        (None, _) => remedy,
+        (Some(reader), _) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
+    };
+    Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
+}
+
+/// What is seen, its cause, its remedy. `None` of what is the work itself.
+fn text(
+    result: &WatchResult,
+    stage: WatchStage,
+    receiver: Option<u16>,
+) -> Option<(&'static str, String, String)> {
+    let (seen, cause, remedy) = match stage {
+        WatchStage::Runqueue => return cpu::runqueue(result),
+        WatchStage::Nagle => return Some(nagle(result)),
+        WatchStage::Blocked => (
+            "messages wait while their reader sleeps on something else",
+            "between two reads its thread slept: a timer (sleep), a disk, a lock or another process",
+            "if it does not sleep on purpose, find out on what (strace -f -T -p PID); a thread that only reads ends the wait",
+        ),
+        WatchStage::Sockqueue => return sockqueue(result),
+        WatchStage::Lock => (
+            "messages wait as a system call has their socket",
+            "the application reads or sends by large calls, or by several threads on one socket",
+            "read and send less at a time, or use a socket a thread",
+        ),
+        WatchStage::Hole => (
+            "messages wait for earlier bytes that were lost or late",
+            "segments were lost on the path, or came out of order",
+            "find where they are dropped: netfathom ttcp --explain over the same path, `nstat -az TcpExtTCPOFOQueue`",
+        ),
+        WatchStage::Rwnd => return Some(rwnd(result, receiver)),
+        WatchStage::Sndbuf => (
+            "messages wait for room in the send buffer",
+            "the send buffer is smaller than a message, or than what is in flight at the full rate",
+            "if the application sets SO_SNDBUF, have it set more, or none; otherwise raise the last number of net.ipv4.tcp_wmem",
+        ),
+        WatchStage::Cwnd => (
+            "messages wait for the congestion window",
+            "the path is full, lost segments, or the connection is new or was idle",
+            "keep connections open; net.ipv4.tcp_slow_start_after_idle=0; netfathom ttcp --explain shows the path",
+        ),
+        WatchStage::Cork => (
+            "TCP_CORK or MSG_MORE holds messages",
+            "the application announces more to send, and sends it late",
+            "clear TCP_CORK when a message is complete",
+        ),
+        WatchStage::Pacing => (
+            "pacing holds messages",
+            "SO_MAX_PACING_RATE, the congestion control, or the fq qdisc spreads them over time",
+            "raise the pacing rate, if that is not what it is for",
+        ),
+        _ => return None,
+    };
+    Some((seen, cause.into(), remedy.into()))
+}
+
+/// A server's receivers are its clients, each with a port of its own.
+fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, String) {
+    let there = match (&result.plan.target, receiver) {
+        (WatchTarget::Flow { local, peer }, _) => format!("netfathom watch rx --flow {peer}:{local}"),
+        (_, Some(port)) => format!("netfathom watch rx --port {port}"),
+        (WatchTarget::Port(port), None) => {
+            format!("netfathom watch rx --pid PID, which `ss -tnp dport = :{port}` shows there")
+        }
+        _ => "netfathom watch rx --port PORT, which `ss -tnp` shows as that of the peer".into(),
+    };
+    (
+        "messages wait as the receiver's window is closed",
+        "the receiver reads slower than this application sends, or its receive buffer is small".into(),
+        format!("watch the receiver, on its host: {there}"),
+    )
+}
+
+fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
+    let account = &result.account;
+    // Of one that was there before, the first message is not followed. Samples see all threads that are made, and few messages.
+    let made = account.threads.saturating_sub(account.unfollowed);
+    if result.sampling.is_none() && made as f64 > A_THREAD_EACH * account.timed as f64 {
+        return Some((
+            "messages wait in the socket until a thread or process is made for their connection",
+            format!("{made} threads were made for {} messages", account.timed),
+            "keep connections open, or have threads ready for new ones (a pool)".into(),
+        ));
+    }
+    // Another thread would have to be woken first: it gains nothing where that takes as long as the wait.
+    let mean_ns = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.times.mean_ns);
+    if mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
+        return None;
+    }
+    let seen = "messages wait in the socket while their reader is busy";
+    let busy = "works on earlier messages";
+    let cause = match result.account.threads {
+        1 => format!("one thread reads all of them, and {busy}"),
+        n => format!("each of {n} threads {busy} of its own sockets"),
+    };
+    let remedy = "find out what it computes (perf top -p PID); give it more threads or processes, or run another instance";
+    Some((seen, cause, remedy.into()))
+}
+
+fn nagle(result: &WatchResult) -> (&'static str, String, String) {
+    let stage = result.send.iter().flat_map(|send| &send.stages).find(|s| s.stage == WatchStage::Nagle);
+    let delays = if stage.is_some_and(|stage| stage.times.mean_ns > DELAYED_ACK_NS) {
+        "and the receiver delays its ACK"
+    } else {
+        "and the next one waits for a round trip"
+    };
+    (
+        "Nagle's algorithm holds small messages until the receiver acknowledges earlier ones",
+        format!("the application writes a message in several calls, or several messages in a row, {delays}"),
+        "set TCP_NODELAY on the socket, or write each message in one call".into(),
+    )
+}
+
+fn mptcp(result: &WatchResult) -> Option<Finding> {
+    (result.account.mptcp > 0).then(|| Finding {
+        seen: "some connections are of MPTCP, and are not watched".into(),
+        cause: "the application's socket is above those that the hooks see; programs in Go listen by MPTCP by default".into(),
+        evidence: format!("{} connections", result.account.mptcp),
+        remedy: "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or sysctl -w net.mptcp.enabled=0".into(),
+    })
+}
+
+fn encrypted(result: &WatchResult) -> Option<Finding> {
+    (result.account.encrypted > 0).then(|| Finding {
+        seen: "the kernel encrypts some sockets (kTLS)".into(),
+        cause: "a message there is what TCP gets at once, which may be a part of a TLS record".into(),
+        evidence: format!("{} sockets", result.account.encrypted),
+        remedy: "read the counts of these sockets as segments, not as requests".into(),
+    })
+}
+
+fn long(result: &WatchResult) -> Option<Finding> {
+    (result.account.long > 0).then(|| Finding {
+        seen: "some messages waited while their reader was switched more than 16 times".into(),
+        cause: "only the last 16 times that a thread left its CPU are kept; what it did before counts as sockqueue".into(),
+        evidence: format!("{} messages", result.account.long),
+        remedy: "read blocked, runqueue and sockqueue of their sum only".into(),
+    })
+}
+
+fn unmarked(result: &WatchResult) -> Option<Finding> {
+    (result.unmarked > 0).then(|| Finding {
+        seen: "some sockets of the process are not watched".into(),
+        cause: "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold".into(),
+        evidence: format!("{} sockets", result.unmarked),
+        remedy: "sysctl -w net.core.optmem_max=131072".into(),
+    })
+}
+
+fn late(result: &WatchResult) -> Option<Finding> {
+    (result.late > 0).then(|| Finding {
+        seen: "UDP sockets were opened during the run: their first messages are not seen".into(),
+        cause: "no hook shows that a process opens one: they are looked for once a second".into(),
+        evidence: format!("{} found later", result.late),
+        remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
+    })
+}
