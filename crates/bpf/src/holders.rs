@@ -1,22 +1,31 @@
-//! Who had the processors that followed threads waited for: the map that include/holders.h fills.
+//! Who had the CPUs that followed threads waited for: the maps that include/holders.h fills, for `watch` and `tree`, as their
+//! threads move between CPUs. Those of the load are bound to theirs: `contention` (docs/decisions/0035-watch-holders.md).
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{DataSec, Var, VarSecInfo};
-use libbpf_rs::{Map, MapCore, MapFlags};
+use libbpf_rs::{MapCore, MapFlags, Object};
 use netfathom_model::record::{CpuWaits, Held, Holder};
 
 use crate::libbpf_log;
-use crate::mapping::{from_bytes, text};
+use crate::mapping::{as_bytes, from_bytes, text};
+use crate::set::{Set, SetError};
 use crate::watch::abi::copied;
 
 /// As in include/stay.h.
+const ITSELF: u32 = 0;
 const QUOTA: u32 = u32::MAX;
 const HYPERVISOR: u32 = QUOTA - 1;
 const SOFTIRQS: u32 = QUOTA - 2;
 const INTERRUPTS: u32 = QUOTA - 3;
+const SEVERAL: u32 = QUOTA - 4;
+/// In place of a process.
+const NO_PROCESSES: [u32; 5] = [ITSELF, QUOTA, HYPERVISOR, SOFTIRQS, INTERRUPTS];
+
+/// By number; those that find no room there, by name.
+const MAPS: [&str; 2] = ["holders", "named_holders"];
 
 /// Where the kernel's types place the variables that each CPU has.
 const SECTION: &str = ".data..percpu";
@@ -47,11 +56,12 @@ fn distance() -> Option<i64> {
 pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> Holder {
     let name = text(name);
     match pid {
-        0 => return Holder::Itself,
+        ITSELF => return Holder::Itself,
         QUOTA => return Holder::Quota,
         HYPERVISOR => return Holder::Hypervisor,
         SOFTIRQS => return Holder::Softirqs,
         INTERRUPTS => return Holder::Interrupts,
+        SEVERAL if !is_kernel => return Holder::Process { name, pid: 0, cgroup: None },
         _ => {}
     }
     if Some(pid) == netfathom {
@@ -60,25 +70,45 @@ pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> 
     if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
 }
 
-/// The longest first; what the switches do not explain of `waited_ns` comes last. `None` of a map of another layout.
-pub fn read(map: &Map<'_>, waited_ns: u64, netfathom: Option<u32>) -> libbpf_rs::Result<Option<CpuWaits>> {
-    let mut holders = Vec::new();
-    for key in map.keys() {
-        let Some(value) = map.lookup(&key, MapFlags::ANY)? else { continue };
-        let (Ok(pid), Some(holder)) = (key.as_slice().try_into(), from_bytes::<copied::Holder>(&value))
-        else {
-            return Ok(None);
-        };
-        let by = named(&holder.name, u32::from_ne_bytes(pid), holder.kernel > 0, netfathom);
-        holders.push(Held { by, ns: holder.ns });
+/// Forgets all. What is no process has its place before processes take them all.
+pub fn clear(set: &Set, object: &Object) -> Result<(), SetError> {
+    for name in MAPS {
+        let map = set.map(object, name)?;
+        map.keys().try_for_each(|key| map.delete(&key)).map_err(set.step("clear"))?;
     }
+    let map = set.map(object, MAPS[0])?;
+    let place = |number: u32| {
+        let holder = copied::Holder { ns: 0, number, kernel: 0, name: [0; copied::Holder::NAME] };
+        map.update(&number.to_ne_bytes(), as_bytes(&holder), MapFlags::ANY)
+    };
+    NO_PROCESSES.into_iter().try_for_each(place).map_err(set.step("clear"))
+}
+
+/// The longest first; what the switches do not explain of `waited_ns` comes last.
+pub fn read(
+    set: &Set,
+    object: &Object,
+    waited_ns: u64,
+    netfathom: Option<u32>,
+) -> Result<CpuWaits, SetError> {
+    let mut holders = Vec::new();
+    for name in MAPS {
+        let map = set.map(object, name)?;
+        for key in map.keys() {
+            let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(set.step("ask"))? else { continue };
+            let holder: copied::Holder = from_bytes(&value).ok_or_else(|| set.abi(name))?;
+            let by = named(&holder.name, holder.number, holder.kernel > 0, netfathom);
+            holders.push(Held { by, ns: holder.ns });
+        }
+    }
+    holders.retain(|held| held.ns > 0);
     holders.sort_by_key(|held| std::cmp::Reverse(held.ns));
     let known: u64 = holders.iter().map(|held| held.ns).sum();
     let unknown_ns = waited_ns.saturating_sub(known);
     if unknown_ns > 0 {
         holders.push(Held { by: Holder::Unknown, ns: unknown_ns });
     }
-    Ok(Some(CpuWaits { waited_ns, holders }))
+    Ok(CpuWaits { waited_ns, holders })
 }
 
 #[cfg(test)]

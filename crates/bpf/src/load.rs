@@ -1,5 +1,5 @@
 //! Opening and loading objects, for all sets of programs: what the kernel refuses comes back with
-//! the reason.
+//! the reason. A version of Linux only explains a refusal; nothing is left out because of it.
 
 use std::ffi::OsStr;
 use std::fs;

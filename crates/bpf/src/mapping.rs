@@ -38,7 +38,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// A struct as a program reads it.
 pub(crate) fn as_bytes<T: Plain>(value: &T) -> &[u8] {
-    // SAFETY: the bytes of one value, all initialised, as it has no padding.
+    // SAFETY: the bytes of one value, all initialized, as it has no padding.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 

@@ -117,7 +117,7 @@ impl Set {
 }
 
 /// Tells the programs which PID namespace numbers this process.
-pub(crate) fn tell_namespace(device: &AtomicU64, inode: &AtomicU64) -> Result<(), SetError> {
+pub(crate) fn set_namespace(device: &AtomicU64, inode: &AtomicU64) -> Result<(), SetError> {
     let namespace = pid_namespace::own().map_err(SetError::Namespace)?;
     device.store(namespace.device, Relaxed);
     inode.store(namespace.inode, Relaxed);

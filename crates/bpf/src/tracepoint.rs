@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
+use libbpf_rs::{AsRawLibbpf, libbpf_sys};
 
 use crate::libbpf_log;
 
@@ -54,7 +55,15 @@ fn read() -> Option<BTreeMap<String, usize>> {
         // The first one is the kernel's own.
         Some((name, function.len().checked_sub(1)?))
     };
-    Some(btf.type_by_kind::<Typedef<'_>>().filter_map(of).collect())
+    let ids = (1..btf.len() as u32).filter(|&id| is_typedef(&btf, id));
+    Some(ids.filter_map(|id| of(btf.type_by_id(id.into())?)).collect())
+}
+
+/// Without a look at its name, as [`Btf::type_by_kind`] takes: a kernel has some 100,000 types.
+fn is_typedef(btf: &Btf<'_>, id: u32) -> bool {
+    // SAFETY: the types of `btf` live as long as it; without one of this number the pointer is null.
+    let found = unsafe { libbpf_sys::btf__type_by_id(btf.as_libbpf_object().as_ptr(), id).as_ref() };
+    found.is_some_and(|found| (found.info >> 24) & 0x1f == libbpf_sys::BTF_KIND_TYPEDEF)
 }
 
 /// The tracepoint that a program attaches to, by its section such as `tp_btf/net_dev_queue`.

@@ -56,7 +56,6 @@ impl<R: Read> Buffer<R> {
         Ok(self.bytes())
     }
 
-    /// Consumes `bytes` of the bytes that are there.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);

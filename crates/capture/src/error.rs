@@ -2,7 +2,6 @@
 
 use std::io;
 
-/// Why a capture or a log cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     #[error("cannot read on at byte {offset}: {source}")]

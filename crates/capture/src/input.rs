@@ -35,7 +35,6 @@ impl Packing {
         }
     }
 
-    /// By the first bytes.
     fn of(first: &[u8]) -> Self {
         match first {
             [0x1f, 0x8b, ..] => Self::Gzip,

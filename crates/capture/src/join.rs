@@ -61,7 +61,6 @@ pub struct Sighting {
     /// When it was sent as the message itself says, by the clock of its sender, which need not be
     /// that of the log.
     pub stamped_ns: Option<u64>,
-    /// When it was received, as the log has it.
     pub received_ns: Option<u64>,
     /// When it was captured, where the capture says so: the middle of the step that its time was cut to.
     pub captured_ns: Option<i64>,

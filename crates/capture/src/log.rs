@@ -162,7 +162,6 @@ pub trait Messages {
     fn columns(&self) -> Columns;
 }
 
-/// Reads a log, binary or CSV.
 #[derive(Debug)]
 pub struct LogReader<R: Read>(Form<R>);
 

@@ -18,8 +18,7 @@ pub fn run(args: &BurnArgs) -> Result<ExitCode> {
         outcome => outcome?,
     };
     burnt.behind.iter().for_each(|what| say(&format!("did not sustain its rate: {what}")));
-    output::print(&serde_json::to_string(&burnt)?)?;
-    Ok(ExitCode::SUCCESS)
+    output::answer(&serde_json::to_string(&burnt)?)
 }
 
 fn say(what: &str) {

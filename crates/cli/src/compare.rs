@@ -44,8 +44,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             if let ([Change { kernel: Some(kernel), .. }, _], [(a, b), ..]) = (&**changes, &taken.pairs[..])
                 && kernel.is_emulated()
             {
-                output::print(kernel::without_times(&a.record, &b.record).trim_end())?;
-                return Ok(ExitCode::SUCCESS);
+                return output::answer(kernel::without_times(&a.record, &b.record).trim_end());
             }
             taken
         }

@@ -18,8 +18,7 @@ pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
         Shell::Zsh => generate(shells::Zsh, &mut command, NAME, &mut script),
         Shell::Fish => generate(shells::Fish, &mut command, NAME, &mut script),
     }
-    output::print(&String::from_utf8(script).context("completions are no text")?)?;
-    Ok(ExitCode::SUCCESS)
+    output::answer(&String::from_utf8(script).context("completions are no text")?)
 }
 
 /// Without the commands that help pages do not show either; the generators would offer them.

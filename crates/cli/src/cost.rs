@@ -104,7 +104,7 @@ fn plan(args: &CostArgs) -> Result<CostPlan> {
         program_cpu: args.program_cpu.clone(),
         terminal: args.terminal,
         when_ended: when_ended(args),
-        controls: !args.no_baselines,
+        baselines: !args.no_baselines,
         seed: args.seed.unwrap_or_else(plans::fresh_seed),
     };
     Ok(plan.validated()?)

@@ -1,4 +1,5 @@
-//! The end of a measurement that other hosts make, from its first line to its exit status.
+//! The serving end of a measurement that another host starts (`message serve`, `reverse serve`), from its first line to its
+//! exit status.
 
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;

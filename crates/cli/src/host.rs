@@ -15,8 +15,7 @@ pub fn run(args: &HostArgs) -> Result<ExitCode> {
     limits::check()?;
     let report = host::probe();
     if args.json {
-        output::print(&serde_json::to_string(&report)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return output::answer(&serde_json::to_string(&report)?);
     }
     output::page(&story::host::of(&report), args.verbose)?;
     if !args.verbose {

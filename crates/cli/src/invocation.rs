@@ -8,7 +8,6 @@ use crate::args;
 
 /// What was run before and after this netfathom to change something: `netfathom compare` sets them, and so may a script.
 pub const BEFORE: &str = "NETFATHOM_BEFORE";
-/// See [`BEFORE`].
 pub const AFTER: &str = "NETFATHOM_AFTER";
 
 /// The profile of a run that names none: `netfathom compare` sets it, so that all its runs have the load of the first.

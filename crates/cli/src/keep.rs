@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
         limits::check()?;
         let stop = stop::on_signals().context("cannot listen for signals")?;
         lab::setup::set(&self.output.setup);
-        store::sweep(&self.output.out);
+        store::remove_leftovers(&self.output.out);
         let started = SystemTime::now();
         let id = store::new_id(started, R::ENTRY.name)?;
         let run_dir = RunDir::create(&self.output.out, &id)?;
@@ -68,12 +68,10 @@ impl<'a> Run<'a> {
                 // What is kept before the first step has nothing in it.
                 match last.filter(|_| kept > 1) {
                     // What was finished before is shown all the same.
-                    Some(record) if matches!(error, RunError::Measure(_)) => {
+                    Some(record) => {
                         self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
                     }
-                    None if kept == 0 || matches!(error, RunError::Measure(_)) => run_dir.discard(),
-                    // A disk that is full, say: what was written before stays.
-                    _ => {}
+                    None => run_dir.discard(),
                 }
                 return self.refused(error);
             }
@@ -83,8 +81,9 @@ impl<'a> Run<'a> {
         let state = if is_cut { State::Interrupted } else { State::Complete };
         let samples = progressed.samples.clone();
         let record = header.record(progressed, state);
-        self.write_samples(&run_dir, &record, &samples)?;
-        self.finish(&run_dir, &record)
+        let written = self.write_samples(&run_dir, &record, &samples);
+        let status = self.finish(&run_dir, &record)?;
+        written.map(|()| status)
     }
 
     fn write_samples(&self, run_dir: &RunDir, record: &Record, samples: &[Sample]) -> Result<()> {
@@ -126,17 +125,25 @@ impl<'a> Run<'a> {
     }
 
     fn finish(&self, run_dir: &RunDir, record: &Record) -> Result<ExitCode> {
-        save(run_dir, record)?;
+        let saved = save(run_dir, record);
+        let shown = self.show(run_dir, record, saved.is_ok());
+        saved.and(shown).map(|()| status(record))
+    }
+
+    /// Shows what was measured; all of it where there is no report.
+    fn show(&self, run_dir: &RunDir, record: &Record, is_saved: bool) -> Result<()> {
         if self.output.json {
-            output::print(&serde_json::to_string(&store::Written::of(record))?)?;
-        } else if !self.output.quiet {
-            output::page(&story::of(record), self.output.verbose)?;
-            output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
-            if !self.output.verbose {
-                output::print(&self.more())?;
-            }
+            return output::print(&serde_json::to_string(&store::Written::of(record))?);
         }
-        Ok(status(record))
+        if self.output.quiet {
+            return Ok(());
+        }
+        output::page(&story::of(record), self.output.verbose || !is_saved)?;
+        if !is_saved {
+            return Ok(());
+        }
+        output::print(&format!("\nreport: {}", run_dir.path().join(store::REPORT_FILE).display()))?;
+        if self.output.verbose { Ok(()) } else { output::print(&self.more()) }
     }
 }
 
@@ -146,7 +153,7 @@ pub fn save(run_dir: &RunDir, record: &Record) -> Result<()> {
     Ok(run_dir.write_file(store::REPORT_FILE, report.as_bytes())?)
 }
 
-/// A proof that failed is a failure.
+/// The exit status of a run that was made. A proof that failed is a failure.
 fn status(record: &Record) -> ExitCode {
     let refuted = |result: &ReproduceResult| {
         result.plan.name == netfathom_papers::PROOF
@@ -197,7 +204,7 @@ pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,
     progress: Progress,
-    /// How often something was kept; the first time there is nothing yet.
+    /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,
     last: Option<Record>,
 }
@@ -218,9 +225,9 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
             ));
         }
         let record = self.header.record(so_far.clone(), State::Partial);
-        self.run_dir.write_record(&record).map_err(io::Error::other)?;
         self.kept += 1;
-        self.last = Some(record);
-        Ok(())
+        // Also if the disk refuses it: it is shown then.
+        let record = self.last.insert(record);
+        self.run_dir.write_record(record).map_err(io::Error::other)
     }
 }

@@ -26,6 +26,11 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// The whole output of a command that succeeds.
+pub fn answer(text: &str) -> Result<ExitCode> {
+    print(text).map(|()| ExitCode::SUCCESS)
+}
+
 /// What the parser of arguments has to say instead of a command: help and the version, on standard output as a
 /// command's own output is; or what is wrong with the arguments.
 pub fn of_parser(error: &clap::Error) -> Result<ExitCode> {
@@ -101,7 +106,7 @@ pub fn width() -> usize {
     terminal_size::terminal_size().map_or(80, |(columns, _)| columns.0.into())
 }
 
-/// Whether standard output shows colours (https://no-color.org).
+/// Whether standard output shows colors (https://no-color.org).
 pub fn color() -> bool {
     colored(&io::stdout())
 }

@@ -59,10 +59,7 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode> {
         }
         // Beside the record, where a link may have been left by others.
         None => {
-            let beside = match beside {
-                Some(beside) => beside,
-                None => of_pipe(&record)?,
-            };
+            let beside = beside.map_or_else(|| of_pipe(&record), Ok)?;
             let of = if run.is_dir() { Some(store::RECORD_FILE.as_ref()) } else { run.file_name() };
             if !is_pipe && !of.is_some_and(|of| beside.directory.holds(of)) {
                 bail!("{} was replaced meanwhile; nothing was written", run.display());

@@ -43,16 +43,11 @@ fn list(out: &Path, args: &ListArgs) -> Result<ExitCode> {
     };
     let shown = &wanted[..wanted.len().min(most)];
     if args.json {
-        output::print(&serde_json::to_string(shown)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return output::answer(&serde_json::to_string(shown)?);
     }
     let notes = notes(out, &all, &wanted, shown.len());
-    output::print(&draw::terminal(
-        &story::runs::list(shown, &notes, output::width()),
-        output::width(),
-        output::color(),
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    let page = story::runs::list(shown, &notes, output::width());
+    output::answer(&draw::terminal(&page, output::width(), output::color()))
 }
 
 /// What the table does not say.
@@ -85,8 +80,7 @@ fn tag(out: &Path, args: &TagArgs) -> Result<ExitCode> {
         false => store::tag(&run, &args.names),
     }?;
     let tags = if tags.is_empty() { "no tags".into() } else { tags.join(" ") };
-    output::print(&format!("{}: {tags}", run.display()))?;
-    Ok(ExitCode::SUCCESS)
+    output::answer(&format!("{}: {tags}", run.display()))
 }
 
 /// The run of `out` that is called so, also where its path is typed; none elsewhere.

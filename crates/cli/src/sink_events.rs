@@ -1,4 +1,4 @@
-//! What a sink tells, as lines of text or of JSON.
+//! What a sink reports, as lines of text or of JSON.
 
 use std::net::SocketAddr;
 use std::time::Duration;

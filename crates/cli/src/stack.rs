@@ -57,8 +57,8 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
         profile: plans::profile(profile.as_deref().unwrap_or(counts.usual_profile(args.quick)))?,
         fits: profile.is_none() && is_within,
         trials: counts.trials,
-        controls: args.baselines.unwrap_or(counts.controls),
-        witnesses: args.cross_checks.unwrap_or(counts.witnesses),
+        baselines: args.baselines.unwrap_or(counts.baselines),
+        cross_checks: args.cross_checks.unwrap_or(counts.cross_checks),
         until: counts.until,
         tap: args.tap,
         stages: args.stages,
@@ -81,8 +81,8 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
 /// Trials of each kind, where the user names no number.
 struct TrialCounts {
     trials: u32,
-    controls: u32,
-    witnesses: u32,
+    baselines: u32,
+    cross_checks: u32,
     until: Option<Until>,
 }
 
@@ -96,8 +96,8 @@ impl TrialCounts {
             // Most of the time goes to what ends the run. A quick one has time for a round of each kind.
             None => Self {
                 trials: if args.quick { Until::LEAST_TRIALS } else { 2 * Until::LEAST_TRIALS },
-                controls: 2,
-                witnesses: 2,
+                baselines: 2,
+                cross_checks: 2,
                 until: Some(Until { precision: args.precision, time_limit_ns: args.time_limit }),
             },
         }
@@ -120,7 +120,7 @@ impl TrialCounts {
         let several = trials >= 2;
         let of = |part, least| if several { trials.div_ceil(part).max(least) } else { 0 };
         // Two cross-checks have hardly an interval.
-        Self { trials, controls: of(2, 2), witnesses: of(part, 3), until: None }
+        Self { trials, baselines: of(2, 2), cross_checks: of(part, 3), until: None }
     }
 }
 
@@ -132,7 +132,8 @@ fn expected(plan: &StackPlan) -> Expected {
     let others = if plan.tap == TapChoice::All { 2 } else { 1 };
     // One more tells what the tap adds to its own times.
     Expected::About(
-        trial * (plan.trials + plan.controls + others * plan.witnesses + u32::from(plan.witnesses > 0)),
+        trial
+            * (plan.trials + plan.baselines + others * plan.cross_checks + u32::from(plan.cross_checks > 0)),
     )
 }
 
@@ -172,7 +173,7 @@ mod tests {
     fn a_number_of_trials_is_what_it_was() {
         let counts = |line| {
             let plan = planned(line).unwrap();
-            (plan.trials, plan.controls, plan.witnesses, plan.profile.duration_ns() / 1_000_000)
+            (plan.trials, plan.baselines, plan.cross_checks, plan.profile.duration_ns() / 1_000_000)
         };
         assert_eq!(counts("--loopback --trials 10"), (10, 5, 4, 10_000));
         assert_eq!(counts("--loopback --trials 1"), (1, 0, 0, 10_000));

@@ -4,10 +4,10 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{io, thread};
 
 use netfathom_measure::ground::lab::setup;
-use netfathom_sys::process::SIGKILL;
+use netfathom_sys::process::{self, SIGKILL};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
@@ -61,8 +61,5 @@ pub fn report_file_limits() -> io::Result<()> {
 
 /// The end of the terminal, unless nohup(1) has made it of no account.
 pub fn hangup() -> Option<c_int> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
-    let mask = ignored.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    (mask & (1 << (SIGHUP - 1)) == 0).then_some(SIGHUP)
+    (!process::ignores(std::process::id(), SIGHUP)).then_some(SIGHUP)
 }

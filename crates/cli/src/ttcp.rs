@@ -104,12 +104,11 @@ fn finish(
     if let Some(why) = &failure {
         output::complain(&anyhow!("{why}"));
     }
-    if let Some(dir) = run_dir {
-        save(dir, &record)?;
-    }
+    let saved = run_dir.map_or(Ok(()), |dir| save(dir, &record));
     if args.json {
         output::print(&serde_json::to_string(&store::Written::of(&record))?)?;
     }
+    saved?;
     Ok(if failure.is_some() { exit::FAILED.into() } else { ExitCode::SUCCESS })
 }
 

@@ -24,7 +24,7 @@ mod shown;
 
 use exporter::Exporter;
 use live::Live;
-use second::{Processes, Seconds};
+use second::Seconds;
 use shown::{Medium, Shown};
 
 const RX: &[Direction] = &[Direction::Rx];
@@ -39,29 +39,27 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let shows = is_live(args);
     let asked = stop::on_request().context("cannot listen for signals")?;
     let exporter = args.serve.map(Exporter::start).transpose()?;
-    if let Some(exporter) = &exporter {
-        output::aside(&format!("{} has what is seen, for Prometheus", exporter.url()));
-    }
     if plan.target == WatchTarget::All && !args.output.quiet {
         output::aside(&warning(&plan));
     }
     run.make(|keeper, stop| {
         let medium = match shows {
-            true => Medium::Terminal(Live::start(&plan.directions, stop)?),
+            true => Medium::Terminal(Live::start(&plan, stop)?),
             false if args.json_lines => Medium::Lines,
             false => Medium::Progress,
         };
-        let (seconds, processes) = (Seconds::default(), Processes::default());
-        let begun = (!args.output.quiet && !shows)
-            .then(|| format!("watching {}", story::watch::sockets(&plan.target)));
+        let served = exporter.iter().map(|at| format!("{} has what is seen, for Prometheus", at.url()));
+        let watching = || format!("watching {}", story::watch::sockets(&plan.target));
+        let watching = (!args.output.quiet).then(watching);
+        // Lines would be drawn over the view.
+        let begun = if shows { Vec::new() } else { served.chain(watching).collect() };
         let mut shown = Shown {
             keeper,
             medium,
             begun,
             has_begun: false,
             exporter,
-            seconds,
-            processes,
+            seconds: Seconds::default(),
             stop: Arc::clone(stop),
             asked,
             failed: None,
@@ -113,7 +111,8 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
             "name one target: NAME, --pid, --port, --cgroup, --container, --flow or --all; `ss -tlpn` lists processes that listen".into(),
         ));
     };
-    let by_socket = args.sockets || args.json_lines || is_live(args);
+    // Of the whole host, the live view begins with processes.
+    let by_socket = args.sockets || args.json_lines || is_live(args) && !args.all;
     let plan = WatchPlan {
         target,
         directions: directions.to_vec(),

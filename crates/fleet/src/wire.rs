@@ -112,7 +112,6 @@ pub enum Alone {
     Capacity,
 }
 
-/// The answer to an order, at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
@@ -179,7 +178,6 @@ pub struct Transferred {
 #[serde(deny_unknown_fields)]
 pub struct Loaded {
     pub started_utc_ns: u64,
-    /// As of [`Transferred`].
     pub start_waited_ns: Option<u64>,
     pub planned: u64,
     pub sent: u64,

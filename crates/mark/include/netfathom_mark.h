@@ -6,7 +6,7 @@
  *     ...
  *     netfathom_mark("request: parsed");
  *
- * This file is all there is. Nothing has to be linked, initialised or ended. It may be called in any
+ * This file is all there is. Nothing has to be linked, initialized or ended. It may be called in any
  * thread and in a signal handler, takes no lock, allocates nothing, never waits and leaves errno alone.
  * Without a listener, a mark is two loads. GCC or Clang, Linux, 64 bits; elsewhere a mark is nothing.
  *

@@ -153,10 +153,7 @@ impl Recorder {
         let process = self.process.map_or(0, |process| process.load(Relaxed));
         let known = THREAD.get();
         // A child of fork has its parent's thread there, and 0 for the process.
-        if process != 0 && (known >> 32) as u32 == process {
-            return (process, known as u32);
-        }
-        self.ask()
+        if process != 0 && (known >> 32) as u32 == process { (process, known as u32) } else { self.ask() }
     }
 
     #[cold]

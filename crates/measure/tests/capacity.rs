@@ -177,6 +177,23 @@ fn what_was_sustained_was_delivered_by_the_kernels_own_count() {
     assert!(p.result.left_out.iter().any(|l| l.what == "what the paper infers"), "{:?}", p.result.left_out);
 }
 
+/// Needs no privilege: one form of run, and an account of all messages, whatever carries them.
+#[test]
+fn both_transports_sustain_a_rate_and_tcp_loses_nothing() {
+    let _alone = alone();
+    for transport in [Transport::Udp, Transport::Tcp] {
+        let plan =
+            CapacityPlan { transport, place: Place::Loopback, trials: 1, ..plan(&[Engine::Send], &[1]) };
+        let p = measure(plan, &mut Watcher::default());
+        let row = &p.result.rows[0];
+        assert_sound(row);
+        assert!(row.sustained_per_s.unwrap().mean_per_s > 0.0, "{transport:?}: {row:?}");
+        let mut sustained = row.searches[0].probes.iter().filter(|probe| probe.sustained);
+        let is_whole = sustained.all(|probe| probe.lost == Some(0.0));
+        assert!(is_whole || transport == Transport::Udp, "{row:?}");
+    }
+}
+
 #[test]
 fn an_engine_that_does_not_work_here_is_left_out_and_the_rest_goes_on() {
     needs_root_alone!();

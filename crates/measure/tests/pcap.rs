@@ -160,7 +160,7 @@ fn all_taps_stand_beside_each_other() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = plan("constant:5k/300ms", PcapPlan::default());
     plan.tap = TapChoice::All;
-    (plan.trials, plan.controls, plan.witnesses) = (2, 2, 2);
+    (plan.trials, plan.baselines, plan.cross_checks) = (2, 2, 2);
     let result = measure(&plan, directory.path());
     let taps: Vec<Tap> = result.taps.iter().map(|row| row.tap).collect();
     let fentry = probe::fentry(&[Direction::Tx, Direction::Rx]).is_ok();
@@ -175,8 +175,11 @@ fn all_taps_stand_beside_each_other() {
     }
     let of = |kind| result.trials.iter().filter(|t| t.kind == kind).count();
     let others = taps.len() - 1;
-    assert_eq!((of(TrialKind::Measured), of(TrialKind::Control), of(TrialKind::Witness)), (2, 2, 2 * others));
-    assert_eq!(result.witnesses.len(), 2 * others, "two ways each");
+    assert_eq!(
+        (of(TrialKind::Measured), of(TrialKind::Baseline), of(TrialKind::CrossCheck)),
+        (2, 2, 2 * others)
+    );
+    assert_eq!(result.cross_checks.len(), 2 * others, "two ways each");
 }
 
 /// Waits until the kernel stamps what a socket receives, which begins a little after it was asked for.

@@ -19,7 +19,7 @@ fn measure(precision: f64, time_limit_ns: u64) -> (StackResult, Verdict) {
     let plan = StackPlan {
         directions: vec![Direction::Tx],
         trials: Until::LEAST_TRIALS,
-        controls: 2,
+        baselines: 2,
         until: Some(Until { precision, time_limit_ns }),
         inserted_delay: Some(InsertedDelay { direction: Direction::Tx, delay_ns: 1_000_000 }),
         ..StackPlan::one_trial("constant:100/100ms".parse().unwrap())

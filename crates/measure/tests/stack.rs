@@ -81,7 +81,7 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
     {
         let mut plan = plan("ramp:1k..20k/500ms");
         (plan.family, plan.transport) = (family, transport);
-        plan.controls = 1;
+        plan.baselines = 1;
         plan.samples = 100;
         let p = measure(&plan);
         assert_accounted(&p);
@@ -119,10 +119,10 @@ fn every_message_is_accounted_for_and_the_interfaces_counters_agree() {
 fn bpf_and_timestamping_are_compared_by_the_whole_interval_on_the_way_out() {
     needs_root_alone!();
     let mut plan = plan("constant:5k/800ms");
-    (plan.trials, plan.controls, plan.witnesses) = (4, 2, 4);
+    (plan.trials, plan.baselines, plan.cross_checks) = (4, 2, 4);
     let p = measure(&plan);
     assert_accounted(&p);
-    let tx = p.result.witnesses.iter().find(|w| w.direction == Direction::Tx).unwrap();
+    let tx = p.result.cross_checks.iter().find(|w| w.direction == Direction::Tx).unwrap();
     assert_eq!(tx.tap, Tap::Timestamping);
     // How far trials differ depends on the machine; how the difference is judged does not.
     let (difference, half) = (tx.difference_ns.abs(), tx.half_width_ns.unwrap());
@@ -197,7 +197,7 @@ fn a_delay_on_the_way_in_is_found_between_link_layer_and_socket() {
 fn functions_part_the_stages_or_the_kernel_is_named() {
     needs_root_alone!();
     let mut plan = plan("constant:1k/300ms");
-    (plan.tap, plan.witnesses) = (TapChoice::Only(Tap::Fentry), 1);
+    (plan.tap, plan.cross_checks) = (TapChoice::Only(Tap::Fentry), 1);
     let ran = run(&plan, &mut Watcher::default(), &AtomicBool::new(false));
     let p = match (tracing(Tracing::Fentry), ran) {
         (Err(why), ran) => {
@@ -209,7 +209,7 @@ fn functions_part_the_stages_or_the_kernel_is_named() {
         (Ok(()), ran) => ran.unwrap(),
     };
     assert_accounted(&p);
-    assert_eq!(p.result.witnesses.iter().map(|w| w.tap).collect::<Vec<_>>(), [Tap::Bpf; 2]);
+    assert_eq!(p.result.cross_checks.iter().map(|w| w.tap).collect::<Vec<_>>(), [Tap::Bpf; 2]);
     let whole = |p: &Progressed<StackResult>, stage| {
         p.result.trials[0].paths.iter().any(|path| path.stages.iter().any(|row| row.stage == stage))
     };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct ThreadPlace {
     /// `sender` or `reader`.
     pub role: String,
-    /// The processor it was bound to.
+    /// The CPU it was bound to.
     pub cpu: usize,
 }
 
@@ -34,9 +34,9 @@ pub struct Environment {
     pub host: Option<String>,
     /// Kernel release and build.
     pub kernel: String,
-    /// Processor model.
+    /// CPU model.
     pub cpu_model: String,
-    /// Processors that may be used.
+    /// CPUs that may be used.
     pub cpus: usize,
     /// The kernel's clock source.
     pub clocksource: Option<String>,
@@ -48,7 +48,7 @@ pub struct Environment {
     pub clock_read_ns: f64,
     /// What CLOCK_REALTIME was ahead of CLOCK_MONOTONIC when the run began.
     pub realtime_ahead_ns: i64,
-    /// Processor vulnerabilities and what the kernel does about them.
+    /// CPU vulnerabilities and what the kernel does about them.
     pub mitigations: BTreeMap<String, String>,
     /// The devices on the path.
     pub devices: Vec<Device>,
@@ -64,7 +64,7 @@ pub struct Environment {
 /// |---|---|
 /// | `net.ipv4.tcp_wmem` | a sysctl; those of one device only where they differ from those of `default` |
 /// | `eth0.feature.tx-udp-segmentation` | of a device, as ethtool calls it; also `ring`, `coalesce`, `channels`, `driver`, `queue`, `irq` |
-/// | `cpu.governor`, `cpuidle.disabled` | of processors: one value, or values with the processors that have them |
+/// | `cpu.governor`, `cpuidle.disabled` | of CPUs: one value, or values with the CPUs that have them |
 /// | `cgroup.cpu.max` | limits of the control group, the nearest first |
 /// | `nftables.rules`, `iptables.rules` | how many packets may pass |
 /// | `kernel.command_line`, `module.tcp_cubic.hystart` | what the kernel and its modules were started with |

@@ -74,7 +74,7 @@ pub enum Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// At once while nothing is in flight, otherwise with its neighbours.
+    /// At once while nothing is in flight, otherwise with its neighbors.
     Adaptive,
     /// At once, in the caller's context.
     Inline,

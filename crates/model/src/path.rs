@@ -9,9 +9,9 @@ use crate::plan::Transport;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Out: application to link layer.
+    /// Sending: application to link layer.
     Tx,
-    /// In: link layer to application.
+    /// Receiving: link layer to application.
     Rx,
 }
 
@@ -56,49 +56,49 @@ impl Direction {
     }
 }
 
-/// The span between two neighbouring hooks of a path.
+/// The span between two neighboring hooks of a path.
 ///
 /// The stages that are [inside](Stage::is_inside) add up to the stack time of each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Out: the application's stamp to `net_dev_queue`.
+    /// Sending: the application's stamp to `net_dev_queue`.
     Socket,
-    /// Out, the first part of `Socket`: until `ip_send_skb`.
+    /// Sending, the first part of `Socket`: until `ip_send_skb`.
     Send,
-    /// Out, the rest of `Socket`.
+    /// Sending, the rest of `Socket`.
     Output,
-    /// Out, over TCP: from the end of the send call to `net_dev_queue`, of a message that the call did not send.
+    /// Sending, over TCP: from the end of the send call to `net_dev_queue`, of a message that the call did not send.
     Sendq,
-    /// Out: `qdisc_enqueue` to `qdisc_dequeue`.
+    /// Sending: `qdisc_enqueue` to `qdisc_dequeue`.
     Qdisc,
-    /// Out: the rest from `net_dev_queue` to `net_dev_start_xmit`.
+    /// Sending: the rest from `net_dev_queue` to `net_dev_start_xmit`.
     Device,
-    /// Out, below the link layer: `net_dev_start_xmit` to `net_dev_xmit`.
+    /// Sending, below the link layer: `net_dev_start_xmit` to `net_dev_xmit`.
     Driver,
-    /// In, below the link layer: `netif_rx` or `napi_gro_receive_entry` to `netif_receive_skb`.
+    /// Receiving, below the link layer: `netif_rx` or `napi_gro_receive_entry` to `netif_receive_skb`.
     Backlog,
-    /// In: `netif_receive_skb` to `sk_data_ready`.
+    /// Receiving: `netif_receive_skb` to `sk_data_ready`.
     Protocol,
-    /// In, the first part of `Protocol`: until `__udp_enqueue_schedule_skb`.
+    /// Receiving, the first part of `Protocol`: until `__udp_enqueue_schedule_skb`.
     Input,
-    /// In, the rest of `Protocol`.
+    /// Receiving, the rest of `Protocol`.
     Enqueue,
-    /// In: what the reader slept after `sk_data_ready`, until `sched_wakeup`.
+    /// Receiving: what the reader slept after `sk_data_ready`, by the kernel's account of its thread.
     Wakeup,
-    /// In: what the reader waited for a processor after `sk_data_ready`, until `sched_switch`.
+    /// Receiving: what the reader waited for a CPU after `sk_data_ready`, by the same account.
     Runqueue,
-    /// In: what the reader ran for earlier messages after `sk_data_ready`, until its receive call.
+    /// Receiving: what the reader ran for earlier messages after `sk_data_ready`, until its receive call.
     Sockqueue,
-    /// In: the receive call itself, until `sock_recv_length`.
+    /// Receiving: the receive call itself, until `sock_recv_length`.
     Read,
-    /// In, a part of `Read`, of a message that is in the socket by then: the call until `udp_recvmsg`.
+    /// Receiving, a part of `Read`, of a message that is in the socket by then: the call until `udp_recvmsg`.
     Entry,
-    /// In, a part of `Read`: from there on, until `__skb_recv_udp` returns.
+    /// Receiving, a part of `Read`: from there on, until `__skb_recv_udp` returns.
     Dequeue,
-    /// In, the rest of `Read`.
+    /// Receiving, the rest of `Read`.
     Copy,
-    /// In: `sock_recv_length` to the application's stamp.
+    /// Receiving: `sock_recv_length` to the application's stamp.
     Return,
 }
 

@@ -19,6 +19,7 @@ mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
+mod until;
 mod watch;
 mod wire;
 
@@ -33,12 +34,13 @@ pub use load::{EngineChoice, LoadPlan, ReceiveChoice, Spin};
 pub use message::{Carrier, MessagePlan, MessageTest, Placement, ProcessorChoice};
 pub use reproduce::{Project, ReproducePlan};
 pub use reverse::{ReversePlan, Variant};
-pub use stack::{InsertedDelay, PcapPlan, StackPlan, StageSet, TapChoice, Until};
+pub use stack::{InsertedDelay, PcapPlan, StackPlan, StageSet, TapChoice};
 pub use sweep::{Combination, SweepEnds, SweepPlan};
 pub use transfer::{
     DEFAULT_ALIGN, DEFAULT_BUFFER_BYTES, DEFAULT_BUFFERS, DEFAULT_IDLE_NS, DEFAULT_PORT, MARK_BYTES, Role,
     Service, TransferPlan,
 };
+pub use until::Until;
 pub use watch::{SlowBound, WatchPlan, WatchTarget};
 pub use wire::{DEFAULT_QUEUE_BYTES, Wire};
 

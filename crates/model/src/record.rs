@@ -13,6 +13,7 @@ mod cost;
 mod distribution;
 mod explanation;
 mod fleet;
+mod holders;
 mod join;
 mod load;
 mod message;
@@ -37,6 +38,7 @@ pub use fleet::{
     FleetClock, FleetFigure, FleetHost, FleetPair, FleetReceived, FleetResult, FleetStart, FleetStep,
     HostEffect, Side,
 };
+pub use holders::Holders;
 pub use join::{CaptureFile, ClockOffset, JoinResult, JoinedSpan, KindCount, LogFile, LogKinds, PacketKind};
 pub use load::{Echo, LadderStep, LagWindows, LoadResult, LoadSummary, LoadTrial, LoadTrialKind, Worker};
 pub use message::{
@@ -53,9 +55,9 @@ pub use reverse::{
     StageChange, StageMean, VariantResult,
 };
 pub use stack::{
-    Added, Agreement, Captured, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary, PathTimes,
-    PeakTimes, Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes, StageTimes,
-    TapRow, Trial, TrialKind, Undisturbed, UndisturbedTimes, Witness,
+    Added, Agreement, Captured, CrossCheck, DISTORTION, Distorts, Indicator, LeftOut, Load, PathSummary,
+    PathTimes, PeakTimes, Refused, SelfCost, StackResult, StageOutcome, StageSummary, StageSummaryTimes,
+    StageTimes, TapRow, Trial, TrialKind, Undisturbed, UndisturbedTimes,
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{
@@ -63,9 +65,9 @@ pub use transfer::{
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
 pub use watch::{
-    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchPrograms, WatchResult, WatchSampling,
-    WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes, WatchedProcess,
-    WatchedStage, WatchedSum,
+    CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchProcesses, WatchPrograms, WatchResult,
+    WatchSampling, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes,
+    WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -46,7 +46,7 @@ pub struct Sample {
     pub received_ns: Option<u64>,
 }
 
-/// A stage of a message, from when to when; a stamp of another processor may have it end before it begins.
+/// A stage of a message, from when to when; a stamp of another CPU may have it end before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageSpan {
     /// What it went through.

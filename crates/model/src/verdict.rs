@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::path::Direction;
+use crate::record::Value;
 
 /// How far a result can be trusted. Ordered: the worst reason decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,9 @@ impl From<Direction> for Part {
     }
 }
 
+/// What the answer of a part is.
+const ANSWERED: Value = Value::Mean;
+
 /// One thing that lowers the trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
@@ -55,20 +59,29 @@ pub struct Reason {
     /// The only parts that it is about; empty: everything.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<Part>,
+    /// The only value of these parts that it is about; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
     /// What, why, and what to do.
     pub text: String,
 }
 
 impl Reason {
-    fn concerns(&self, part: Part) -> bool {
-        self.about.is_empty() || self.about.contains(&part)
+    fn concerns(&self, part: Part, value: Option<Value>) -> bool {
+        let is_of_part = self.about.is_empty() || self.about.contains(&part);
+        is_of_part && (self.value.is_none() || self.value == value)
     }
 
-    /// The parts that it is about, as `load, rx`; nothing of one about everything that is answered.
+    /// Whether the answer of its parts may rest on it.
+    pub fn is_of_answer(&self) -> bool {
+        self.value.is_none_or(|value| value == ANSWERED)
+    }
+
+    /// What it is about, as `load, rx` or `rx p99`; nothing of one about everything that is answered.
     pub fn scope(&self) -> String {
         let ways = [Part::Tx, Part::Rx].iter().all(|way| self.about.contains(way));
         let about: Vec<&str> = self.about.iter().filter(|_| !ways).map(|part| part.name()).collect();
-        about.join(", ")
+        format!("{} {}", about.join(", "), self.value.map_or("", Value::name)).trim().to_owned()
     }
 
     /// What it is about with its level, such as `load VOID`.
@@ -108,14 +121,23 @@ impl Verdict {
     pub fn lower_only(&mut self, about: &[Part], level: Level, text: impl Into<String>) {
         let text = text.into();
         self.level = self.level.max(level);
-        match self.reasons.iter_mut().find(|known| known.level == level && known.text == text) {
+        let is_same =
+            |known: &&mut Reason| known.level == level && known.text == text && known.value.is_none();
+        match self.reasons.iter_mut().find(is_same) {
             Some(known) if about.is_empty() || known.about.is_empty() => known.about.clear(),
             Some(known) => {
-                let more: Vec<Part> = about.iter().copied().filter(|&part| !known.concerns(part)).collect();
+                let is_new = |part: &Part| !known.about.contains(part);
+                let more: Vec<Part> = about.iter().copied().filter(is_new).collect();
                 known.about.extend(more);
             }
-            None => self.reasons.push(Reason { level, about: about.to_vec(), text }),
+            None => self.reasons.push(Reason { level, about: about.to_vec(), value: None, text }),
         }
+    }
+
+    /// Adds a reason about one value of a part only.
+    pub fn lower_value(&mut self, part: Part, value: Value, level: Level, text: impl Into<String>) {
+        self.level = self.level.max(level);
+        self.reasons.push(Reason { level, about: vec![part], value: Some(value), text: text.into() });
     }
 
     /// The level is that of the parts that the answer is made of.
@@ -124,9 +146,19 @@ impl Verdict {
         Self { level: level.unwrap_or(self.level), ..self }
     }
 
-    /// How far a part can be trusted.
+    /// The first reason that decides the level.
+    pub fn deciding(&self) -> Option<&Reason> {
+        self.reasons.iter().find(|reason| reason.level == self.level && reason.is_of_answer())
+    }
+
+    /// How far the answer of a part can be trusted.
     pub fn of(&self, part: Part) -> Level {
-        let about = self.reasons.iter().filter(|reason| reason.concerns(part));
+        self.of_value(part, Some(ANSWERED))
+    }
+
+    /// How far one value of a part can be trusted; `None` of a value that no reason is about alone.
+    pub fn of_value(&self, part: Part, value: Option<Value>) -> Level {
+        let about = self.reasons.iter().filter(|reason| reason.concerns(part, value));
         about.map(|reason| reason.level).max().unwrap_or_default()
     }
 
@@ -182,6 +214,29 @@ mod tests {
         verdict.lower(Level::Void, "late");
         assert_eq!(verdict.of(Part::Tx), Level::Void);
         assert_eq!(verdict.reasons[1].label(Level::Void), "");
+    }
+
+    #[test]
+    fn a_reason_about_one_value_leaves_the_others_as_they_are() {
+        let mut verdict = Verdict::default();
+        verdict.lower_only(&[Part::Tx], Level::Degraded, "disturbed");
+        verdict.lower_value(Part::Rx, Value::P99, Level::Void, "wide");
+        let of_rx = [Some(Value::Mean), Some(Value::P99), None].map(|of| verdict.of_value(Part::Rx, of));
+        assert_eq!(of_rx, [Level::Valid, Level::Void, Level::Valid]);
+        assert_eq!(verdict.of_value(Part::Tx, Some(Value::P99)), Level::Degraded);
+        assert_eq!(verdict.clone().answered_by(&[Part::Rx]).level, Level::Valid);
+        assert_eq!(verdict.reasons[1].label(Level::Valid), "rx p99 VOID, not part of the answer: ");
+        // The answer is of means.
+        verdict.lower_value(Part::Rx, Value::Mean, Level::Degraded, "wide");
+        assert_eq!(verdict.of_value(Part::Rx, None), Level::Valid);
+        assert_eq!(verdict.clone().answered_by(&[Part::Rx]).level, Level::Degraded);
+        // A wide p99 that comes first decides nothing.
+        let mut later = Verdict::default();
+        later.lower_value(Part::Tx, Value::P99, Level::Degraded, "wide");
+        later.lower_value(Part::Rx, Value::Mean, Level::Degraded, "wider");
+        assert_eq!(later.deciding().map(|reason| reason.text.as_str()), Some("wider"));
+        let json = serde_json::to_string(&verdict).unwrap();
+        assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
     }
 
     #[test]

@@ -110,8 +110,8 @@ impl<'a> Ground<'a> {
             place: self.here(),
             profile: BEFORE_BURST,
             trials: BURSTS,
-            controls: 0,
-            witnesses: 0,
+            baselines: 0,
+            cross_checks: 0,
             ..plan.clone()
         };
         let mut watched = Bursts { observer: &mut *self.observer };

@@ -95,7 +95,6 @@ impl Contrast {
     }
 }
 
-/// What one group brings to the error.
 #[derive(Clone, Copy)]
 struct GroupError {
     error_squared: f64,

@@ -24,7 +24,6 @@ impl Distribution {
         self.histogram.add(value);
     }
 
-    /// Adds one value `count` times.
     #[inline]
     pub fn add_many(&mut self, value: i64, count: u64) {
         self.moments.add_many(value, count);

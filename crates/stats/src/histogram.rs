@@ -64,7 +64,6 @@ impl Histogram {
         self.add_many(value, 1);
     }
 
-    /// Adds one value `count` times.
     #[inline]
     pub fn add_many(&mut self, value: i64, count: u64) {
         match u64::try_from(value) {
@@ -78,7 +77,6 @@ impl Histogram {
         self.negative += count;
     }
 
-    /// Adds `count` values to the bucket of that index.
     #[inline]
     pub fn add_bucket(&mut self, index: usize, count: u64) {
         if index >= self.counts.len() {

@@ -11,7 +11,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the interval holds `x`.
     pub fn holds(&self, x: f64) -> bool {
         (self.value - x).abs() <= self.half_width
     }
@@ -39,6 +38,9 @@ impl From<Contrast> for Estimate {
         Self { value: contrast.value, half_width: contrast.half_width(0.95) }
     }
 }
+
+/// How an interval is found from the values of trials; `None` of too few.
+pub type Interval = fn(&[f64]) -> Option<Estimate>;
 
 /// Mean over k trials with `t(0.975, k-1) * s / sqrt(k)`, the between-trial error of
 /// Borodin 2014. `None` below two trials.
@@ -97,8 +99,13 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
 /// back, with the wider half of the interval. What drifts for both does not widen it. `None` below
 /// two pairs, or where a value is not positive.
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    paired_ratio_by(pairs, between_trials)
+}
+
+/// The same with another interval of the logarithms.
+pub fn paired_ratio_by(pairs: &[(f64, f64)], interval: Interval) -> Option<Estimate> {
     let log = |&(a, b): &(f64, f64)| (a > 0.0 && b > 0.0).then(|| (a / b).ln());
-    between_trials(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?).map(Estimate::exp)
+    interval(&pairs.iter().map(log).collect::<Option<Vec<_>>>()?).map(Estimate::exp)
 }
 
 /// What differences of pairs say, taken together.

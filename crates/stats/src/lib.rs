@@ -16,8 +16,9 @@ pub use contrast::{Contrast, corrected};
 pub use distribution::Distribution;
 pub use histogram::{Histogram, bucket_bounds, bucket_index};
 pub use interval::{
-    DECIDED, Decision, Estimate, Median, batches, between_sequential_trials, between_trials, decide,
-    decided_interval, decided_interval_of, decided_width, difference, mean, median, paired_ratio, ratio,
+    DECIDED, Decision, Estimate, Interval, Median, batches, between_sequential_trials, between_trials,
+    decide, decided_interval, decided_interval_of, decided_width, difference, mean, median, paired_ratio,
+    paired_ratio_by, ratio,
 };
 pub use moments::Moments;
 pub use pcost::pcost;

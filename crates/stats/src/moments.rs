@@ -33,7 +33,6 @@ impl Moments {
         self.max = self.max.max(value);
     }
 
-    /// Adds one value `count` times.
     #[inline]
     pub fn add_many(&mut self, value: i64, count: u64) {
         if count > 0 {

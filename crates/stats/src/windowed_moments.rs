@@ -27,7 +27,6 @@ impl Windowed {
         }
     }
 
-    /// Adds a value `count` times.
     #[inline]
     pub fn add_many(&mut self, window: usize, value: i64, count: u64) {
         self.distribution.add_many(value, count);

@@ -1,4 +1,4 @@
-//! What the kernel itself counts: the witness that no measurement can argue with.
+//! What the kernel itself counts: accounts of messages are checked against it.
 
 use std::collections::BTreeMap;
 use std::{fs, io};

@@ -1,7 +1,6 @@
-//! System calls: the only user-space unsafe of netfathom.
+//! System calls. Unsafe code is here; `bpf` has that of kernel programs, `mark` its own, since it depends on nothing.
 //!
-//! Every unsafe block carries the reason why it is sound; everything above this crate is
-//! safe Rust.
+//! Every unsafe block carries the reason why it is sound; all other crates are safe Rust.
 #![allow(unsafe_code)]
 
 #[macro_use]

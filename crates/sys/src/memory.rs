@@ -64,7 +64,6 @@ fn say(text: &[u8]) {
     let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
-/// The size of a page of memory.
 pub fn page_bytes() -> usize {
     // SAFETY: no pointers; Linux always has it.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }

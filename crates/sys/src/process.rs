@@ -15,12 +15,13 @@ mod look;
 mod spent;
 mod terminal;
 
-pub use libc::{SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+pub use libc::{SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTERM};
+use look::parent;
 pub use look::{
     Environment, ancestors, children_of_first_thread, environment, has_ended, is_our_fork, is_stopped, lives,
     name, peak_rss_bytes, sockets, started,
 };
-pub use spent::{forgets_children, spent_by_all, spent_ns};
+pub use spent::{ignores, spent_by_all, spent_ns};
 pub use terminal::give_terminal;
 
 /// How often a wait looks whether it is to stop.
@@ -247,14 +248,6 @@ impl Parents {
         }
         found.split_off(1)
     }
-}
-
-/// The fourth word of `/proc/PID/stat`; the second is a name that may contain anything.
-fn parent(pid: u32) -> Option<u32> {
-    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
-    let rest = str::from_utf8(&text[after_name..]).ok()?;
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A neighbour that wants a processor.
+//! A process that keeps a CPU busy.
 
 use std::fs;
 use std::process::{Command, Stdio};

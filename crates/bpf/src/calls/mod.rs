@@ -14,7 +14,7 @@ crate::mapping::abi!("calls");
 
 use self::abi::shared::Shared;
 use crate::mapping::Mapping;
-use crate::set::{Set, SetError, tell_namespace};
+use crate::set::{Set, SetError, set_namespace};
 
 const SET: Set = Set {
     name: "the program that counts system calls",
@@ -55,7 +55,7 @@ impl Calls {
         let object = SET.load(SET.open(|_| true)?)?;
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        set_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.process.store(std::process::id().into(), Relaxed);
         let program = object.progs_mut().next().ok_or_else(|| SET.abi("the program"))?;
         let link = program.attach().map_err(SET.step("attach"))?;

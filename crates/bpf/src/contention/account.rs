@@ -61,7 +61,6 @@ pub struct Lost {
     pub interrupted_ns: u64,
 }
 
-/// What interrupted a processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupt {
     pub source: Source,

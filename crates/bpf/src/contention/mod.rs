@@ -23,7 +23,7 @@ crate::mapping::abi!("contention");
 
 use self::abi::shared::{self, Shared};
 use crate::mapping::Mapping;
-use crate::set::{Set, SetError, tell_namespace};
+use crate::set::{Set, SetError, set_namespace};
 use crate::{load, tracepoint};
 
 const SET: Set = Set {
@@ -113,7 +113,7 @@ impl Contention {
 
     fn begin(&mut self) -> Result<(), ContentionError> {
         let shared = self.mapping.get();
-        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        set_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         if self.detail.pauses {
             shared.tick.store(tick().unwrap_or(0), Relaxed);
         }

@@ -61,7 +61,6 @@ pub const MOST_BATCH: usize = Shared::SLOTS;
 /// Frames that the kernel prepares before the receiver's soft interrupt may run.
 const FRAMES_AT_ONCE: u32 = 64;
 
-/// Why there is no generator.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     #[error("the frame cannot carry messages: {0}")]

@@ -49,6 +49,14 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
+/* Of processes that find no room there, as where a build starts thousands. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, HOLDERS);
+	__type(key, char[NAME]);
+	__type(value, struct holder);
+} named_holders SEC(".maps");
+
 /*
  * What the hypervisor took is in the run queue's sum at once, in the other one at the next tick, also what it took from
  * an idle processor.
@@ -162,20 +170,44 @@ struct blaming {
 	__u64 until;
 };
 
-/* The number says what it is that is no process: its name is not read. */
+/* Made anew while there is room. */
+static __always_inline struct holder *find_holder(void *map, const void *key, const struct stay *stay, __u32 number)
+{
+	struct holder *holder = bpf_map_lookup_elem(map, key);
+	struct holder first = { .number = number };
+
+	if (holder)
+		return holder;
+	first.kernel = !stay->thread;
+	__builtin_memcpy(first.name, stay->name, sizeof(first.name));
+	bpf_map_update_elem(map, key, &first, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+static __noinline int charge_name(const struct stay *stay, __u32 number, __u64 ns)
+{
+	struct holder *holder = find_holder(&named_holders, stay->name, stay, number);
+
+	if (!holder)
+		return 0;
+	if (holder->number != number)
+		holder->number = SEVERAL;
+	__sync_fetch_and_add(&holder->ns, ns);
+	return 0;
+}
+
+/*
+ * The number says what it is that is no process: its name is not read. User space makes room for these numbers before
+ * processes take it.
+ */
 static __always_inline void charge(const struct stay *stay, __u32 number, __u64 ns)
 {
-	struct holder *holder = bpf_map_lookup_elem(&holders, &number);
-	struct holder first = {};
+	struct holder *holder = find_holder(&holders, &number, stay, number);
 
-	if (!holder) {
-		first.kernel = !stay->thread;
-		__builtin_memcpy(first.name, stay->name, sizeof(first.name));
-		bpf_map_update_elem(&holders, &number, &first, 0);
-		holder = bpf_map_lookup_elem(&holders, &number);
-	}
 	if (holder)
 		__sync_fetch_and_add(&holder->ns, ns);
+	else
+		charge_name(stay, number, ns);
 }
 
 /* Each cause with its part of these ns of a stay, the process with the rest. */

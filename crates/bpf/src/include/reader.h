@@ -7,6 +7,20 @@
  * lacks is the sum of its sleep, and its times are of the run queue's clock. So a program notes each switch away
  * from the reader, who is current himself then; what came after follows from the account, at any later
  * moment. Of the switches to the reader those that are seen show how far the two clocks are apart.
+ *
+ *     runs -------|----------- slept -----------|----- waited -----|------- runs     CLOCK_MONOTONIC
+ *             departed                        queued            arrived
+ *                 |<-------------------- away -------------------->|
+ *
+ *     departure   The reader leaves its CPU: depart(). If it can still run, `sleeps` is 0, and departed is queued too.
+ *     queued      It is in a run queue: account->queued + ahead while it waits, arrived - waited afterwards.
+ *     arrival     It gets a CPU; the kernel counts it. arrived is `seen`, or account->arrival + ahead if no program saw it.
+ *     away        No arrival is counted since the last departure.
+ *     idle        The sums of slept and waited: reader->idle until the last departure, idle_until() until `now`.
+ *     ahead       CLOCK_MONOTONIC minus the run queue's clock: first from meet(), then from arrivals that were seen.
+ *     meet        The first look at a reader that runs. Without departures idle does not grow.
+ *     looked      The last departure after which idle_until() found it queued after sleep. asleep_at, away_at: when it was last
+ *                 found asleep, or away; queued is no earlier than the one, arrived no earlier than the other.
  */
 #ifndef NETFATHOM_READER_H
 #define NETFATHOM_READER_H
@@ -14,7 +28,7 @@
 /*
  * What the reader's thread did since the programs were loaded, up to some moment: how long
  * it waited for a processor although it could run, and how long it slept, ns. Differences
- * of two such readings tell where a message waited in between.
+ * of two such readings show where a message waited in between.
  */
 struct idle {
 	__u64 waited;

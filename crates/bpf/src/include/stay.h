@@ -5,7 +5,7 @@
 
 /* TASK_COMM_LEN of include/linux/sched.h */
 #define NAME 16
-/* Processes that had a processor which a followed thread waited for; what is beyond has no name. */
+/* Processes that had a processor which a followed thread waited for. Further ones have a sum for each of as many names. */
 #define HOLDERS 1024
 /* The last who had a processor; a power of two. */
 #define STAYS 16
@@ -23,11 +23,14 @@ enum cause {
 
 /* In place of a process. No process has these numbers either. */
 #define CAUSE(cause) (QUOTA - 1 - (cause))
+/* In place of the processes of a name. */
+#define SEVERAL CAUSE(CAUSES)
 
 /* A process that had the processor which a followed thread waited for. */
 struct holder {
 	__u64 ns;
-	__u64 kernel; /* not 0: it is a thread of the kernel */
+	__u32 number; /* of the process, or in its place */
+	__u32 kernel; /* not 0: it is a thread of the kernel */
 	char name[NAME];
 };
 

@@ -17,10 +17,7 @@ pub(super) fn is_of_datagrams(socket: BorrowedFd<'_>) -> io::Result<bool> {
             &raw mut bytes,
         )
     };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(kind == libc::SOCK_DGRAM)
+    if result == 0 { Ok(kind == libc::SOCK_DGRAM) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a byte, or a datagram, waits to be received. The end of a stream is neither.

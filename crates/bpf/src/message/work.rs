@@ -35,7 +35,6 @@ pub(super) const SOCKETS: &str = "sockets";
 pub(super) const HOP: &str = "hop";
 
 impl Work {
-    /// The programs, each with its map.
     pub(super) fn programs(self, datagrams: bool) -> &'static [(&'static str, &'static str)] {
         match (self, datagrams) {
             (Self::Echo { .. }, _) => &[("message_echo", SOCKETS)],

@@ -28,7 +28,7 @@ use self::abi::copied::Cpu;
 use self::abi::shared::Control;
 use crate::mapping::Mapping;
 pub use crate::set::SetError as SoftirqError;
-use crate::set::{Set, tell_namespace};
+use crate::set::{Set, set_namespace};
 
 const SET: Set = Set {
     name: "the programs that time soft interrupts",
@@ -46,7 +46,6 @@ pub struct SoftirqTimes {
 }
 
 impl SoftirqTimes {
-    /// What was added since an earlier reading.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             own_ns: self.own_ns - earlier.own_ns,
@@ -106,7 +105,7 @@ impl Softirq {
 }
 
 fn set(control: &Control, number: u32, one_thread: bool) -> Result<(), SoftirqError> {
-    tell_namespace(&control.namespace.device, &control.namespace.inode)?;
+    set_namespace(&control.namespace.device, &control.namespace.inode)?;
     control.number.store(number, Relaxed);
     control.one_thread.store(one_thread.into(), Relaxed);
     Ok(())

@@ -22,7 +22,7 @@ enum join {
 };
 
 /*
- * A message on its way out. `owner` is its sequence + 1, so that 0 is none. One cache
+ * A message that is sent. `owner` is its sequence + 1, so that 0 is none. One cache
  * line, written by the processor that sends.
  */
 struct tx_slot {
@@ -36,7 +36,7 @@ struct tx_slot {
 	__u64 output; /* entry of ip_send_skb, where functions have hooks; of TCP the end of the call, if that was before net_dev_queue */
 };
 
-/* A message on its way in, until it is in the socket's receive buffer. */
+/* A message that is received, until it is in the socket's receive buffer. */
 struct rx_slot {
 	__u64 owner;
 	__u64 arrival;
@@ -116,7 +116,7 @@ struct span_windows {
 	struct moments n[WINDOWS];
 };
 
-/* The spans of the way out. No value of a processor may be longer than 32 KiB. */
+/* The spans of sending. No value of a processor may be longer than 32 KiB. */
 struct tx_sums {
 	struct span_sums socket;
 	struct span_sums qdisc;

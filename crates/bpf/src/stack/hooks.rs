@@ -1,4 +1,5 @@
-//! The hooks of the tap, and which programs take their times on this kernel: looked up before any is loaded.
+//! The hooks of the tap, and which programs take their times on this kernel: looked up before any is loaded. A kernel that
+//! lacks a hook has the first usable entry of `instead`, and the record names it.
 
 use std::fmt;
 

@@ -79,7 +79,7 @@ mod tests {
     }
 
     impl Slot {
-        /// As `open_rx` and `on_ready` of way_in.h.
+        /// As `open_rx` and `on_ready` of receive.h.
         fn pass(&self, owner: u64) {
             publish(&self.owner, 0);
             self.link.store(owner * 10, Relaxed);

@@ -3,8 +3,8 @@
  * The time of each message at each hook of its way through the stack.
  *
  * Hooks only stamp; spans are summed where a way ends, after its last stamp, so that
- * the sums do not lie within the spans: the way out ends in net_dev_xmit here, the way
- * in ends in the application.
+ * the sums do not lie within the spans: sending ends in net_dev_xmit here, receiving
+ * in the application.
  */
 #include "../include/kernel.h"
 #include "../include/histogram.h"
@@ -105,8 +105,8 @@ static __always_inline struct rx_slot *rx_slot(__u64 owner)
 	return &shared.rx[owner & (SLOTS - 1)];
 }
 
-#include "way_out.h"
-#include "way_in.h"
+#include "send.h"
+#include "receive.h"
 #include "stream.h"
 
 SEC("tp_btf/kfree_skb")

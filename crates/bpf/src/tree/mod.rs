@@ -39,13 +39,12 @@ use self::shared::ORDER;
 use self::watching::SWITCH;
 use crate::holders;
 use crate::mapping::{Mapping, from_bytes};
-use crate::set::{Set, SetError, tell_namespace};
+use crate::set::{Set, SetError, set_namespace};
 
 const SET: Set = Set {
     name: "the programs that follow processes",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o")),
 };
-const HOLDERS: &str = "holders";
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 
 /// Why a tree cannot be followed.
@@ -86,7 +85,7 @@ impl Tree {
         let object = SET.load(open)?;
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        set_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.sums_from_rq.store(holders::sums_from_rq(), Relaxed);
         watching.fill(shared, &SET.map(&object, "names")?, &SET.map(&object, "calls")?)?;
         let following = link(&object, &FOLLOWING)?;
@@ -119,8 +118,7 @@ impl Tree {
     pub fn follow_waits(&mut self, follow: bool) -> Result<(), SetError> {
         self.at_switches.clear();
         if follow {
-            let holders = SET.map(&self.object, HOLDERS)?;
-            holders.keys().try_for_each(|key| holders.delete(&key)).map_err(SET.step("clear"))?;
+            holders::clear(&SET, &self.object)?;
             self.seen().waited_ns.store(0, Relaxed);
             self.at_switches = link(&self.object, &[SWITCH])?;
         }
@@ -134,9 +132,7 @@ impl Tree {
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         let waited_ns = self.seen().waited_ns.load(Relaxed);
         let netfathom = self.seen().maker.load(Relaxed) as u32;
-        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns, Some(netfathom))
-            .map_err(SET.step("ask"))?
-            .ok_or_else(|| SET.abi(HOLDERS))
+        holders::read(&SET, &self.object, waited_ns, Some(netfathom))
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.

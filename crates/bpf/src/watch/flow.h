@@ -26,7 +26,7 @@ struct arrival {
 	__u32 locked; /* came while a system call had the socket: it waited for that */
 };
 
-/* What is done with a socket. */
+/* Whether a socket is followed, from the first look at it on. */
 enum met {
 	NOT_MET,
 	FOLLOWED,
@@ -41,10 +41,11 @@ enum role {
 	CLIENT,
 };
 
+/* Of one socket: its messages that wait to be read, in a ring from head to tail. */
 struct flow {
 	enum role role; /* first, for user space */
-	__u32 met;
-	__u32 read_until;
+	__u32 met; /* enum met */
+	__u32 read_until; /* the sequence number after the last byte that was read */
 	__u32 head;
 	__u32 tail;
 	__u64 sample; /* all this is of that one */

@@ -2,6 +2,10 @@
 //! from the call that sends them to the device.
 //!
 //! Nothing of a message is read but its headers. What is summed takes the same memory however long it goes on.
+//!
+//! The name of a program decides when it is loaded: `rx_` where what comes in is watched, `tx_` where what is sent is,
+//! `on_` for either (`OF_BOTH`); `udp_` is attached once there is a socket of UDP. `Watch::attach` leaves out what the
+//! kernel has no hook for.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,7 +37,7 @@ use self::abi::shared::Shared;
 use self::sockets::Places;
 use crate::mapping::{Mapping, as_bytes, text};
 use crate::run_time::{self, RunTime};
-use crate::set::{Set, SetError, tell_namespace};
+use crate::set::{Set, SetError, set_namespace};
 use crate::{function, holders, tracepoint};
 
 const SET: Set = Set {
@@ -187,9 +191,10 @@ impl Watch {
             ring.set_max_entries(page_bytes() as u32).map_err(SET.step("shrink the ring of"))?;
         }
         let object = SET.load(open)?;
+        holders::clear(&SET, &object)?;
         let mapping: Mapping<Shared> = SET.memory(&object)?;
         let shared = mapping.get();
-        tell_namespace(&shared.namespace.device, &shared.namespace.inode)?;
+        set_namespace(&shared.namespace.device, &shared.namespace.inode)?;
         shared.sums_from_rq.store(holders::sums_from_rq(), Relaxed);
         let mut watch = Self {
             object,

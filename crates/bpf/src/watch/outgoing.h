@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sockets of UDP: what they sent, and waits for its device. And the hooks of what is sent, which TCP has too.
+ * Sockets of UDP: what they sent, and waits for its device. The hooks at the device are here for TCP too: they hand its
+ * segments to sending.h.
  *
  * No tracepoint shows the beginning of the call, so without the functions' hooks a datagram begins at the queue of its
  * device. It is known by the address of its packet, which no other packet has before it is freed. One that is freed unseen leaves its place behind:

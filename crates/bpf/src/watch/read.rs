@@ -79,11 +79,8 @@ impl Watch {
 
     /// How long followed threads waited for a CPU, by the kernel's account, and which processes had it, the longest first.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
-        const HOLDERS: &str = "holders";
         let waited_ns = self.counts()?(|c| c.waited_ns);
-        holders::read(&SET.map(&self.object, HOLDERS)?, waited_ns, self.netfathom())
-            .map_err(SET.step("ask"))?
-            .ok_or_else(|| SET.abi(HOLDERS))
+        holders::read(&SET, &self.object, waited_ns, self.netfathom())
     }
 
     /// A count of all CPUs.

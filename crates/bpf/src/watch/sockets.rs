@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{MapCore, MapFlags};
 use netfathom_model::path::Direction;
-use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
+use netfathom_model::record::{
+    SocketWay, WatchProcesses, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum,
+};
 use netfathom_stats::Histogram;
 
 use super::abi::copied::{self, SocketName, SocketSums};
@@ -34,8 +36,9 @@ pub(super) struct Places {
     known: BTreeMap<usize, Known>,
     /// Those with an owner that was removed at the last look.
     closing: BTreeSet<usize>,
-    /// The sums of sockets that lost their place.
-    gone: Option<WatchSocket>,
+    /// The sums of sockets that lost their place, by process. Names of those that have one stand there, too, so that the
+    /// order of names stays.
+    gone: Vec<WatchProcesses>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +53,8 @@ struct Known {
 pub struct Sockets {
     pub each: Vec<WatchSocket>,
     pub others: WatchSocket,
+    /// The same messages by the names of processes, in the order in which these had their first.
+    pub processes: Vec<WatchProcesses>,
 }
 
 impl Watch {
@@ -77,7 +82,7 @@ impl Watch {
             }
             let socket = self.socket(place, ticket)?;
             if places.closing.remove(&place) {
-                places.gone.get_or_insert_with(WatchSocket::default).add(&socket);
+                WatchProcesses::add(&mut places.gone, &socket);
                 self.clear(place)?;
                 // Release: a program that takes the place by its compare-and-swap, which acquires, adds to zeros, and so do
                 // those that find its ticket there: their additions depend on that.
@@ -93,10 +98,13 @@ impl Watch {
             each.push(socket);
         }
         let mut others = self.socket(OTHERS, 0)?;
-        if let Some(gone) = &places.gone {
-            others.add(gone);
+        for socket in each.iter().filter(|socket| socket.messages() > 0) {
+            WatchProcesses::of(&mut places.gone, socket.process.as_ref());
         }
-        Ok(Sockets { each, others })
+        let mut processes = places.gone.clone();
+        each.iter().chain([&others]).for_each(|socket| WatchProcesses::add(&mut processes, socket));
+        places.gone.iter().for_each(|of| others.add(&of.sockets));
+        Ok(Sockets { each, others, processes })
     }
 
     fn socket(&self, place: usize, ticket: u64) -> Result<WatchSocket, SetError> {

@@ -2,6 +2,9 @@
 /*
  * Threads that read: when they were away from their processor, and why. Nothing joins a message and a thread before it
  * reads: then it looks what it did meanwhile.
+ *
+ * The terms are those of reader.h, which begins with a time diagram. Here woken() divides the sleep of a time away: it is
+ * blocked, on something else than the message, and then wakeup.
  */
 #ifndef NETFATHOM_WATCH_THREAD_H
 #define NETFATHOM_WATCH_THREAD_H

@@ -6,6 +6,17 @@
  * A message that comes is what TCP gets at once: a segment, or several that GRO joined. It is known by the sequence number of its
  * last byte, so it does not matter how the socket's queue joins or splits packets, or how the application reads them. A
  * datagram of UDP is one by itself.
+ *
+ *     target.h, sample.h    which sockets are followed, and when
+ *     flow.h                TCP: what came into a socket and was not read yet
+ *     thread.h, holders.h   the reader meanwhile: when it was away from its CPU, and who had that
+ *     reading.h             TCP: what was read, cut into spans that are added to the sums
+ *     datagrams.h, unix.h   the same of UDP, and of Unix sockets
+ *     sending.h             TCP: what was written, until the device has it and the peer acknowledges it
+ *     outgoing.h            the same of UDP; the hooks at the device, which TCP shares
+ *     sockets.h, slow.h     beside the sums of all messages: those of single sockets, and single messages that took long
+ *     drops.h               packets that the kernel drops
+ *
  * TCP calls the hooks of a socket under that socket's lock. Tracepoints run with preemption disabled, and what comes in
  * is summed by a thread that reads or sends alone, so that the sums of one processor have one writer at a time. For what
  * is sent, sending.h has the reason.

@@ -30,7 +30,6 @@ pub struct Datagram<'a> {
 pub enum Skipped {
     /// It is something else.
     NotUdp,
-    /// It is a part of a fragmented packet.
     Fragment,
     /// Its headers were not captured to their end.
     CutOff,
@@ -89,7 +88,6 @@ impl<'a> Rest<'a> {
         header.ok_or(Skipped::CutOff)
     }
 
-    /// Skips `bytes` bytes.
     #[inline]
     fn skip(&mut self, bytes: usize) -> Result<(), Skipped> {
         if self.claimed != ip::UNKNOWN {

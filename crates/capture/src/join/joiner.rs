@@ -157,10 +157,9 @@ impl<'a, M: Messages, F: FnMut(&Sighting)> Joiner<'a, M, F> {
             sighted.sent_ns
         } else {
             // It was captured on its way in before it was received.
-            match self.captured_ns(sighted, self.log.clock().ahead_ns) {
-                Some(captured_ns) => captured_ns as u64,
-                None => return false,
-            }
+            let captured_ns = self.captured_ns(sighted, self.log.clock().ahead_ns);
+            let Some(captured_ns) = captured_ns else { return false };
+            captured_ns as u64
         };
         // A log without times never grows old.
         let tells = self.newest_ns != 0 || self.joined.messages == 0;

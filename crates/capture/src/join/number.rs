@@ -12,7 +12,6 @@ pub struct Number {
     pub sent_ns: u64,
 }
 
-/// Reads the number; `None` where the payload has none.
 #[inline]
 pub fn number(numbering: Numbering, payload: &[u8]) -> Option<Number> {
     match numbering {

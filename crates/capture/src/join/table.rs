@@ -43,7 +43,6 @@ impl Marks {
         });
     }
 
-    /// The way, where one was noted.
     pub fn way(self) -> Option<PacketDirection> {
         match (self.has(Self::IN), self.has(Self::OUT)) {
             (true, _) => Some(PacketDirection::In),
@@ -135,7 +134,6 @@ impl Table {
         2 * (sequence.wrapping_add(begin) & self.mask) as usize
     }
 
-    /// The slot that has a message.
     #[inline]
     pub fn find(&mut self, flow: u32, sequence: u64) -> Option<&mut Slot> {
         let set = self.set(flow, sequence);

@@ -41,7 +41,6 @@ impl<R: Read> BinaryReader<R> {
         Ok(Self { source, columns, stride: columns.stride(), clock, flow: 0, left: 0, ended: false })
     }
 
-    /// See [`super::Messages::next_message`].
     #[inline]
     pub fn next_message(&mut self) -> Result<Option<Message>, CaptureError> {
         while self.left == 0 {

@@ -132,7 +132,6 @@ impl<R: Read> CsvReader<R> {
         }
     }
 
-    /// See [`super::Messages::next_message`].
     pub fn next_message(&mut self) -> Result<Option<Message>, CaptureError> {
         if self.ended {
             return Ok(None);
@@ -313,8 +312,5 @@ fn number(field: &[u8], power: u32) -> Result<u64, String> {
         }
         value = value.checked_mul(10).and_then(|v| v.checked_add(digit.into())).ok_or_else(large)?;
     }
-    if fraction.iter().any(|b| !b.is_ascii_digit()) {
-        return Err(bad());
-    }
-    Ok(value)
+    if fraction.iter().any(|b| !b.is_ascii_digit()) { Err(bad()) } else { Ok(value) }
 }

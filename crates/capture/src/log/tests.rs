@@ -80,124 +80,66 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+/// This number of messages is read of a log, and this is the error after them.
+#[track_caller]
+fn refused(bytes: &[u8], messages: usize, why: &str) {
+    let (read, end, _) = read(bytes);
+    assert_eq!((read.len(), end), (messages, Err(why.into())));
+}
+
+/// The same, where the damage has a place.
+#[track_caller]
+fn damaged(bytes: &[u8], messages: usize, at: usize, why: &str) {
+    refused(bytes, messages, &format!("damaged at byte {at}: {why}"));
+}
+
 #[test]
 fn damaged_binary_logs_say_where_and_why() {
-    let cases: [(&str, Vec<u8>, usize, &str); 10] = [
-        ("empty", vec![], 0, "no message log: it is empty"),
-        (
-            "in its magic",
-            b"nfms".to_vec(),
-            0,
-            "damaged at byte 4: the log ends within its header of 16 bytes",
-        ),
-        (
-            "half a header",
-            binary(&[])[..12].to_vec(),
-            0,
-            "damaged at byte 12: the log ends within its header of 16 bytes",
-        ),
-        (
-            "version",
-            [&MAGIC[..], &words(&[2, 2])].concat(),
-            0,
-            "a netfathom log of version 2; this build knows only 1: use the netfathom that wrote it",
-        ),
-        (
-            "no times",
-            [&MAGIC[..], &words(&[1, 0])].concat(),
-            0,
-            "damaged at byte 12: the header names no times, or unknown ones (0x0); 1 to 7 can be",
-        ),
-        (
-            "absurd count",
-            binary(&[&words(&[1, 7, u32::MAX, 0]), &[0; 8]]),
-            0,
-            "damaged at byte 16: a block of 4294967295 messages, reserved field 0: at most 65536 and 0 can be",
-        ),
-        (
-            "cut message",
-            binary(&[&words(&[1, 7, 2, 0]), &words(&[5, 0, 6, 0]), &[1; 15]]),
-            1,
-            "damaged at byte 48: the log ends with 1 messages of a block to come",
-        ),
-        (
-            "cut head",
-            binary(&[&words(&[1, 7])]),
-            0,
-            "damaged at byte 16: the log ends within the head of a block",
-        ),
-        ("cut kind", binary(&[&[1, 0]]), 0, "damaged at byte 16: the log ends within the head of a block"),
-        (
-            "kind",
-            binary(&[&words(&[9, 0, 0, 0])]),
-            0,
-            "damaged at byte 16: a block of kind 9: 1 (messages) and 2 (clock) can be",
-        ),
-    ];
-    for (name, bytes, messages, why) in cases {
-        let (read, end, _) = read(&bytes);
-        assert_eq!((read.len(), end), (messages, Err(why.into())), "{name}");
+    refused(b"", 0, "no message log: it is empty");
+    damaged(b"nfms", 0, 4, "the log ends within its header of 16 bytes");
+    damaged(&binary(&[])[..12], 0, 12, "the log ends within its header of 16 bytes");
+    let later = "a netfathom log of version 2; this build knows only 1: use the netfathom that wrote it";
+    refused(&[&MAGIC[..], &words(&[2, 2])].concat(), 0, later);
+    let no_times = "the header names no times, or unknown ones (0x0); 1 to 7 can be";
+    damaged(&[&MAGIC[..], &words(&[1, 0])].concat(), 0, 12, no_times);
+    let absurd = "a block of 4294967295 messages, reserved field 0: at most 65536 and 0 can be";
+    damaged(&binary(&[&words(&[1, 7, u32::MAX, 0]), &[0; 8]]), 0, 16, absurd);
+    let cut = binary(&[&words(&[1, 7, 2, 0]), &words(&[5, 0, 6, 0]), &[1; 15]]);
+    damaged(&cut, 1, 48, "the log ends with 1 messages of a block to come");
+    for cut in [binary(&[&words(&[1, 7])]), binary(&[&[1, 0]])] {
+        damaged(&cut, 0, 16, "the log ends within the head of a block");
     }
+    let unknown = binary(&[&words(&[9, 0, 0, 0])]);
+    damaged(&unknown, 0, 16, "a block of kind 9: 1 (messages) and 2 (clock) can be");
 }
 
 #[test]
 fn damaged_csv_says_which_line_and_why() {
+    let neither = "no message log: it begins neither with `nfmsglog` nor with a line that names columns, \
+                   such as sequence,sent_ns";
+    refused(b"\x7fELF\x02\x01\x01", 0, neither);
+    refused(b"1,2,3\n", 0, neither);
+    refused(b"# a\n\n", 0, "no message log: it has no line that names columns");
+    let no_time = "no message log: line 1 names no time; name one of intended_ns, sent_ns, received_ns \
+                   (or _us, _ms, _s)";
+    refused(b"flow,sequence\n1,2\n", 0, no_time);
+    refused(b"# x\nflow,sent_ns\n1,2\n", 0, "no message log: line 2 names no column `sequence`");
+    refused(b"sequence,sent_ns,sent_us\n1,2,3\n", 0, "no message log: line 1 names a column twice");
+    damaged(b"sequence,sent_ns\n1,2\nx,3\n", 1, 21, "line 3: `x` is no number");
+    damaged(b"sequence,sent_ns\n1,-2\n", 0, 17, "line 2: `-2` is no number");
+    damaged(b"sequence,sent_s\n1,1e9\n", 0, 16, "line 2: `1e9` is no number");
+    damaged(b"sequence,sent_s\n1,1.\n", 0, 16, "line 2: `1.` is no number");
+    damaged(b"sequence,sent_s\n1,99999999999\n", 0, 16, "line 2: `99999999999` is too large");
+    damaged(b"sequence,sent_ns,received_ns\n1,2\n", 0, 29, "line 2: 2 of 3 fields");
+    damaged(b"sequence,sent_ns\n1,2,3\n", 0, 17, "line 2: more than 2 fields");
     let long = format!("sequence,sent_ns\n1,2\n{}", "3".repeat(5000));
-    let cases: [(&str, &[u8], usize, &str); 15] = [
-        (
-            "binary",
-            b"\x7fELF\x02\x01\x01",
-            0,
-            "no message log: it begins neither with `nfmsglog` nor with a line that names columns, such as sequence,sent_ns",
-        ),
-        (
-            "no header",
-            b"1,2,3\n",
-            0,
-            "no message log: it begins neither with `nfmsglog` nor with a line that names columns, such as sequence,sent_ns",
-        ),
-        ("comments only", b"# a\n\n", 0, "no message log: it has no line that names columns"),
-        (
-            "no time",
-            b"flow,sequence\n1,2\n",
-            0,
-            "no message log: line 1 names no time; name one of intended_ns, sent_ns, received_ns (or _us, _ms, _s)",
-        ),
-        ("no sequence", b"# x\nflow,sent_ns\n1,2\n", 0, "no message log: line 2 names no column `sequence`"),
-        ("twice", b"sequence,sent_ns,sent_us\n1,2,3\n", 0, "no message log: line 1 names a column twice"),
-        ("word", b"sequence,sent_ns\n1,2\nx,3\n", 1, "damaged at byte 21: line 3: `x` is no number"),
-        ("negative", b"sequence,sent_ns\n1,-2\n", 0, "damaged at byte 17: line 2: `-2` is no number"),
-        ("exponent", b"sequence,sent_s\n1,1e9\n", 0, "damaged at byte 16: line 2: `1e9` is no number"),
-        ("point", b"sequence,sent_s\n1,1.\n", 0, "damaged at byte 16: line 2: `1.` is no number"),
-        (
-            "large",
-            b"sequence,sent_s\n1,99999999999\n",
-            0,
-            "damaged at byte 16: line 2: `99999999999` is too large",
-        ),
-        ("few", b"sequence,sent_ns,received_ns\n1,2\n", 0, "damaged at byte 29: line 2: 2 of 3 fields"),
-        ("many", b"sequence,sent_ns\n1,2,3\n", 0, "damaged at byte 17: line 2: more than 2 fields"),
-        ("long", long.as_bytes(), 1, "damaged at byte 21: line 3: longer than 4096 bytes"),
-        ("NUL", b"sequence,sent_ns\n1,2\n\0\0\0\0", 1, "damaged at byte 21: line 3: `\0\0\0\0` is no number"),
-    ];
-    for (name, bytes, messages, why) in cases {
-        let (read, end, _) = read(bytes);
-        assert_eq!((read.len(), end), (messages, Err(why.into())), "{name}");
-    }
-}
-
-#[test]
-fn a_statement_that_says_nothing_is_damage() {
-    for (comment, why) in [
-        ("# clock=tai", "damaged at byte 17: line 2: `clock=tai` is no clock: realtime and monotonic are"),
-        (
-            "# clock=monotonic",
-            "damaged at byte 17: line 2: clock=monotonic needs realtime_ahead_ns=N, CLOCK_REALTIME minus CLOCK_MONOTONIC",
-        ),
-    ] {
-        let text = format!("sequence,sent_ns\n{comment}\n1,2\n");
-        assert_eq!(read(text.as_bytes()).1, Err(why.to_owned()));
-    }
+    damaged(long.as_bytes(), 1, 21, "line 3: longer than 4096 bytes");
+    damaged(b"sequence,sent_ns\n1,2\n\0\0\0\0", 1, 21, "line 3: `\0\0\0\0` is no number");
+    // A statement that says nothing.
+    let tai = "line 2: `clock=tai` is no clock: realtime and monotonic are";
+    damaged(b"sequence,sent_ns\n# clock=tai\n1,2\n", 0, 17, tai);
+    let ahead = "line 2: clock=monotonic needs realtime_ahead_ns=N, CLOCK_REALTIME minus CLOCK_MONOTONIC";
+    damaged(b"sequence,sent_ns\n# clock=monotonic\n1,2\n", 0, 17, ahead);
 }
 
 #[test]

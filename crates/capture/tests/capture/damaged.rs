@@ -7,9 +7,6 @@ use netfathom_capture::input::Input;
 
 use crate::made::*;
 
-/// A name, a file, how many packets are read of it, and the error after them.
-struct Case(&'static str, Vec<u8>, usize, &'static str);
-
 fn le() -> Bytes {
     Bytes::new(false)
 }
@@ -22,35 +19,32 @@ fn pcapng() -> Bytes {
     le().section().interface(1, 0, None)
 }
 
-fn check(cases: Vec<Case>) {
-    for Case(name, file, count, expected) in cases {
-        let (packets, error) = match Input::new(Cursor::new(file)) {
-            Ok(input) => read(input),
-            Err(error) => (Vec::new(), Some(error)),
-        };
-        let message = error.map(|error| error.to_string()).unwrap_or_default();
-        assert_eq!((packets.len(), message.as_str()), (count, expected), "{name}");
-    }
+/// This number of packets is read of a file, and this is the error after them.
+#[track_caller]
+fn check(file: Vec<u8>, count: usize, expected: &str) {
+    let (packets, error) = match Input::new(Cursor::new(file)) {
+        Ok(input) => read(input),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let message = error.map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!((packets.len(), message.as_str()), (count, expected));
+}
+
+/// The same, where the damage has a place.
+#[track_caller]
+fn damaged(file: Vec<u8>, count: usize, at: usize, what: &str) {
+    check(file, count, &format!("damaged at byte {at}: {what}"));
 }
 
 #[test]
 fn no_capture() {
-    check(vec![
-        Case("empty", vec![], 0, "it is empty: not even the header of a capture is there"),
-        Case("3 bytes", vec![0xd4, 0xc3, 0xb2], 0, "it is no capture: it has only 3 bytes, d4 c3 b2"),
-        Case(
-            "text",
-            b"sequence,sent_ns\n".to_vec(),
-            0,
-            "it is no capture: it begins with 73 65 71 75, which is neither pcap nor pcapng",
-        ),
-        Case(
-            "old pcap",
-            le().u32(MICROSECONDS).u16(2).u16(2).raw(&[0; 16]).bytes,
-            0,
-            "it is pcap of version 2.2, and only 2.4 can be read; `editcap -F pcap OLD NEW` may convert it",
-        ),
-    ]);
+    check(vec![], 0, "it is empty: not even the header of a capture is there");
+    check(vec![0xd4, 0xc3, 0xb2], 0, "it is no capture: it has only 3 bytes, d4 c3 b2");
+    let text = "it is no capture: it begins with 73 65 71 75, which is neither pcap nor pcapng";
+    check(b"sequence,sent_ns\n".to_vec(), 0, text);
+    let old = le().u32(MICROSECONDS).u16(2).u16(2).raw(&[0; 16]).bytes;
+    let remedy = "and only 2.4 can be read; `editcap -F pcap OLD NEW` may convert it";
+    check(old, 0, &format!("it is pcap of version 2.2, {remedy}"));
 }
 
 #[test]
@@ -61,58 +55,20 @@ fn damaged_pcap() {
         file.truncate(bytes);
         file
     };
-    check(vec![
-        Case(
-            "half a header",
-            cut(12),
-            0,
-            "damaged at byte 0: the file ends within its header: 12 of 24 bytes",
-        ),
-        Case("no packet", cut(24), 0, ""),
-        Case(
-            "a header cut",
-            cut(second + 15),
-            1,
-            "damaged at byte 50: the file ends within a packet: 15 of 16 bytes of its header",
-        ),
-        Case(
-            "no data",
-            cut(second + 16),
-            1,
-            "damaged at byte 50: the file ends within a packet: 0 of 10 bytes of its captured bytes",
-        ),
-        Case(
-            "a packet cut",
-            cut(second + 25),
-            1,
-            "damaged at byte 50: the file ends within a packet: 9 of 10 bytes of its captured bytes",
-        ),
-        Case("whole", cut(second + 26), 2, ""),
-        Case(
-            "absurd length",
-            pcap().record(1, 0, b"x").u32(1).u32(0).u32(u32::MAX).u32(u32::MAX).bytes,
-            1,
-            "damaged at byte 41: a packet claims 4294967295 captured bytes; there can be 262144",
-        ),
-        Case(
-            "more than there was",
-            pcap().u32(1).u32(0).u32(5).u32(4).raw(b"12345").bytes,
-            0,
-            "damaged at byte 24: a packet claims 5 captured bytes of the 4 that it had",
-        ),
-        Case(
-            "a whole second of microseconds",
-            pcap().record(1, 999_999, b"").record(1, 1_000_000, b"").bytes,
-            1,
-            "damaged at byte 40: a packet's time has 1000000 of 1000000 parts of a second",
-        ),
-        Case(
-            "a whole second of nanoseconds",
-            le().pcap(NANOSECONDS, 1).record(1, 999_999_999, b"").record(1, 1_000_000_000, b"").bytes,
-            1,
-            "damaged at byte 40: a packet's time has 1000000000 of 1000000000 parts of a second",
-        ),
-    ]);
+    damaged(cut(12), 0, 0, "the file ends within its header: 12 of 24 bytes");
+    check(cut(24), 0, "");
+    damaged(cut(second + 15), 1, 50, "the file ends within a packet: 15 of 16 bytes of its header");
+    damaged(cut(second + 16), 1, 50, "the file ends within a packet: 0 of 10 bytes of its captured bytes");
+    damaged(cut(second + 25), 1, 50, "the file ends within a packet: 9 of 10 bytes of its captured bytes");
+    check(cut(second + 26), 2, "");
+    let absurd = pcap().record(1, 0, b"x").u32(1).u32(0).u32(u32::MAX).u32(u32::MAX).bytes;
+    damaged(absurd, 1, 41, "a packet claims 4294967295 captured bytes; there can be 262144");
+    let more = pcap().u32(1).u32(0).u32(5).u32(4).raw(b"12345").bytes;
+    damaged(more, 0, 24, "a packet claims 5 captured bytes of the 4 that it had");
+    let whole_second = pcap().record(1, 999_999, b"").record(1, 1_000_000, b"").bytes;
+    damaged(whole_second, 1, 40, "a packet's time has 1000000 of 1000000 parts of a second");
+    let whole_second = le().pcap(NANOSECONDS, 1).record(1, 999_999_999, b"").record(1, 1_000_000_000, b"");
+    damaged(whole_second.bytes, 1, 40, "a packet's time has 1000000000 of 1000000000 parts of a second");
 }
 
 #[test]
@@ -126,101 +82,34 @@ fn damaged_pcapng() {
         file
     };
     let cut = |bytes: usize| with(0, SECTION)[..bytes].to_vec();
-    check(vec![
-        Case("4 bytes", cut(4), 0, "damaged at byte 0: the file ends within a section header"),
-        Case("half a header", cut(20), 0, "damaged at byte 0: the file ends within a block: 20 of 28 bytes"),
-        Case(
-            "no byte order",
-            with(8, 0),
-            0,
-            "damaged at byte 0: a section header has no byte order: [00, 00, 00, 00]",
-        ),
-        Case("version 2", with(12, 2), 0, "damaged at byte 0: a section of pcapng 2.0; only 1.0 is known"),
-        Case(
-            "section too short",
-            with(4, 24),
-            0,
-            "damaged at byte 0: a section header claims 24 bytes; it has 28 or more",
-        ),
-        Case(
-            "length 0",
-            with(packet + 4, 0),
-            0,
-            "damaged at byte 60: a block claims 0 bytes; it has 12 or more",
-        ),
-        Case(
-            "length 37",
-            with(packet + 4, 37),
-            0,
-            "damaged at byte 60: a block claims 37 bytes, which is not a multiple of 4",
-        ),
-        Case(
-            "length behind",
-            with(packet + 32, 40),
-            0,
-            "damaged at byte 60: a block has 36 bytes by the length before it, 40 by the one behind it",
-        ),
-        Case(
-            "length of 4 GiB",
-            with(packet + 4, 0xffff_fffc),
-            0,
-            "damaged at byte 60: a block claims 4294967292 bytes; one of type 0x6 can have 524288",
-        ),
-        Case(
-            "unknown block of 4 GiB",
-            pcapng().u32(99).u32(0xffff_fffc).raw(&[0; 100]).bytes,
-            0,
-            "damaged at byte 60: the file ends within a block: 108 of 4294967292 bytes",
-        ),
-        Case(
-            "unknown block, length behind",
-            pcapng().u32(99).u32(16).raw(&[0; 4]).u32(12).bytes,
-            0,
-            "damaged at byte 60: a block has 16 bytes by the length before it, 12 by the one behind it",
-        ),
-        Case(
-            "6 bytes of a block",
-            cut(packet + 6),
-            0,
-            "damaged at byte 60: the file ends within a block, 6 bytes into it",
-        ),
-        Case(
-            "block cut",
-            cut(packet + 71),
-            1,
-            "damaged at byte 96: the file ends within a block: 35 of 36 bytes",
-        ),
-        Case(
-            "unknown interface",
-            with(packet + 36 + 8, 3),
-            1,
-            "damaged at byte 96: a packet of interface 3, which no block before describes; 1 are described",
-        ),
-        Case(
-            "more than the block",
-            pcapng().enhanced_of(0, 1, 5, 5, b"1234").bytes,
-            0,
-            "damaged at byte 60: a packet claims 5 captured bytes; its block has room for 4",
-        ),
-        Case(
-            "absurd length",
-            pcapng().enhanced_of(0, 1, u32::MAX, u32::MAX, b"1234").bytes,
-            0,
-            "damaged at byte 60: a packet claims 4294967295 captured bytes; there can be 262144",
-        ),
-        Case(
-            "packet too short",
-            pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 16])).bytes,
-            0,
-            "damaged at byte 60: a packet's block has 16 bytes of the 20 before its data",
-        ),
-        Case(
-            "beyond all years",
-            le().section().interface(1, 0, Some(9)).enhanced(0, u64::MAX, b"").bytes,
-            0,
-            "damaged at byte 68: a packet's time, 18446744073709551615 ticks, is not within the years 1823 to 2116",
-        ),
-    ]);
+    damaged(cut(4), 0, 0, "the file ends within a section header");
+    damaged(cut(20), 0, 0, "the file ends within a block: 20 of 28 bytes");
+    damaged(with(8, 0), 0, 0, "a section header has no byte order: [00, 00, 00, 00]");
+    damaged(with(12, 2), 0, 0, "a section of pcapng 2.0; only 1.0 is known");
+    damaged(with(4, 24), 0, 0, "a section header claims 24 bytes; it has 28 or more");
+    damaged(with(packet + 4, 0), 0, 60, "a block claims 0 bytes; it has 12 or more");
+    damaged(with(packet + 4, 37), 0, 60, "a block claims 37 bytes, which is not a multiple of 4");
+    let behind = "a block has 36 bytes by the length before it, 40 by the one behind it";
+    damaged(with(packet + 32, 40), 0, 60, behind);
+    let absurd = "a block claims 4294967292 bytes; one of type 0x6 can have 524288";
+    damaged(with(packet + 4, 0xffff_fffc), 0, 60, absurd);
+    let unknown = pcapng().u32(99).u32(0xffff_fffc).raw(&[0; 100]).bytes;
+    damaged(unknown, 0, 60, "the file ends within a block: 108 of 4294967292 bytes");
+    let unknown = pcapng().u32(99).u32(16).raw(&[0; 4]).u32(12).bytes;
+    damaged(unknown, 0, 60, "a block has 16 bytes by the length before it, 12 by the one behind it");
+    damaged(cut(packet + 6), 0, 60, "the file ends within a block, 6 bytes into it");
+    damaged(cut(packet + 71), 1, 96, "the file ends within a block: 35 of 36 bytes");
+    let undescribed = "a packet of interface 3, which no block before describes; 1 are described";
+    damaged(with(packet + 36 + 8, 3), 1, 96, undescribed);
+    let more = pcapng().enhanced_of(0, 1, 5, 5, b"1234").bytes;
+    damaged(more, 0, 60, "a packet claims 5 captured bytes; its block has room for 4");
+    let absurd = pcapng().enhanced_of(0, 1, u32::MAX, u32::MAX, b"1234").bytes;
+    damaged(absurd, 0, 60, "a packet claims 4294967295 captured bytes; there can be 262144");
+    let short = pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 16])).bytes;
+    damaged(short, 0, 60, "a packet's block has 16 bytes of the 20 before its data");
+    let late = le().section().interface(1, 0, Some(9)).enhanced(0, u64::MAX, b"").bytes;
+    let years = "a packet's time, 18446744073709551615 ticks, is not within the years 1823 to 2116";
+    damaged(late, 0, 68, years);
 }
 
 #[test]
@@ -228,38 +117,16 @@ fn damaged_options() {
     let described = |options: fn(Bytes) -> Bytes| {
         le().section().block(INTERFACE, |body| options(body.u16(1).u16(0).u32(0))).bytes
     };
-    check(vec![
-        Case(
-            "option beyond its block",
-            described(|body| body.u16(2).u16(9).raw(b"eth0")),
-            0,
-            "damaged at byte 28: option 2 claims 9 bytes; its block has room for 4",
-        ),
-        Case(
-            "resolution of two bytes",
-            described(|body| body.option(9, &[9, 9])),
-            0,
-            "damaged at byte 28: a resolution of times has 2 bytes instead of 1",
-        ),
-        Case(
-            "offset of four bytes",
-            described(|body| body.option(14, &[0; 4])),
-            0,
-            "damaged at byte 28: an offset of times has 4 bytes instead of 8",
-        ),
-        Case(
-            "offset beyond all years",
-            described(|body| body.option(14, &i64::MIN.to_le_bytes())),
-            0,
-            "damaged at byte 28: an offset of times of -9223372036854775808 s is beyond 292 years",
-        ),
-        Case(
-            "flags of two bytes",
-            pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 20]).option(2, &[1, 0])).bytes,
-            0,
-            "damaged at byte 60: a packet's flags have 2 bytes instead of 4",
-        ),
-    ]);
+    let beyond = described(|body| body.u16(2).u16(9).raw(b"eth0"));
+    damaged(beyond, 0, 28, "option 2 claims 9 bytes; its block has room for 4");
+    let two = described(|body| body.option(9, &[9, 9]));
+    damaged(two, 0, 28, "a resolution of times has 2 bytes instead of 1");
+    let four = described(|body| body.option(14, &[0; 4]));
+    damaged(four, 0, 28, "an offset of times has 4 bytes instead of 8");
+    let years = described(|body| body.option(14, &i64::MIN.to_le_bytes()));
+    damaged(years, 0, 28, "an offset of times of -9223372036854775808 s is beyond 292 years");
+    let flags = pcapng().block(ENHANCED_PACKET, |body| body.raw(&[0; 20]).option(2, &[1, 0])).bytes;
+    damaged(flags, 0, 60, "a packet's flags have 2 bytes instead of 4");
 }
 
 #[test]
@@ -274,33 +141,13 @@ fn damaged_packing() {
         packed[at] ^= 0xff;
         packed
     };
-    check(vec![
-        Case("gzip cut off", gzip[..600].to_vec(), 1, "cannot read on at byte 585: the gzip file is cut off"),
-        Case(
-            "gzip without its end",
-            gzip[..gzip.len() - 1].to_vec(),
-            2,
-            "cannot read on at byte 940: the gzip file is cut off",
-        ),
-        Case(
-            "gzip damaged",
-            changed(&gzip, gzip.len() - 8),
-            2,
-            "cannot read on at byte 940: the gzip file is damaged: corrupt gzip stream does not have a matching checksum",
-        ),
-        Case(
-            "zstd cut off",
-            zstd[..zstd.len() - 1].to_vec(),
-            0,
-            "cannot read on at byte 0: the zstd file is cut off",
-        ),
-        Case(
-            "zstd damaged",
-            changed(&zstd, 8),
-            0,
-            "cannot read on at byte 0: the zstd file is damaged: Data corruption detected",
-        ),
-    ]);
+    check(gzip[..600].to_vec(), 1, "cannot read on at byte 585: the gzip file is cut off");
+    check(gzip[..gzip.len() - 1].to_vec(), 2, "cannot read on at byte 940: the gzip file is cut off");
+    let damaged = "the gzip file is damaged: corrupt gzip stream does not have a matching checksum";
+    check(changed(&gzip, gzip.len() - 8), 2, &format!("cannot read on at byte 940: {damaged}"));
+    check(zstd[..zstd.len() - 1].to_vec(), 0, "cannot read on at byte 0: the zstd file is cut off");
+    let damaged = "cannot read on at byte 0: the zstd file is damaged: Data corruption detected";
+    check(changed(&zstd, 8), 0, damaged);
 }
 
 #[test]

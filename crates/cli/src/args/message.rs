@@ -11,7 +11,7 @@ use netfathom_model::units::parse_number;
 use super::peer::parse_peer;
 use super::ttcp::{parse_bits, parse_size};
 use super::words::{Word, one_of};
-use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_time, parse_whole};
+use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_percent, parse_time, parse_whole};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,13 +86,13 @@ pub struct MessageArgs {
     /// CPUs to choose from [default: all that this process may use]
     #[arg(help_heading = ENDS, long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Minimum number of messages, round trips or replies of a trial [default: 50000, 5000, 1000; with --rate those
-    /// of --min-time, or 1000 if --max-time has time for them]
+    /// Minimum number of messages, round trips or replies of a trial [default: 5000, 500, 100; with --trials 50000,
+    /// 5000, 1000; with --rate those of --min-time, or 1000 if --max-time has time for them]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub messages: Option<u64>,
-    /// Minimum time of a trial
-    #[arg(help_heading = TRIALS, long, value_name = "TIME", default_value = "100ms", default_value_if("quick", "true", "30ms"), value_parser = parse_time)]
-    pub min_time: u64,
+    /// Minimum time of a trial [default: 30ms; with --trials 100ms]
+    #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
+    pub min_time: Option<u64>,
     /// Maximum time of a trial, even with fewer messages [default: 2s; --quick: 500ms; with --rate 1.5 times what
     /// the messages take, if that is more]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
@@ -100,9 +100,15 @@ pub struct MessageArgs {
     /// Open loop: send at this rate per second; times start at the intended send time
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
     pub rate: Option<f64>,
-    /// Trials of each combination, the layers interleaved
-    #[arg(long, value_name = "N", default_value_t = 5, default_value_if("quick", "true", "3"), value_parser = parse_whole::<u32>)]
-    pub trials: u32,
+    /// Trials of each combination, the layers interleaved [default: as many as it takes for --precision]
+    #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
+    pub trials: Option<u32>,
+    /// Stop when the 95 % interval of each figure in the first sentence of the answer is within ± this percentage
+    #[arg(long, value_name = "PERCENT", default_value = "5%", default_value_if("quick", "true", "10%"), conflicts_with = "trials", value_parser = parse_percent)]
+    pub precision: f64,
+    /// Start no further round of trials that would end after this time, whatever the precision
+    #[arg(long, value_name = "TIME", default_value = "35s", default_value_if("quick", "true", "10s"), conflicts_with = "trials", value_parser = parse_time)]
+    pub time_limit: u64,
     /// Bits per second of the path between the ends, such as 10m [default: what this machine can do]
     #[arg(help_heading = ENDS, long, value_name = "RATE", value_parser = parse_bits, conflicts_with = "loopback")]
     pub bandwidth: Option<u64>,
@@ -121,8 +127,8 @@ pub struct MessageArgs {
     /// Skip measuring remedies where a stall is recognized
     #[arg(help_heading = TRIALS, long)]
     pub no_remedies: bool,
-    /// As --trials 3 --min-time 30ms --max-time 500ms, a tenth of --messages and every fourth of --sizes, where
-    /// not set otherwise
+    /// As --precision 10% --time-limit 10s --min-time 30ms --max-time 500ms, a tenth of the --messages of --trials
+    /// and every fourth of --sizes, where not set otherwise
     #[arg(long)]
     pub quick: bool,
     /// Random seed, to repeat the order of a run [default: random]

@@ -24,7 +24,7 @@ Examples:
   netfathom watch --flow 10.0.0.1:5432:10.0.0.2:40312
       one connection: its own end, and the other one
   netfathom watch both --all --budget 1%
-      the whole host, for 1 % of a CPU
+      the whole host, by process, for 1 % of a CPU
 
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
       a line per second for another program
@@ -106,7 +106,7 @@ pub struct WatchArgs {
     /// Watches one connection, by the addresses and ports of both ends, its own first
     #[arg(long, value_name = "LOCAL:PEER", value_parser = parse_flow)]
     pub flow: Option<(SocketAddr, SocketAddr)>,
-    /// Watches all TCP and UDP sockets of this host, and first shows what a sample of that took
+    /// Watches all TCP and UDP sockets of this host, by process, and first shows what a sample of that took
     #[arg(long)]
     pub all: bool,
     /// Also watch what comes to Unix sockets of the processes (Linux 6.3)
@@ -115,7 +115,7 @@ pub struct WatchArgs {
     /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// Also show each socket, for the first 255 active, and with --serve each process; the live view and
+    /// Also show each socket, for the first 255 active, and each process, with --serve too; the live view and
     /// --json-lines imply it
     #[arg(long)]
     pub sockets: bool,

@@ -13,7 +13,6 @@ use netfathom_sys::guest::{self, By, Image, Machine, missing_program};
 
 use crate::{invocation, output};
 
-/// A kernel, and what runs it.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     kernel: guest::Kernel,
@@ -81,7 +80,6 @@ impl Kernel {
         guest::boot(&self.kernel, &image, folder, self.by).context("cannot start the guest")
     }
 
-    /// What it left in its folder.
     pub fn left(&self, folder: &Path) -> Result<Left> {
         let release = &self.kernel.release;
         guest::unpack(folder)
@@ -112,7 +110,6 @@ pub fn without_times(a: &Record, b: &Record) -> String {
     text
 }
 
-/// What a kernel does not have, and why.
 fn left_out(record: &Record) -> BTreeMap<String, String> {
     let measurement = serde_json::to_value(&record.measurement).unwrap_or_default();
     let left_out = measurement["left_out"].as_array().into_iter().flatten();

@@ -11,7 +11,7 @@ use anyhow::{Error, Result, anyhow, bail};
 use netfathom_measure::ground::environment;
 use netfathom_model::print::lasting;
 use netfathom_model::record::{CATALOGUE, Record};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::Level;
 use netfathom_results::compare::{self, Run, Threshold, ThresholdError};
 
 use super::change::{self, Change, Journal};
@@ -265,10 +265,10 @@ fn failed(round: u32, side: usize, taken: &RoundsTaken) -> String {
 /// Letters of a reason beside the name of a run, on a line of 80; the whole stands in the comparison.
 const LONGEST_REASON: usize = 32;
 
-/// The level; of a VOID run, which does not count, also why.
+/// The level; of a VOID run, which may not count, also why.
 fn verdict(record: &Record) -> String {
-    let Verdict { level, reasons } = &record.verdict;
-    let why = reasons.iter().find(|reason| reason.level == Level::Void).filter(|_| *level == Level::Void);
+    let level = record.verdict.level;
+    let why = record.verdict.deciding().filter(|_| level == Level::Void);
     why.map_or_else(
         || level.name().into(),
         |why| {
@@ -279,10 +279,7 @@ fn verdict(record: &Record) -> String {
 }
 
 fn time_left(since: Duration, done: u32, runs: u32) -> String {
-    if done == 0 {
-        return String::new();
-    }
-    format!(", about {} left", lasting(since * (runs - done) / done))
+    if done == 0 { String::new() } else { format!(", about {} left", lasting(since * (runs - done) / done)) }
 }
 
 fn progress(rounds: u32, round: u32, side: usize, words: &[String], left: &str) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use itertools::Itertools as _;
 use netfathom_model::plan::as_name;
 use netfathom_model::record::FleetResult;
 
@@ -25,13 +26,8 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>> {
     }
     let text =
         std::fs::read_to_string(path).with_context(|| format!("--hosts: cannot read {shown} as text"))?;
-    let mut all: Vec<String> = Vec::new();
-    for line in text.lines() {
-        let line = line.split('#').next().unwrap_or_default();
-        if let Some(host) = line.split_whitespace().next().filter(|host| !all.iter().any(|h| h == host)) {
-            all.push(host.to_owned());
-        }
-    }
+    let named = text.lines().filter_map(|line| line.split('#').next()?.split_whitespace().next());
+    let all: Vec<String> = named.unique().map(str::to_owned).collect();
     if all.is_empty() {
         bail!("--hosts: {shown} names no host: write one on each line");
     }
@@ -73,23 +69,18 @@ fn folded(names: &[&str]) -> String {
             Err(_) => plain.push((*name).to_owned()),
         }
     }
-    let folded = groups.into_iter().map(|((prefix, digits), mut numbers)| {
-        numbers.sort_unstable();
-        let mut parts: Vec<(u64, u64)> = Vec::new();
-        for n in numbers {
-            match parts.last_mut() {
-                Some((_, last)) if *last + 1 == n => *last = n,
-                _ => parts.push((n, n)),
-            }
-        }
+    let folded = groups.into_iter().map(|((prefix, digits), numbers)| {
+        let alone = numbers.into_iter().sorted_unstable().map(|n| (n, n));
+        let joined = alone.coalesce(|a, b| if a.1 + 1 == b.0 { Ok((a.0, b.1)) } else { Err((a, b)) });
+        let parts: Vec<(u64, u64)> = joined.collect();
         let wide = |n: u64| format!("{n:0digits$}");
         let text = |&(a, b): &(u64, u64)| if a == b { wide(a) } else { format!("{}-{}", wide(a), wide(b)) };
         match parts.as_slice() {
             [(a, b)] if a == b => format!("{prefix}{}", wide(*a)),
-            parts => format!("{prefix}[{}]", parts.iter().map(text).collect::<Vec<_>>().join(",")),
+            parts => format!("{prefix}[{}]", parts.iter().map(text).join(",")),
         }
     });
-    folded.chain(plain).collect::<Vec<_>>().join(",")
+    folded.chain(plain).join(",")
 }
 
 #[cfg(test)]

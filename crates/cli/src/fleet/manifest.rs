@@ -34,8 +34,7 @@ pub fn print(args: &ManifestArgs) -> Result<ExitCode> {
         Manifest::Kubernetes => daemon_set(args, &access)?,
         Manifest::Ansible => playbook(args, &access)?,
     };
-    output::print(text.trim_end())?;
-    Ok(ExitCode::SUCCESS)
+    output::answer(text.trim_end())
 }
 
 fn named(args: &ManifestArgs) -> Result<()> {

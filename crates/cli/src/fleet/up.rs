@@ -22,7 +22,7 @@ use netfathom_model::plan::{as_name, is_name};
 use netfathom_results::story;
 use netfathom_sys::process::Process;
 use serde::{Deserialize, Serialize};
-use signal_hook::consts::{SIGCONT, SIGINT};
+use signal_hook::consts::{SIGCONT, SIGINT, SIGTERM};
 
 use self::launcher::Launcher;
 use super::list;
@@ -172,15 +172,12 @@ fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
     };
     // From now on `fleet down` finds what there is.
     if let Err(why) = state.write() {
-        state.server.end("-TERM")?;
+        state.server.end(SIGTERM)?;
         let _ = fs::remove_dir_all(&state.directory);
         return Err(why);
     }
     match args.via {
-        Via::None => {
-            output::print(&by_hand(&state))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Via::None => output::answer(&by_hand(&state)),
         _ => by_launcher(args, &hosts, &mut state, asked),
     }
 }
@@ -249,7 +246,7 @@ fn end(fleet: &str, asked: &AtomicBool) -> Result<ExitCode> {
     for (host, why) in &failed {
         output::complain(&anyhow::anyhow!("{host}: its agent may still run: {why}"));
     }
-    state.server.end("-TERM")?;
+    state.server.end(SIGTERM)?;
     let gone = fs::remove_dir_all(&state.directory);
     gone.with_context(|| format!("cannot remove {}", state.directory.display()))?;
     output::print(&format!("ended {} agents and the server", state.agents.len() - failed.len()))?;

@@ -22,7 +22,6 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 
 type Answer = Response<Full<Bytes>>;
 
-/// Answers a request, whatever it is.
 pub async fn answer<S: Site>(site: Arc<S>, request: Request<Incoming>) -> Result<Answer, Infallible> {
     if let Some(refused) = refusal(&request, site.is_local()) {
         return Ok(refused);

@@ -21,7 +21,7 @@ const RUN_FILES: [(&str, &str, &str); 4] = [
 ];
 /// Variables, and the commands that heed them; none means all.
 const VARIABLES: [(&str, &[&str], &str); 3] = [
-    ("NO_COLOR", &[], "Set and not empty: tables have no colours."),
+    ("NO_COLOR", &[], "Set and not empty: tables have no colors."),
     ("TMPDIR", &["cost", "light"], "Where files are made that a benchmark reads or writes; otherwise /tmp."),
     ("NETFATHOM_MARK_FD", &["marks"], "Set for the program that is started: the descriptor of its ring."),
 ];
@@ -31,7 +31,6 @@ pub fn name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The subcommands of a command that are not hidden.
 pub fn visible(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|below| !below.is_hide_set())
 }

@@ -12,7 +12,6 @@ const MOST_THREADS: usize = 100_000;
 /// When a mark was, beside others. Negative where a mark is older than the one that came before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Since the first mark, ns.
     pub since_first_ns: i64,
     /// Since the previous mark of its thread, ns, unless it is that thread's first.
     pub span_ns: Option<i64>,
@@ -30,7 +29,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Mean of the spans, ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.spans > 0).then(|| self.sum_ns as f64 / self.spans as f64)
     }

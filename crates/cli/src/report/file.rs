@@ -43,7 +43,6 @@ impl Beside {
         Ok(Self { directory, name: name.into() })
     }
 
-    /// The file, for messages.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }

@@ -14,7 +14,6 @@ use super::inside;
 use crate::args::{PruneArgs, RemoveArgs};
 use crate::{exit, output};
 
-/// Runs `netfathom runs remove`.
 pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
     let all = store::catalogue(out)?;
     // All are known before the first one goes.
@@ -24,7 +23,6 @@ pub fn remove(out: &Path, args: &RemoveArgs) -> Result<ExitCode> {
     go(&runs, args.yes, false)
 }
 
-/// Runs `netfathom runs prune`.
 pub fn prune(out: &Path, args: &PruneArgs) -> Result<ExitCode> {
     // A verdict that stands beside a record may be of another one.
     let all = store::catalogue_of_records(out)?;
@@ -61,8 +59,7 @@ fn goes(args: &PruneArgs, place: usize, entry: &RunEntry) -> bool {
 
 fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     if runs.is_empty() {
-        output::print("nothing to remove")?;
-        return Ok(ExitCode::SUCCESS);
+        return output::answer("nothing to remove");
     }
     let sizes: Vec<u64> = runs.iter().map(|run| store::size_bytes(run)).collect();
     // A name may hold what would look like another line.
@@ -72,8 +69,7 @@ fn go(runs: &[PathBuf], yes: bool, dry: bool) -> Result<ExitCode> {
     let sum = format!("{} of {}", counted(runs.len(), "run"), bytes(sizes.iter().sum::<u64>() as f64));
     output::print(&lines.collect::<String>())?;
     if dry {
-        output::print(&format!("would remove {sum}"))?;
-        return Ok(ExitCode::SUCCESS);
+        return output::answer(&format!("would remove {sum}"));
     }
     match yes || agreed(&sum)? {
         true => remove_all(runs),

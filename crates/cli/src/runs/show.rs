@@ -27,14 +27,13 @@ pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
     let entry = all.entries.iter().find(|e| e.name == shown);
     let entry = entry.ok_or_else(|| anyhow!("{} has been removed meanwhile", run.display()))?;
     let files = files(&run);
-    output::print(&if args.json {
+    output::answer(&if args.json {
         let line = json!({"run": entry, "answer": answer(&record.measurement, record.verdict.level), "verdict": record.verdict,
             "findings": record.findings, "files": files});
         serde_json::to_string(&line)?
     } else {
         draw::terminal(&show(entry, &record, &files), output::width(), output::color())
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The files beside each other in the run's directory.

@@ -25,7 +25,6 @@ struct Listed<'a> {
     report: Option<String>,
 }
 
-/// The runs in `out` as JSON.
 pub fn json(out: &Path) -> Result<String> {
     let all = store::catalogue(out)?;
     let entries = all.entries.iter().map(|entry| Listed { entry, report: address(entry) }).collect();

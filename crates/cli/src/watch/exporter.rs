@@ -1,17 +1,17 @@
 //! What a run saw so far, for Prometheus: its counts and times of the last second, at /metrics.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
 use hyper::StatusCode;
-use netfathom_model::record::Measurement;
+use netfathom_model::record::{Measurement, WatchProcesses, WatchSocket};
 use netfathom_results::export::{self, Part};
 use netfathom_sys::capability;
 use tokio::sync::oneshot;
 
-use super::second::Processes;
 use crate::http::{self, Content, Missing, Site};
 use crate::output;
 
@@ -67,12 +67,29 @@ impl Exporter {
         format!("http://{}{PATH}", self.address)
     }
 
-    pub fn set(&self, so_far: &Measurement, processes: &Processes) {
-        let parts: Vec<Part<'_>> =
-            processes.iter().map(|(name, seen)| Part { label: ("process", name), seen }).collect();
+    pub fn set(&self, so_far: &Measurement, processes: &[WatchProcesses]) {
+        let labeled = by_label(processes);
+        let part = |(&name, seen)| Part { label: ("process", name), seen };
+        let parts: Vec<Part<'_>> = labeled.iter().map(part).collect();
         let text = export::exposition(so_far, &parts);
         *self.page.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
+}
+
+/// Names of processes with series of their own; a label may have as many values.
+const MOST_NAMES: usize = 16;
+/// Stands for all others, and for those that are not known.
+const OTHER: &str = "other";
+
+/// The first names stay: a series that leaves and returns would look like a restart.
+fn by_label(processes: &[WatchProcesses]) -> BTreeMap<&str, WatchSocket> {
+    let (mut labels, mut names) = (BTreeMap::<&str, WatchSocket>::new(), 0);
+    for of in processes {
+        names += usize::from(of.name.is_some());
+        let label = of.name.as_deref().filter(|_| names <= MOST_NAMES).unwrap_or(OTHER);
+        labels.entry(label).or_default().add(&of.sockets);
+    }
+    labels
 }
 
 impl Drop for Exporter {
@@ -102,5 +119,30 @@ impl Site for Page {
             ));
         }
         Ok(Content { kind: KIND, policy: "default-src 'none'".into(), text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{SocketWay, WatchTimes};
+
+    use super::*;
+
+    fn processes(name: Option<&str>, n: u64) -> WatchProcesses {
+        let mut histogram = netfathom_stats::Histogram::new(3);
+        histogram.add_many(100, n);
+        let total = WatchTimes::new(&histogram, 100 * n as i64);
+        let receive = SocketWay { total, stages: Vec::new() };
+        let sockets = WatchSocket { receive, ..WatchSocket::default() };
+        WatchProcesses { name: name.map(str::to_owned), pids: Vec::new(), sockets }
+    }
+
+    #[test]
+    fn processes_beyond_the_most_are_one_and_nothing_is_lost() {
+        let named = |number| processes(Some(&format!("p{number:02}")), 10);
+        let all: Vec<WatchProcesses> = [processes(None, 3)].into_iter().chain((0..20).map(named)).collect();
+        let labels = by_label(&all);
+        let seen = |label: &str| labels[label].messages();
+        assert_eq!((labels.len(), seen("p00"), seen("p15"), seen(OTHER)), (17, 10, 10, 43));
     }
 }

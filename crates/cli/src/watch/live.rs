@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use netfathom_model::path::Direction;
+use netfathom_model::plan::WatchPlan;
 use netfathom_sys::capability;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -58,9 +58,9 @@ impl Live {
     ///
     /// # Errors
     /// If the terminal refuses.
-    pub fn start(directions: &[Direction], stop: &Arc<AtomicBool>) -> io::Result<Self> {
+    pub fn start(plan: &WatchPlan, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            state: Mutex::new(State::new(directions)),
+            state: Mutex::new(State::new(&plan.directions, &plan.target)),
             is_new: AtomicBool::new(true),
             has_ended: AtomicBool::new(false),
         });

@@ -117,32 +117,6 @@ impl Second {
     }
 }
 
-/// Processes with series of their own; a label may have as many values.
-const MOST_PROCESSES: usize = 16;
-/// Stands for all others, and for those that are not known.
-const OTHER: &str = "other";
-
-/// What the processes of each name saw, since the first second.
-#[derive(Debug, Default)]
-pub struct Processes(BTreeMap<String, WatchSocket>);
-
-impl Processes {
-    /// The first names stay: a series that leaves and returns would look like a restart.
-    pub fn add(&mut self, second: &Second) {
-        for socket in second.sockets.iter().chain([&second.others]).filter(|socket| socket.messages() > 0) {
-            let name = socket.process.as_ref().map_or(OTHER, |process| &process.name);
-            let names = self.0.keys().filter(|name| *name != OTHER).count();
-            let is_known = self.0.contains_key(name) || names < MOST_PROCESSES;
-            self.0.entry(if is_known { name } else { OTHER }.to_owned()).or_default().add(socket);
-        }
-    }
-
-    /// By their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &WatchSocket)> {
-        self.0.iter().map(|(name, seen)| (name.as_str(), seen))
-    }
-}
-
 /// 0 of a process that is not known.
 pub fn pid(socket: &WatchSocket) -> u32 {
     socket.process.as_ref().map_or(0, |process: &WatchedProcess| process.pid)
@@ -163,23 +137,6 @@ mod tests {
         let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
         let others = socket(0, others);
         State { at_ns: 0, followed_ns: 0, all: WatchSocket::default(), sockets, others, slow_kept: 0 }
-    }
-
-    #[test]
-    fn processes_beyond_the_most_are_one_and_nothing_is_lost() {
-        let mut processes = Processes::default();
-        let named = |name: u64, n| WatchSocket {
-            process: Some(WatchedProcess { pid: 1, name: format!("p{name:02}") }),
-            ..socket(name, n)
-        };
-        let sockets: Vec<WatchSocket> = (0..20).map(|name| named(name, 10)).collect();
-        let second = Second { sockets, others: socket(0, 3), ..Second::default() };
-        processes.add(&Second { others: socket(0, 0), ..second.clone() });
-        processes.add(&Second { sockets: Vec::new(), ..second });
-        processes.add(&Second { sockets: vec![named(19, 5), named(0, 5)], ..Second::default() });
-        let seen: BTreeMap<&str, u64> =
-            processes.iter().map(|(name, seen)| (name, seen.messages())).collect();
-        assert_eq!((seen.len(), seen["p00"], seen["p15"], seen[OTHER]), (17, 15, 10, 48));
     }
 
     #[test]

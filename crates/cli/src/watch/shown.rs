@@ -16,7 +16,7 @@ use netfathom_sys::directory::Directory;
 use super::exporter::Exporter;
 use super::lines;
 use super::live::Live;
-use super::second::{Processes, Seconds};
+use super::second::Seconds;
 use crate::keep::Keeper;
 use crate::output;
 
@@ -37,13 +37,11 @@ pub enum Medium {
 pub struct Shown<'a, 'b> {
     pub keeper: &'a mut Keeper<'b>,
     pub medium: Medium,
-    /// A line for who waits until the programs are attached, as a script does.
-    pub begun: Option<String>,
+    /// Lines for who waits until the programs are attached, as a script does.
+    pub begun: Vec<String>,
     pub has_begun: bool,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
-    /// For the exporter.
-    pub processes: Processes,
     pub stop: Arc<AtomicBool>,
     /// The record is to be written now.
     pub asked: Arc<AtomicBool>,
@@ -62,9 +60,7 @@ impl Observer<WatchResult> for Shown<'_, '_> {
         {
             output::complain(&error.into());
         }
-        if let Some(line) = self.begun.take() {
-            output::aside(&line);
-        }
+        mem::take(&mut self.begun).iter().for_each(|line| output::aside(line));
         // A line of progress would be drawn over the view.
         if matches!(self.medium, Medium::Progress) {
             Observer::<WatchResult>::begins(self.keeper, step, live);
@@ -72,8 +68,8 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn keep(&mut self, so_far: &Progressed<WatchResult>) -> io::Result<()> {
-        self.failed.take().map_or(Ok(()), Err)?;
-        self.keeper.keep(so_far)
+        self.keeper.keep(so_far)?;
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     fn is_asked(&mut self) -> bool {
@@ -88,8 +84,7 @@ impl Observer<WatchResult> for Shown<'_, '_> {
         let whole = LazyCell::new(|| Measurement::from(so_far.clone()));
         let second = self.seconds.next(so_far);
         if let Some(exporter) = &self.exporter {
-            second.iter().for_each(|second| self.processes.add(second));
-            exporter.set(&whole, &self.processes);
+            exporter.set(&whole, &so_far.processes);
         }
         let Some(second) = second else { return };
         match &self.medium {

@@ -7,7 +7,7 @@ use netfathom_sys::cpu::machine_usage;
 use serde_json::Value;
 
 use crate::child::{end, netfathom, run, signal, start, unprivileged, until};
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 /// Nanoseconds that a process has been on a processor, all its threads (/proc/PID/task/*/schedstat).
 fn on_processors_ns(pid: u32) -> u64 {
@@ -25,9 +25,7 @@ fn a_quarter_is_a_quarter_until_it_is_stopped() {
     let seen_ns = on_processors_ns(pid);
     std::thread::sleep(Duration::from_millis(300));
     signal("TERM", &child);
-    let ended = end(child);
-    assert_eq!(ended.status, 0, "{ended}");
-    let burnt: Value = serde_json::from_str(&ended.out).unwrap();
+    let burnt: Value = end(child).exited(0).json();
     let number = |name: &str| burnt[name].as_u64().unwrap();
     // What the kernel saw before is in it, and more came.
     assert!(number("cpu_ns") + 50_000_000 > seen_ns, "{burnt} {seen_ns}");
@@ -44,11 +42,9 @@ fn a_quarter_is_a_quarter_until_it_is_stopped() {
 
 #[test]
 fn without_privilege_it_says_what_it_cannot() {
-    let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms"));
-    assert_eq!(ended.status, 0, "{ended}");
-    let burnt: Value = serde_json::from_str(&ended.out).unwrap();
+    let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms")).exited(0);
+    let burnt: Value = ended.explains(&["SCHED_FIFO", "CAP_SYS_NICE"]).json();
     assert_eq!(burnt["first"], false);
-    assert!(ended.err.contains("SCHED_FIFO") && ended.err.contains("CAP_SYS_NICE"), "{ended}");
     assert!(burnt["not_first"].as_str().unwrap().contains("SCHED_FIFO"), "{burnt}");
     // Whoever asks for it hears nothing of it; on a busy machine, that it was not enough.
     let ended = run(&mut unprivileged("burn --cpu 10% --time 50ms --ordinary"));
@@ -57,18 +53,14 @@ fn without_privilege_it_says_what_it_cannot() {
 
 #[test]
 fn rates_are_written_as_people_write_them() {
-    let ended = run(&mut netfathom("burn --memory 100M/s --calls 10k/s --time 300ms"));
-    assert_eq!(ended.status, 0, "{ended}");
-    let burnt: Value = serde_json::from_str(&ended.out).unwrap();
+    let burnt: Value =
+        run(&mut netfathom("burn --memory 100M/s --calls 10k/s --time 300ms")).exited(0).json();
     let number = |name: &str| burnt[name].as_f64().unwrap();
     let wall_s = number("wall_ns") / 1e9;
     assert!((0.5..=1.0).contains(&(number("bytes") / (100e6 * wall_s))), "{burnt}");
     assert!((0.5..=1.0).contains(&(number("calls") / (10e3 * wall_s))), "{burnt}");
-    let impossible = run(&mut netfathom("burn --calls 900G/s --time 50ms"));
-    assert!(
-        impossible.status == 0 && impossible.err.contains("did not sustain its rate: calls"),
-        "{impossible}"
-    );
+    let impossible = run(&mut netfathom("burn --calls 900G/s --time 50ms")).exited(0);
+    impossible.explains(&["did not sustain its rate: calls"]);
     for (args, why) in [
         ("burn", "nothing to burn"),
         ("burn --cpu 25", "such as 25%"),
@@ -76,7 +68,6 @@ fn rates_are_written_as_people_write_them() {
         ("burn --calls 5/s", "100 up to"),
         ("burn --memory 5M", "such as 100k/s"),
     ] {
-        let message = refused(&mut netfathom(args), 2);
-        assert!(message.contains(why), "{args}: {message}");
+        refused_for(&mut netfathom(args), 2, &[why]);
     }
 }

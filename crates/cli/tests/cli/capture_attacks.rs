@@ -36,9 +36,7 @@ fn too_few_descriptors_end_the_run() {
     let dir = out();
     let script = "ulimit -n 10; timeout -s KILL 20 $0 stack both --tap pcap --trials 1 --baselines 0 \
                   --cross-checks 0 --profile constant:1k/100ms; exit $?";
-    let ended = run(shell(script).current_dir(dir.path()));
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("open files"), "{ended}");
+    run(shell(script).current_dir(dir.path())).exited(1).explains(&["open files"]);
 }
 
 /// A tcpdump that never says that it listens: the run waits for it, but not for ever.
@@ -52,7 +50,5 @@ fn a_tcpdump_that_says_nothing_is_given_up() {
     std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
     let script = "PATH=$PWD:$PATH; timeout -s KILL 30 $0 stack tx --tap pcap --tcpdump --trials 1 \
                   --baselines 0 --cross-checks 0 --profile constant:1k/100ms; exit $?";
-    let ended = run(shell(script).current_dir(dir.path()));
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("tcpdump"), "{ended}");
+    run(shell(script).current_dir(dir.path())).exited(1).explains(&["tcpdump"]);
 }

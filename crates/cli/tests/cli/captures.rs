@@ -9,7 +9,7 @@ use netfathom_testkit::{needs, needs_root, skip};
 use crate::child::{LAB, is_root, netfathom, only_run, out, record, result, run, unprivileged};
 use crate::load::result as load_result;
 use crate::load_sink::Sink;
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 /// The first fields of each line of a log that is CSV, after its header and its comments.
 fn numbers(log: &Path) -> Vec<Vec<u64>> {
@@ -53,11 +53,9 @@ fn a_sink_writes_down_what_it_received() {
 #[test]
 fn a_log_that_cannot_be_is_refused() {
     let dir = out();
-    let reply = refused(netfathom("load sink --receive xdp --log x").current_dir(dir.path()), 2);
-    assert!(reply.contains("--receive"), "{reply}");
+    refused_for(netfathom("load sink --receive xdp --log x").current_dir(dir.path()), 2, &["--receive"]);
     let args = "load send --loopback --profile constant:1k/100ms --log nowhere/sent.nflog";
-    let reply = refused(netfathom(args).current_dir(dir.path()), 1);
-    assert!(reply.contains("nowhere/sent.nflog") && reply.contains("No such file"), "{reply}");
+    refused_for(netfathom(args).current_dir(dir.path()), 1, &["nowhere/sent.nflog", "No such file"]);
 }
 
 #[test]
@@ -100,6 +98,6 @@ fn captures_stay_where_they_are_asked_for() {
 fn a_capture_needs_privilege_and_says_so() {
     needs!(is_root(), "needs root, to drop it");
     let dir = out();
-    let reply = refused(unprivileged("stack --loopback --tap pcap --out").arg(dir.path()), 1);
-    assert!(reply.contains("pcap tap") && reply.contains("CAP_NET_RAW"), "{reply}");
+    let mut command = unprivileged("stack --loopback --tap pcap --out");
+    refused_for(command.arg(dir.path()), 1, &["pcap tap", "CAP_NET_RAW"]);
 }

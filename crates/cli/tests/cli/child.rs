@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Measurement, Record, StackResult};
 use netfathom_results::store;
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 /// Far beyond what any run here takes, on a busy machine too: whoever needs it hangs.
@@ -45,6 +46,40 @@ impl Ended {
         assert!(matches!(self.status, 0 | 3), "{self}");
         self
     }
+
+    /// It ended with this status.
+    #[track_caller]
+    pub fn exited(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "{self}");
+        self
+    }
+
+    /// All of these are in its standard output.
+    #[track_caller]
+    pub fn shows(self, parts: &[&str]) -> Self {
+        self.all_in(&self.out, parts);
+        self
+    }
+
+    /// All of these are in its standard error.
+    #[track_caller]
+    pub fn explains(self, parts: &[&str]) -> Self {
+        self.all_in(&self.err, parts);
+        self
+    }
+
+    #[track_caller]
+    fn all_in(&self, text: &str, parts: &[&str]) {
+        for part in parts {
+            assert!(text.contains(part), "`{part}` is missing: {self}");
+        }
+    }
+
+    /// Its standard output, which is one document.
+    #[track_caller]
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
 }
 
 /// The binary with arguments that hold no blanks.
@@ -58,6 +93,14 @@ pub fn netfathom(args: &str) -> Command {
 pub fn shell(script: &str) -> Command {
     let mut command = clean(Path::new("/bin/sh"));
     command.args(["-c", script, env!("CARGO_BIN_EXE_netfathom")]);
+    command
+}
+
+/// A shell in a namespace of its own, of this kind: nothing that is done in it stays.
+pub fn unshared(kind: &str, script: &str) -> Command {
+    let inner = shell(script);
+    let mut command = clean(Path::new("unshare"));
+    command.arg(kind).arg(inner.get_program()).args(inner.get_args());
     command
 }
 
@@ -105,8 +148,7 @@ pub fn end_within(mut child: Child, limit: Duration) -> Ended {
             break status;
         }
         if Instant::now() > deadline {
-            child.kill().unwrap();
-            child.wait().unwrap();
+            kill(&mut child);
             panic!("still there after {limit:?}");
         }
         thread::sleep(Duration::from_millis(5));
@@ -142,6 +184,12 @@ fn drain(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
+/// Kills a process and waits for its end.
+pub fn kill(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Sends a signal by its name, to a process that the test has started.
 pub fn signal(name: &str, child: &Child) {
     let script = format!("kill -{name} {}", child.id());
@@ -171,6 +219,10 @@ pub fn out() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     dir
+}
+
+pub fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// A record of a real run, by its measurement.

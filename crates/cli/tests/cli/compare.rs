@@ -12,7 +12,7 @@ use netfathom_results::store;
 use serde_json::Value;
 
 use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start};
-use crate::refusals::refused;
+use crate::refusals::{refused, refused_for};
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes. Several such runs start within one second, and
 /// all have the same seed.
@@ -49,16 +49,10 @@ fn a_planted_difference_is_found_and_fails_the_threshold() {
     let slow = changed(&dir.path().join("slow.json"), "stack", slower(3.0));
     let before = fixture("stack");
     let gate = "--fail-if tx.mean>5%";
-    let found = compare(&[&before, &slow], gate);
-    assert_eq!(found.status, 4, "{found}");
-    assert!(found.out.contains("worse") && found.out.contains("tx.mean>5%: FAIL"), "{found}");
+    compare(&[&before, &slow], gate).exited(4).shows(&["worse", "tx.mean>5%: FAIL"]);
     // The other way it is better, which no threshold above is about.
-    let found = compare(&[&slow, &before], gate);
-    assert_eq!(found.status, 0, "{found}");
-    assert!(found.out.contains("better"), "{found}");
-    let found = compare(&[&before, &same], gate);
-    assert_eq!(found.status, 0, "{found}");
-    assert!(found.out.contains("not significant"), "{found}");
+    compare(&[&slow, &before], gate).exited(0).shows(&["better"]);
+    compare(&[&before, &same], gate).exited(0).shows(&["not significant"]);
     // Three trials do not tell a thousandth: strict does not let that pass.
     assert_eq!(compare(&[&before, &same], "--fail-if tx.mean>0.1%").status, 0);
     assert_eq!(compare(&[&before, &same], "--strict --fail-if tx.mean>0.1%").status, 6);
@@ -72,8 +66,7 @@ fn several_runs_are_each_compared_with_the_first() {
     let dir = out();
     let b = changed(&dir.path().join("b.json"), "stack", slower(3.0));
     let c = changed(&dir.path().join("c.json"), "stack", slower(0.3));
-    let found = compare(&[&fixture("stack"), &b, &c], "--json");
-    let value: Value = serde_json::from_str(&found.out).unwrap();
+    let value: Value = compare(&[&fixture("stack"), &b, &c], "--json").json();
     let outcomes: Vec<&str> = value["comparisons"]
         .as_array()
         .unwrap()
@@ -93,8 +86,7 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     let a = changed(&dir.path().join("a.json"), "stack", |_| {});
     let b = changed(&dir.path().join("b.json"), "stack", slower(2.0));
     let page = dir.path().join("page.html");
-    let found = compare(&[&a, &b], &format!("--format html --output {}", page.display()));
-    assert_eq!(found.status, 0, "{found}");
+    compare(&[&a, &b], &format!("--format html --output {}", page.display())).exited(0);
     assert!(fs::read_to_string(&page).unwrap().starts_with("<!doctype html>"));
     assert!(compare(&[&a, &b], "--format html --output -").out.starts_with("<!doctype html>"));
     let markdown = compare(&[&a, &b], "--format md").out;
@@ -104,7 +96,7 @@ fn pictures_go_where_they_are_sent_and_never_over_a_record() {
     assert_eq!((over.status, fs::read(&b).unwrap() == before), (1, true), "{over}");
     assert!(over.err.contains("choose another file"), "{over}");
     let nowhere = compare(&[&a, &b], "--format md --output /nonexistent/x.md");
-    assert!(nowhere.status == 1 && nowhere.err.contains("choose another place"), "{nowhere}");
+    nowhere.exited(1).explains(&["choose another place"]);
 }
 
 #[test]
@@ -143,9 +135,7 @@ fn what_cannot_be_compared() {
         record.verdict.lower(netfathom_model::verdict::Level::Void, "a gap");
     });
     for other in [fixture("load"), void] {
-        let found = compare(&[&a, &other], "--fail-if tx.mean>5%");
-        assert_eq!(found.status, 3, "{found}");
-        assert!(found.out.contains("NOT COMPARED"), "{found}");
+        compare(&[&a, &other], "--fail-if tx.mean>5%").exited(3).shows(&["NOT COMPARED"]);
     }
 }
 
@@ -156,8 +146,8 @@ fn both_are_interleaved_and_kept() {
         .arg(dir.path())
         .args(["--run", SHORT, "--"])
         .args(SHORT.split_whitespace()));
-    assert!(matches!(found.status, 0 | 3), "{found}");
-    let value: Value = serde_json::from_str(&found.out).unwrap();
+    let found = found.measured();
+    let value: Value = found.json();
     let one = &value["comparisons"][0];
     assert_eq!(one["design"], "pairs");
     for side in ["a", "b"] {
@@ -187,8 +177,7 @@ fn a_failed_run_is_reported_with_its_output() {
         "--",
         "cost --nothing --benchmark b='echo none >&2; exit 7'",
     ]));
-    assert_eq!(found.status, 1, "{found}");
-    assert!(found.err.contains("round 1, B: the run failed") && found.err.contains("none"), "{found}");
+    found.exited(1).explains(&["round 1, B: the run failed", "none"]);
 }
 
 #[test]
@@ -196,8 +185,7 @@ fn a_fault_of_b_is_known_before_a_was_run() {
     let dir = out();
     let mut command = netfathom("compare --out");
     command.arg(dir.path()).args(["--run", SHORT, "--", SHORT, "--rounds", "2"]);
-    let refused = refused(&mut command, 2);
-    assert!(refused.contains("the arguments of B: unexpected argument '--rounds' found"), "{refused}");
+    refused_for(&mut command, 2, &["the arguments of B: unexpected argument '--rounds' found"]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -207,8 +195,7 @@ fn commands_of_ones_own_are_compared_by_their_time() {
     let dir = out();
     let mut command = netfathom("compare --rounds 2 --json --out");
     command.arg(dir.path()).args(["--run", "sleep 0.01", "--run", "sleep 0.03"]);
-    let found = run(&mut command);
-    let value: Value = serde_json::from_str(&found.out).unwrap_or_else(|error| panic!("{error}: {found}"));
+    let value: Value = run(&mut command).json();
     let one = &value["comparisons"][0];
     let names = |side: &str| one[side].as_array().unwrap().iter().map(|head| head["name"].as_str().unwrap());
     let quantities = one["quantities"].as_array().unwrap().iter();
@@ -245,7 +232,5 @@ fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     signal("INT", &child);
-    let found = end(child);
-    assert!(matches!(found.status, 0 | 3), "{found}");
-    assert!(found.out.contains("Main quantities"), "{found}");
+    end(child).measured().shows(&["Main quantities"]);
 }

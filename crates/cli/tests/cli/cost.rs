@@ -19,7 +19,7 @@ use netfathom_testkit::Killed;
 use tempfile::TempDir;
 
 use crate::child::{netfathom, out, run, runs};
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 /// Two blocks of two conditions, and nothing else: a baseline trial and one with the program, there and back.
 const SHORT: &str = "cost --quick --time 1s --min-blocks 2 --max-blocks 2 --no-baselines --json";
@@ -79,18 +79,18 @@ impl Short {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Refused with this status, and no run is left.
-    fn refused(&self, command: &mut Command, status: i32) -> String {
-        let message = refused(command, status);
+    /// Refused with this status and for these reasons, and no run is left.
+    #[track_caller]
+    fn refused(&self, command: &mut Command, status: i32, reasons: &[&str]) {
+        refused_for(command, status, reasons);
         assert_eq!(runs(&self.runs()).len(), 0, "a run was left");
-        message
     }
 }
 
 /// What was measured; its verdict is that of two blocks on a busy machine.
 fn measured(command: &mut Command) -> (Record, CostResult) {
     let ended = run(command).measured();
-    let record: Record = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended}"));
+    let record: Record = ended.json();
     let result = cost(&record);
     (record, result)
 }

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::child::sources;
+
 mod book;
 mod commands;
 mod kernels;
 mod links;
 mod words;
-
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}

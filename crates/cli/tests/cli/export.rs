@@ -14,21 +14,26 @@ use netfathom_testkit::{needs, test_name};
 use tempfile::TempDir;
 
 use crate::child::{fixture, names, netfathom, on_terminal, out, run, shell, unprivileged};
-use crate::refusals::refused;
+use crate::refusals::{refused, refused_for};
 
-fn sampled() -> (TempDir, PathBuf) {
+/// A run with these sampled messages, in a directory.
+fn with_samples(samples: &[Sample]) -> (TempDir, PathBuf) {
     let dir = out();
     let at = dir.path().join("a-run");
     fs::create_dir(&at).unwrap();
     fs::copy(fixture("stack"), at.join(store::RECORD_FILE)).unwrap();
+    store::samples::write(&Directory::open(&at).unwrap(), samples).unwrap();
+    (dir, at)
+}
+
+fn sampled() -> (TempDir, PathBuf) {
     let sample = |sequence| Sample {
         sequence,
         sent_ns: 1000 * sequence,
         net_dev_start_xmit_ns: Some(1000 * sequence + 400),
         ..Sample::default()
     };
-    store::samples::write(&Directory::open(&at).unwrap(), &[sample(1), sample(2)]).unwrap();
-    (dir, at)
+    with_samples(&[sample(1), sample(2)])
 }
 
 #[test]
@@ -68,13 +73,9 @@ fn a_terminal_is_spared_binary_formats() {
 #[test]
 fn what_an_export_leaves_out_is_named() {
     let dir = out();
-    let ended =
-        run(netfathom("export --to hdr").arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog")));
-    assert_eq!(ended.status, 0);
-    assert!(
-        ended.err.contains("left out: tx of the trial of index 0: 7 of 1005000 times are below zero"),
-        "{ended}"
-    );
+    let mut command = netfathom("export --to hdr");
+    let ended = run(command.arg(fixture("stack")).arg("-o").arg(dir.path().join("x.hlog"))).exited(0);
+    ended.explains(&["left out: tx of the trial of index 0: 7 of 1005000 times are below zero"]);
 }
 
 #[test]
@@ -108,8 +109,7 @@ fn what_stood_there_stays_until_the_new_one_is_whole() {
     refused(netfathom("export --to csv --what series").arg(fixture("cost")).arg("-o").arg(&file), 1);
     assert_eq!(fs::read_to_string(&file).unwrap(), "before");
     std::os::unix::fs::symlink(&file, dir.path().join("link")).unwrap();
-    let ended = run(netfathom("export --to csv").arg(fixture("cost")).arg("-o").arg(dir.path().join("link")));
-    assert_eq!(ended.status, 0, "{ended}");
+    run(netfathom("export --to csv").arg(fixture("cost")).arg("-o").arg(dir.path().join("link"))).exited(0);
     assert!(fs::read_to_string(&file).unwrap().starts_with("measurement,"));
     assert_eq!(names(dir.path()), ["link", "x.csv"]);
 }
@@ -129,9 +129,7 @@ fn what_cannot_be_written_is_reported() {
     );
     let message = message + &run(&mut shell(&closed)).err;
     let full = format!("\"$0\" export {} --to csv >/dev/full", fixture("stack").display());
-    let ended = run(&mut shell(&full));
-    assert_eq!(ended.status, 1);
-    let message = message + &ended.err;
+    let message = message + &run(&mut shell(&full)).exited(1).err;
     insta::assert_snapshot!(message.replace(dir.path().to_str().unwrap(), "DIR"));
 }
 
@@ -142,8 +140,7 @@ fn a_directory_that_may_not_be_written_to() {
     needs!(crate::child::is_root(), "needs root");
     let mut command = unprivileged("export - --to csv -o");
     command.arg(dir.path().join("x.csv")).stdin(File::open(fixture("stack")).unwrap());
-    let message = refused(&mut command, 1);
-    assert!(message.contains("Permission denied") && message.contains("choose another place"), "{message}");
+    refused_for(&mut command, 1, &["Permission denied", "choose another place"]);
     assert_eq!(names(dir.path()), [""; 0]);
 }
 

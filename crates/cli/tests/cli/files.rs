@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use netfathom_testkit::skipped;
 use tempfile::TempDir;
 
-use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, run, runs, shell, unprivileged};
-use crate::refusals::refused;
+use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, run, runs, shell, unprivileged, unshared};
+use crate::refusals::{refused, refused_for};
 
 #[test]
 fn directories_that_cannot_be_written() {
@@ -32,11 +32,9 @@ fn names_as_people_choose_them() {
         assert!(only_run(&to).join("report.html").exists(), "{name}");
     }
     let long = "x".repeat(300);
-    let message = refused(netfathom(LOOPBACK).arg("--out").arg(dir.path().join(&long)), 1);
-    assert!(
-        message.contains("File name too long") && message.contains("choose another directory"),
-        "{message}"
-    );
+    let mut command = netfathom(LOOPBACK);
+    command.arg("--out").arg(dir.path().join(&long));
+    refused_for(&mut command, 1, &["File name too long", "choose another directory"]);
 }
 
 /// Runs on a tmpfs of that many KiB, which goes with its mount namespace; copies to `to`
@@ -53,16 +51,14 @@ fn on_small_disk(kib: u32, to: &std::path::Path) -> Option<String> {
          cp -r /mnt/runs {} && exit $status",
         to.display()
     );
-    let mut command = shell(&script);
-    let mut inner = std::process::Command::new("unshare");
-    inner.arg("-m").arg(command.get_program()).args(command.get_args());
-    std::mem::swap(&mut command, &mut inner);
-    let ended = run(&mut command);
+    let ended = run(&mut unshared("-m", &script));
     if ended.status == 77 {
         skipped(test, "no tmpfs can be mounted here");
         return None;
     }
-    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{ended}");
+    // What was measured is shown whole: nothing else has it.
+    let ended = ended.exited(1).shows(&["Accounting, all trials"]);
+    assert!(!ended.out.contains("report: "), "{ended}");
     let (before, rest) = ended.err.split_once("/mnt/runs/")?;
     Some(format!("{before}DIR{}", &rest[rest.find('/')?..]))
 }
@@ -91,7 +87,8 @@ fn a_disk_that_is_full() {
 #[test]
 fn files_that_may_not_grow() {
     let dir = out();
+    // 8 KiB, less than the record before the first trial: nothing was measured that could be shown.
     let script = format!("ulimit -f 16; exec \"$0\" {LOOPBACK} --trials 1 --out {}", dir.path().display());
-    let message = refused(&mut shell(&script), 1);
-    assert!(message.contains("File too large") && message.contains("ulimit -f"), "{message}");
+    refused_for(&mut shell(&script), 1, &["File too large", "ulimit -f"]);
+    assert!(runs(dir.path()).is_empty(), "a run was left");
 }

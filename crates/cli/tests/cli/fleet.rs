@@ -18,7 +18,7 @@ use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{Star, ip, nearly, test_name};
 use tempfile::TempDir;
 
-use crate::child::{Ended, end, netfathom, only_run, out, record, run, until};
+use crate::child::{Ended, end, kill, netfathom, only_run, out, record, run, until};
 
 /// Far beyond what joining takes on a busy machine.
 const JOINS: Duration = Duration::from_secs(20);
@@ -49,12 +49,21 @@ impl Fleet {
         let server = serve(&star);
         let agents = (0..hosts).map(|place| agent(&star, place, "")).collect();
         let fleet = Self { star, server, agents, dir };
-        let names = fleet.names(hosts);
-        let until = Instant::now() + JOINS;
-        while fleet.run(&format!("fleet hosts --hosts {names}")).status != 0 {
-            assert!(Instant::now() < until, "the agents do not join");
-        }
+        fleet.await_hosts(hosts);
         fleet
+    }
+
+    /// Waits until the first hosts answer, up to this number.
+    fn await_hosts(&self, hosts: u8) {
+        let names = self.names(hosts);
+        let all = || (self.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(());
+        until("the hosts", all);
+    }
+
+    /// Starts one more agent, and waits until this number of hosts answer.
+    fn add_agent(&mut self, place: u8, more: &str, hosts: u8) {
+        self.agents.push(agent(&self.star, place, more));
+        self.await_hosts(hosts);
     }
 
     /// A file with the names of hosts.
@@ -184,11 +193,10 @@ print(json.dumps({s.labels['quantity']: s.value for f in parse(sys.stdin.read())
     let Some(python) = netfathom_testkit::python(test_name!(), env!("CARGO_TARGET_TMPDIR")) else { return };
     let file = runs.join("metrics");
     let text = run(&mut netfathom(&format!("export --to openmetrics --all {}", only_run(runs).display())));
-    assert_eq!(text.status, 0, "{text}");
-    std::fs::write(&file, text.out).unwrap();
+    std::fs::write(&file, text.exited(0).out).unwrap();
     let mut parse = Command::new(python);
     let parsed = run(parse.args(["-c", SCRIPT]).stdin(std::fs::File::open(file).unwrap()));
-    let values: BTreeMap<String, f64> = serde_json::from_str(&parsed.out).expect(&parsed.err);
+    let values: BTreeMap<String, f64> = parsed.json();
     for pair in &result.pairs {
         assert_eq!(values[&format!("pair.{}.{}", pair.from, pair.to)], pair.bytes_per_s.unwrap());
     }
@@ -236,12 +244,8 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
     }
     assert!(ended.out.contains("Time to receive: link layer"), "{ended}");
     // Its limit is of all that it sends.
-    fleet.agents[1].kill().unwrap();
-    fleet.agents[1].wait().unwrap();
-    let limited = agent(&fleet.star, 1, "--max-rate 1k");
-    fleet.agents.push(limited);
-    let names = fleet.names(2);
-    until("two hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    kill(&mut fleet.agents[1]);
+    fleet.add_agent(1, "--max-rate 1k", 2);
     let (refused, _) = fleet.measure(&format!("{load} --rate 1500"), "limited");
     let why = "beside the 750/s that it sends is not within its --max-rate 1.00k/s";
     let shown = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -258,17 +262,15 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
         let bytes = text.lines().filter(|line| line.contains("wire0:"));
         bytes.map(|line| line.split_whitespace().nth(9).unwrap().parse::<u64>().unwrap()).sum::<u64>()
     };
+    let until_load = |fleet: &Fleet| {
+        let idle = sent(fleet);
+        until("load", || (sent(fleet) >= idle + 50_000_000).then_some(()));
+    };
     let into = fleet.dir.path().join("abandoned");
     let args = format!("fleet mesh throughput --time 20s --out {}", into.display());
     let mut running = fleet.start_command(&args);
-    let until = Instant::now() + JOINS;
-    let idle = sent(&fleet);
-    while sent(&fleet) < idle + 50_000_000 {
-        assert!(Instant::now() < until, "no load");
-        thread::sleep(Duration::from_millis(50));
-    }
-    running.kill().unwrap();
-    running.wait().unwrap();
+    until_load(&fleet);
+    kill(&mut running);
     thread::sleep(Duration::from_millis(1500));
     let before = sent(&fleet);
     thread::sleep(Duration::from_millis(500));
@@ -279,15 +281,9 @@ fn load_ends_with_its_controller_and_a_run_with_its_server() {
     // The agents are free again; the server goes in the middle of what they do next.
     let into = fleet.dir.path().join("cut");
     let running = fleet.start_command(&format!("fleet mesh throughput --time 8s --out {}", into.display()));
-    let idle = sent(&fleet);
-    while sent(&fleet) < idle + 50_000_000 {
-        assert!(Instant::now() < until + JOINS, "no load");
-        thread::sleep(Duration::from_millis(50));
-    }
-    fleet.server.kill().unwrap();
-    fleet.server.wait().unwrap();
-    let ended = end(running);
-    assert_eq!(ended.status, 5, "{ended}");
+    until_load(&fleet);
+    kill(&mut fleet.server);
+    let ended = end(running).exited(5);
     assert!(ended.out.starts_with("PARTIAL") && ended.out.contains("is gone"), "{ended}");
 }
 
@@ -299,14 +295,12 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     let mut running =
         fleet.start_command(&format!("fleet mesh throughput --time 600ms --out {}", died.display()));
     until_measured(&died, 4);
-    running.kill().unwrap();
-    running.wait().unwrap();
+    kill(&mut running);
     let before = result(&died);
     assert!(before.planned_pairs == 12 && before.pairs.len() < 12, "{before:#?}");
 
     // One of the hosts has gone too. What it had measured stays.
-    fleet.agents[3].kill().unwrap();
-    fleet.agents[3].wait().unwrap();
+    kill(&mut fleet.agents[3]);
     let resume = |fleet: &Fleet, of: &Path| {
         let run = only_run(of);
         let into = if of == died { &resumed } else { &fleet.dir.path().join("whole") };
@@ -329,10 +323,7 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     assert_eq!(partial.measured().count(), 6 + with_c03(&before));
 
     // It is back: the rest of its pairs is measured, and no other.
-    let back = agent(&fleet.star, 3, "");
-    fleet.agents.push(back);
-    let names = fleet.names(4);
-    until("four hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    fleet.add_agent(3, "", 4);
     let (ended, whole) = resume(&fleet, &resumed);
     assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{ended}");
     assert!(same(&partial, &whole) && whole.cut.is_none(), "{whole:#?}");
@@ -347,8 +338,7 @@ fn an_agent_keeps_its_limits_and_is_not_redirected() {
     fleet.agents.push(agent(&fleet.star, 0, "--max-time 200ms"));
     let twin = end(fleet.agents.pop().unwrap());
     assert_ne!(twin.status, 0, "a second agent of the same name");
-    let refused = fleet.run("fleet mesh throughput");
-    assert!(refused.status == 1 && refused.err.contains("it takes two"), "{refused}");
+    fleet.run("fleet mesh throughput").exited(1).explains(&["it takes two"]);
     let clear = end(Star::spawn(
         &fleet.star.hub,
         netfathom(&format!("fleet hosts --nats {URL}")).stderr(Stdio::piped()),

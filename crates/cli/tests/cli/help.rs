@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::child::{netfathom, run};
+use crate::child::{netfathom, run, sources};
+use crate::refusals::refused_for;
 
 const COMMANDS: &str = "\
     stack, load, load send, load sink, capacity, reverse, join, reproduce, ttcp, ttcp sweep, message, \
@@ -81,8 +82,7 @@ fn the_first_page_has_every_exit_status() {
 #[test]
 fn the_first_example_of_cost_captures_what_its_benchmark_sends() {
     let help = page("cost --help", "100");
-    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let file = |name: &str| std::fs::read_to_string(sources.join(name)).unwrap();
+    let file = |name: &str| std::fs::read_to_string(sources().join(name)).unwrap();
     for (name, text) in [
         ("cost --help", help),
         ("README.md", file("README.md")),
@@ -99,9 +99,7 @@ fn the_first_example_of_cost_captures_what_its_benchmark_sends() {
 
 #[test]
 fn no_command_is_wrong_usage_and_shows_the_commands() {
-    let ended = run(&mut netfathom(""));
-    assert_eq!((ended.status, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("Usage: netfathom <COMMAND>"), "{ended}");
+    refused_for(&mut netfathom(""), 2, &["Usage: netfathom <COMMAND>"]);
 }
 
 /// More than that scrolls the usage away.

@@ -189,6 +189,9 @@ fn times_that_are_missing_or_below_zero_are_no_answer() {
     assert!(half.contains("have no send time and are left out"), "{half}");
     let third = changed("third.csv", |(sequence, ns)| Some(ns + u64::from(sequence % 3 == 0) * 1_000_000));
     assert!(third.contains("the clocks do not match"), "{third}");
+    // By less than the hour beyond which times are left out.
+    let all = changed("all.csv", |(_, ns)| Some(ns + 3_000_000_000_000));
+    assert!(all.contains("100 % of the times from application to a.pcap are below zero"), "{all}");
 }
 
 #[test]
@@ -274,6 +277,9 @@ fn what_cannot_be_understood_is_refused() {
         ("a.pcap", "FILE"),
         ("a.pcap none.log", "none.log"),
         ("a.pcap a.pcap", "no message log among a.pcap, a.pcap"),
+        ("a.pcap a.log a.log", "a.log is named twice"),
+        ("a.pcap a.pcap a.log", "a.pcap is named twice"),
+        ("no\u{1b}[31mred a.log", "31mred"),
         ("a.log a.csv", "no capture (pcap or pcapng) among a.log, a.csv"),
         ("a.pcap empty", "empty: no message log: it is empty"),
         ("a.pcap text", "text: no message log"),
@@ -290,6 +296,7 @@ fn what_cannot_be_understood_is_refused() {
     ] {
         let reply = refused(netfathom(&format!("join -v {args}")).current_dir(files.dir.path()), 2);
         assert!(reply.contains(named), "{args}: `{named}` is not in {reply}");
+        assert!(!reply.contains('\u{1b}'), "a name writes to the terminal: {reply:?}");
     }
 }
 

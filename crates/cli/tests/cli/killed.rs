@@ -82,11 +82,9 @@ fn kill_and_look(args: &str, out: &Path, look: impl Fn(u32)) -> u32 {
     let run_dir = only_run(out);
     let record = netfathom_results::store::read(&run_dir).unwrap();
     assert_eq!((record.state, &record.id), (State::Partial, &before.id));
-    let report = run(netfathom("report").arg(&run_dir));
-    assert_eq!(report.status, 0, "{report}");
+    run(netfathom("report").arg(&run_dir)).exited(0);
     assert!(run_dir.join("report.html").exists());
-    let tables = run(netfathom("report --format txt").arg(&run_dir));
-    assert!(tables.out.contains("NOT WHOLE"), "{tables}");
+    run(netfathom("report --format txt").arg(&run_dir)).shows(&["NOT WHOLE"]);
     pid
 }
 

@@ -5,13 +5,9 @@ use std::fs;
 use serde_json::Value;
 
 use crate::child::{end, netfathom, out, run, signal, start, until};
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 const SMALL: &str = "cpu=50,memory=2,calls=500,switches=50,metadata=10,data=5,loopback=50,timers=20";
-
-fn figures(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
-}
 
 #[test]
 fn sizes_are_kept_and_each_run_has_its_times() {
@@ -19,7 +15,7 @@ fn sizes_are_kept_and_each_run_has_its_times() {
     let command = format!("light --sizes {SMALL} --runs 3 --json");
     let ended = run(netfathom(&command).env("TMPDIR", dir.path()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    let found = figures(&ended.out);
+    let found: Value = ended.json();
     assert_eq!(found["sizes"], SMALL);
     let phases = found["phases"].as_array().unwrap();
     let shown = phases.iter().map(|p| format!("{}={}", p["phase"].as_str().unwrap(), p["size"]));
@@ -59,11 +55,9 @@ fn what_cannot_be_is_wrong_usage() {
         ("light --target 1ns", "1ms to 10s"),
         ("light --runs 0", "1 to 100000"),
     ] {
-        let message = refused(&mut netfathom(args), 2);
-        assert!(message.contains(why), "{args}: {message}");
+        refused_for(&mut netfathom(args), 2, &[why]);
     }
-    let message = refused(netfathom("light --sizes cpu=1").env("TMPDIR", "/is/not/there"), 1);
-    assert!(message.contains("TMPDIR"), "{message}");
+    refused_for(netfathom("light --sizes cpu=1").env("TMPDIR", "/is/not/there"), 1, &["TMPDIR"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A sender and a sink as two processes: they agree, outlive each other, and strangers.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::child::{Ended, end, end_within, netfathom, only_run, out, record, run, signal, start, until};
 use crate::load::{delivered, result};
+use crate::refusals::refused_for;
 
 /// In which one side notices that the other is gone: after a second without a sign of life,
 /// and what a busy machine adds.
@@ -148,8 +149,7 @@ fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
         // Past the agreement, in which an answer may take longer.
         thread::sleep(Duration::from_millis(500));
         signal(kill, sink.child.as_ref().unwrap());
-        let ended = end_within(sender, NOTICES);
-        assert_eq!(ended.status, 1, "{kill}: {ended}");
+        let ended = end_within(sender, NOTICES).exited(1);
         assert!(ended.err.starts_with("netfathom: ") && !ended.err.contains("panicked"), "{ended}");
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
@@ -165,9 +165,7 @@ fn a_sender_without_a_sink_does_not_send_to_the_end_of_its_trial() {
     sink.next("begins");
     thread::sleep(Duration::from_millis(700));
     signal("KILL", sink.child.as_ref().unwrap());
-    let ended = end_within(sender, NOTICES);
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("the sink was lost"), "{ended}");
+    end_within(sender, NOTICES).exited(1).explains(&["the sink was lost"]);
 }
 
 #[test]
@@ -190,8 +188,7 @@ fn one_sender_more_than_the_sink_takes_is_refused() {
     let first = start(&mut send(&sink, "--profile constant:1k/1s", dirs[0].path()));
     sink.next("begins");
     let second = run(&mut send(&sink, "--profile constant:1k/1s", dirs[1].path()));
-    assert_eq!(second.status, 1);
-    assert!(second.err.contains("as many senders as it takes"), "{second}");
+    second.exited(1).explains(&["as many senders as it takes"]);
     end(first).measured();
     assert_eq!(delivered(&result(&record(dirs[0].path()).unwrap()).trials[0].accounting), 1000);
 }
@@ -200,13 +197,6 @@ fn one_sender_more_than_the_sink_takes_is_refused() {
 fn a_sink_survives_what_is_no_sender() {
     let sink = Sink::start("");
     let long = "x".repeat(1_000_000);
-    let deep = format!("{}\n", "[".repeat(4000));
-    for words in ["GET / HTTP/1.0\r\n\r\n", "\n\n\n", "{}\n", "{\"say\":\"begin\",\"start_ns\":1}\n", &deep] {
-        let mut answer = Vec::new();
-        // Reset or closed, yet not left open.
-        let ended = sink.talk(words).read_to_end(&mut answer);
-        assert!(ended.map_or_else(|e| e.kind() == std::io::ErrorKind::ConnectionReset, |_| true), "{words}");
-    }
     // It may hang up before all of it is written.
     let _ = TcpStream::connect(sink.address).unwrap().write_all(long.as_bytes());
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -270,13 +260,10 @@ fn a_sink_that_is_not_there_or_cannot_be() {
     let dir = out();
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
-    let sink = run(&mut netfathom(&format!("load sink --listen {at}")));
-    assert_eq!(sink.status, 1);
-    assert!(sink.err.contains("in use"), "{sink}");
+    run(&mut netfathom(&format!("load sink --listen {at}"))).exited(1).explains(&["in use"]);
     for command in ["load send", "capacity --engine send", "stack tx"] {
-        let ended = run(netfathom(&format!("{command} --to {at} --out")).arg(dir.path()));
-        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{command}: {ended}");
-        assert!(ended.err.contains("load sink"), "{command}: {ended}");
+        let mut command = netfathom(&format!("{command} --to {at} --out"));
+        refused_for(command.arg(dir.path()), 1, &["start `netfathom load sink"]);
     }
 }
 

@@ -12,7 +12,6 @@ mod files;
 mod fleet;
 mod help;
 mod join;
-mod join_attacks;
 mod killed;
 mod liars;
 mod light;

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::child::{end, netfathom, run, shell, signal, start};
+use crate::child::{end, kill, netfathom, run, shell, signal, start};
+use crate::refusals::refused;
 
 /// Three rounds, and then more until it is ended if it has an argument; prints when it is ready.
 const PROGRAM: &str = r#"
@@ -62,11 +63,6 @@ impl Marked {
     }
 }
 
-fn killed(mut child: Child) {
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
 /// The words of each line that is about a mark of this name.
 fn rows<'t>(text: &'t str, name: &str) -> Vec<Vec<&'t str>> {
     text.lines().filter(|line| line.contains(name)).map(|line| line.split_whitespace().collect()).collect()
@@ -75,8 +71,7 @@ fn rows<'t>(text: &'t str, name: &str) -> Vec<Vec<&'t str>> {
 #[test]
 fn a_program_that_is_started_is_shown_line_by_line_and_in_a_table() {
     let marked = Marked::compiled("lines");
-    let ended = run(netfathom("marks --").arg(marked.path()));
-    assert_eq!(ended.status, 0, "{ended}");
+    let ended = run(netfathom("marks --").arg(marked.path())).exited(0);
     // Standard output is for marks alone.
     assert_eq!(ended.err, "ready\n");
     let (lines, table) = ended.out.split_once("\n\n").unwrap();
@@ -125,7 +120,7 @@ fn lines_of_json() {
 #[test]
 fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
     let marked = Marked::compiled("runs");
-    let process = marked.running();
+    let mut process = marked.running();
     for whom in [process.id().to_string(), marked.name.clone()] {
         let mut watching = start(netfathom("marks").arg(&whom));
         let mut shown = BufReader::new(watching.stdout.take().unwrap());
@@ -136,9 +131,7 @@ fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
         }
         // Two are too many.
         let second = run(netfathom("marks").arg(&whom));
-        assert_eq!(second.status, 1);
-        let taken = format!("process {} listens to it already", watching.id());
-        assert!(second.err.contains(&taken), "{second}");
+        second.exited(1).explains(&[&format!("process {} listens to it already", watching.id())]);
         signal("INT", &watching);
         let rest: Vec<String> = shown.lines().map(Result::unwrap).collect();
         assert_eq!(end(watching).status, 0);
@@ -146,7 +139,7 @@ fn a_running_process_is_shown_by_number_and_name_until_ctrl_c_or_its_end() {
     }
     let watching = start(&mut netfathom(&format!("marks --quiet {}", process.id())));
     // It listens by now, or the end comes first: either way it ends.
-    killed(process);
+    kill(&mut process);
     let ended = end(watching);
     assert!(matches!(ended.status, 0 | 1), "{ended}");
 }
@@ -169,18 +162,14 @@ fn whoever_has_seen_enough_ends_the_program() {
 #[test]
 fn whom_it_cannot_listen_to() {
     let marked = Marked::compiled("whom");
-    let two = [marked.running(), marked.running()];
-    let refused = |args: &str| {
-        let ended = run(&mut netfathom(args));
-        assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{args}");
-        ended.err
-    };
+    let mut two = [marked.running(), marked.running()];
+    let refused = |args: &str| refused(&mut netfathom(args), 1);
     let shown = refused(&format!("marks {}", marked.name));
     assert!(shown.contains("2 processes have this name; write the number of one"), "{shown}");
     for process in &two {
         assert!(shown.contains(&format!("  {} {} on", process.id(), marked.path().display())), "{shown}");
     }
-    two.into_iter().for_each(killed);
+    two.iter_mut().for_each(kill);
     assert!(refused(&format!("marks {}", marked.name)).contains("no process has this name"));
     assert!(refused(&format!("marks {}", std::process::id())).contains("it has no ring of marks"));
     assert!(refused("marks -- /nonexistent/program").contains("cannot start `/nonexistent/program`"));

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use netfathom_model::record::{Measurement, MessageResult, Record, State};
+use netfathom_model::plan::Until;
+use netfathom_model::print::counted;
+use netfathom_model::record::{Ended, Measurement, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::needs_root;
 
@@ -45,6 +47,34 @@ fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     let refused = run(&mut kernel);
     assert_eq!(refused.status, 1);
     assert!(refused.err.contains("in the kernel") && !refused.err.contains("panicked"), "{refused}");
+}
+
+/// The machine decides which of the two ends it; what the record says must be so.
+#[test]
+fn a_run_without_a_number_of_trials_says_why_it_ended() {
+    for (asked, until) in
+        [(0.2, "--precision 20% --time-limit 10s"), (0.001, "--precision 0.1% --time-limit 1s")]
+    {
+        let dir = out();
+        let args = format!("{} {until}", SHORT.replace("--trials 2 ", ""));
+        let ended = run(into(&mut netfathom(&args), dir.path()).arg("-v")).measured();
+        let record = record(dir.path()).unwrap();
+        let result = messages(&record);
+        let precision = result.precision.as_ref().unwrap();
+        let names: Vec<String> = precision.widths.iter().map(|width| width.name()).collect();
+        assert_eq!(names, ["median time", "ratio"]);
+        let [write, adaptive] = &result.cells[..] else { panic!("{ended}") };
+        let rounds = write.trials.len();
+        assert_eq!(rounds, adaptive.trials.len());
+        let is_narrow = precision.is_within(asked);
+        let ends = is_narrow && rounds >= Until::LEAST_TRIALS as usize;
+        let why = if ends { Ended::Narrow } else { Ended::TimeLimit };
+        assert_eq!(precision.ended, Some(why), "{ended}");
+        let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = if is_narrow { "; ended after " } else { "; ended by the time limit (" };
+        assert!(text.contains(&format!("{}, ", counted(rounds, "trial"))), "{ended}");
+        assert!(text.contains(shown), "{ended}");
+    }
 }
 
 #[test]

@@ -9,6 +9,9 @@ use netfathom_testkit::needs_root;
 
 use crate::child::{LOOPBACK, netfathom, only_run, out, record, result, run, shell};
 
+/// What is written where standard output has no room.
+const FULL: &str = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
+
 fn to(args: &str, out: &Path) -> Command {
     let mut command = netfathom(&format!("{LOOPBACK} {args}"));
     command.arg("--out").arg(out);
@@ -27,7 +30,7 @@ fn json_is_the_record_and_nothing_else() {
     let dir = out();
     let ended = run(&mut to("--trials 2 --json", dir.path())).measured();
     assert_eq!(ended.out.lines().count(), 1, "one document, one line");
-    let record: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let record: serde_json::Value = ended.json();
     assert_eq!(complaints_of_the_schema(&record), Vec::<String>::new());
     let mut broken = record.clone();
     broken["measurement"]["trials"][0]["accounting"]["sent"] = "many".into();
@@ -86,11 +89,7 @@ fn a_full_standard_output_is_reported_and_the_run_is_kept() {
     let dir = out();
     let script = format!("exec \"$0\" {LOOPBACK} --trials 1 --out {} >/dev/full", dir.path().display());
     let ended = run(&mut shell(&script));
-    assert_eq!(ended.status, 1);
-    assert_eq!(
-        ended.err.lines().collect::<Vec<_>>(),
-        ["netfathom: cannot write to standard output: No space left on device (os error 28)"]
-    );
+    assert_eq!((ended.status, ended.err.as_str()), (1, FULL));
     assert_eq!(record(dir.path()).unwrap().state, State::Complete);
 }
 
@@ -98,8 +97,7 @@ fn a_full_standard_output_is_reported_and_the_run_is_kept() {
 fn help_that_cannot_be_written_is_an_error_and_help_without_a_reader_is_none() {
     for args in ["--help", "--version", "-h", "help load", "load send --help", "completions bash", "host"] {
         let full = run(&mut shell(&format!("exec \"$0\" {args} >/dev/full")));
-        let message = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
-        assert_eq!((full.status, full.err.as_str()), (1, message), "{args}");
+        assert_eq!((full.status, full.err.as_str()), (1, FULL), "{args}");
         let unread = run(&mut shell(&format!("{{ sleep 0.1; \"$0\" {args}; echo $? >&3; }} 3>&2 | true")));
         assert_eq!(unread.err, "0\n", "{args}");
     }
@@ -128,9 +126,7 @@ fn the_plan_is_what_was_asked_for() {
 
 #[test]
 fn host_tells_as_json_and_as_a_table() {
-    let json = run(&mut netfathom("host --json"));
-    assert_eq!(json.status, 0, "{json}");
-    let host: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let host: serde_json::Value = run(&mut netfathom("host --json")).exited(0).json();
     assert!(host.to_string().contains("timestamping"), "{host}");
     let table = run(&mut netfathom("host"));
     assert_eq!((table.status, table.err.as_str()), (0, ""));

@@ -15,6 +15,15 @@ pub fn refused(command: &mut Command, status: i32) -> String {
     ended.err
 }
 
+/// The same, with all of these in the message.
+#[track_caller]
+pub fn refused_for(command: &mut Command, status: i32, reasons: &[&str]) {
+    let message = refused(command, status);
+    for reason in reasons {
+        assert!(message.contains(reason), "{command:?}: `{reason}` is not in {message}");
+    }
+}
+
 fn wrong(args: &str) -> String {
     // Where it is not refused it must not measure for minutes, nor into the source tree.
     let dir = out();

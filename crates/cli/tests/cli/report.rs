@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use netfathom_testkit::test_name;
 
-use crate::child::{fixture, netfathom, on_terminal, out, run, shell};
-use crate::refusals::refused;
+use crate::child::{fixture, names, netfathom, on_terminal, out, run, shell};
+use crate::refusals::{refused, refused_for};
 
 #[test]
 fn what_is_no_record() {
@@ -49,8 +49,7 @@ fn standard_input_is_a_record_too() {
     let ended = run(netfathom("report - -v").stdin(File::open(fixture("stack")).unwrap()));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
     assert!(ended.out.contains("netfathom 0.1.0 stack, "), "{ended}");
-    let message = refused(&mut netfathom("report -"), 1);
-    assert!(message.contains("standard input"), "{message}");
+    refused_for(&mut netfathom("report -"), 1, &["standard input"]);
 }
 
 #[test]
@@ -79,8 +78,7 @@ fn a_report_never_replaces_its_record() {
     let dir = out();
     let record = dir.path().join("record.json");
     fs::copy(fixture("stack"), &record).unwrap();
-    let message = refused(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1);
-    assert!(message.contains("choose another file"), "{message}");
+    refused_for(netfathom("report").arg(dir.path()).arg("-o").arg(&record), 1, &["choose another file"]);
     assert!(fs::read(&record).unwrap() == fs::read(fixture("stack")).unwrap());
 }
 
@@ -143,8 +141,7 @@ fn a_report_of_standard_input_replaces_nothing() {
     let ended = run(&mut report());
     let name = ended.out.strip_prefix("report: ").unwrap().trim_end();
     fs::write(dir.path().join(name), "mine").unwrap();
-    let message = refused(&mut report(), 1);
-    assert!(message.contains("is there already; name a file with --output"), "{message}");
+    refused_for(&mut report(), 1, &["is there already; name a file with --output"]);
     assert_eq!(fs::read_to_string(dir.path().join(name)).unwrap(), "mine");
 }
 
@@ -155,11 +152,8 @@ fn a_report_is_not_written_through_a_link() {
     let precious = dir.path().join("precious");
     fs::write(&precious, "mine").unwrap();
     symlink(&precious, run_dir.join("report.html")).unwrap();
-    let message = refused(netfathom("report").arg(&run_dir), 1);
-    assert!(
-        message.contains("is a symbolic link to") && message.contains("nothing was written"),
-        "{message}"
-    );
+    let why = ["is a symbolic link to", "nothing was written"];
+    refused_for(netfathom("report").arg(&run_dir), 1, &why);
     assert_eq!(fs::read_to_string(&precious).unwrap(), "mine");
     fs::remove_file(run_dir.join("report.html")).unwrap();
     symlink(dir.path().join("new"), run_dir.join("report.html")).unwrap();
@@ -174,11 +168,8 @@ fn a_record_that_is_a_link_out_of_its_run_is_not_followed() {
     let elsewhere = dir.path().join("elsewhere.json");
     fs::rename(run_dir.join("record.json"), &elsewhere).unwrap();
     symlink(&elsewhere, run_dir.join("record.json")).unwrap();
-    let message = refused(netfathom("report").arg(&run_dir), 1);
-    assert!(
-        message.contains("is a symbolic link out of its run") && message.contains("nothing was written"),
-        "{message}"
-    );
+    let why = ["is a symbolic link out of its run", "nothing was written"];
+    refused_for(netfathom("report").arg(&run_dir), 1, &why);
     assert!(!run_dir.join("report.html").exists() && !dir.path().join("report.html").exists());
     // A link within the run is its own business, and so is one to the run.
     fs::remove_file(run_dir.join("record.json")).unwrap();
@@ -195,9 +186,7 @@ fn a_report_leaves_nothing_beside_itself() {
     let run_dir = a_run(dir.path());
     assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
     assert_eq!(run(netfathom("report").arg(&run_dir)).status, 0);
-    let mut names: Vec<_> = fs::read_dir(&run_dir).unwrap().map(|e| e.unwrap().file_name()).collect();
-    names.sort();
-    assert_eq!(names, ["record.json", "report.html"]);
+    assert_eq!(names(&run_dir), ["record.json", "report.html"]);
 }
 
 #[test]
@@ -243,7 +232,6 @@ fn without_a_browser_it_says_where_the_report_is() {
 #[test]
 fn only_a_file_can_be_opened() {
     for args in ["report --open --format md", "report --open -o -"] {
-        let message = refused(netfathom(args).arg(fixture("stack")), 2);
-        assert!(message.contains("--open shows a file"), "{message}");
+        refused_for(netfathom(args).arg(fixture("stack")), 2, &["--open shows a file"]);
     }
 }

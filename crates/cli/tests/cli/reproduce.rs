@@ -35,8 +35,7 @@ fn without_a_name_the_experiments_are_listed() {
 
 #[test]
 fn the_list_is_there_as_json_too() {
-    let ended = run(&mut netfathom("reproduce --json"));
-    let all: Vec<serde_json::Value> = serde_json::from_str(&ended.out).unwrap();
+    let all: Vec<serde_json::Value> = run(&mut netfathom("reproduce --json")).json();
     for name in NAMES.split(' ') {
         let entry = all.iter().find(|entry| entry["name"] == name).unwrap();
         assert!(entry["quick_s"].as_u64().unwrap() <= 120, "{entry}");
@@ -47,10 +46,8 @@ fn the_list_is_there_as_json_too() {
 #[test]
 fn an_unknown_name_is_wrong_usage_and_the_nearest_is_named_first() {
     let message = refused(&mut netfathom("reproduce borodin-revers"), 2);
-    assert!(
-        message.contains("no experiment `borodin-revers`; choose one of: borodin-reverse, "),
-        "{message}"
-    );
+    let first = "no experiment `borodin-revers`; choose one of: borodin-reverse, ";
+    assert!(message.contains(first), "{message}");
     assert!(NAMES.split(' ').all(|name| message.contains(name)), "{message}");
 }
 

@@ -18,7 +18,7 @@ use netfathom_testkit::{Star, needs_root};
 
 use crate::child::{end, end_within, netfathom, out, record, run, signal, start, unprivileged, until};
 use crate::message_hosts::Server;
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 mod by_hand;
 
@@ -176,9 +176,7 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
         let client = start(&mut client(LONG, &[&server], dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
         server.kill(kill);
-        let ended = end_within(client, NOTICES);
-        assert_eq!(ended.status, 1, "{kill}: {ended}");
-        assert!(ended.err.contains("the other host was lost"), "{kill}: {ended}");
+        end_within(client, NOTICES).exited(1).explains(&["the other host was lost"]);
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         assert!((1..100).contains(&trials(&record).count()));
@@ -187,8 +185,7 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
     let client = start(&mut client(LONG, &[&server], dir.path()));
     until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
     assert_eq!(server.end().status, 0);
-    let ended = end_within(client, NOTICES);
-    assert!(ended.status == 1 && ended.err.contains("the counterpart was stopped"), "{ended}");
+    end_within(client, NOTICES).exited(1).explains(&["the counterpart was stopped"]);
 }
 
 #[test]
@@ -214,8 +211,7 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
     ];
     for (args, named) in cases {
         let args = format!("reverse --variant ignored --trials 1 --no-tap --quiet {args}");
-        let ended = run(&mut client(&args, &[&server], out().path()));
-        assert!(ended.status == 1 && ended.err.contains(named), "{args}: {ended}");
+        refused_for(&mut client(&args, &[&server], out().path()), 1, &[named]);
     }
     let (dir, two) = (out(), [&server, &server]);
     let usage = [
@@ -226,27 +222,27 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
         ("reverse --setup true", &two[..1], "--setup"),
     ];
     for (args, to, named) in usage {
-        let message = refused(&mut client(args, to, dir.path()), 2);
-        assert!(message.contains(named), "{args}: {message}");
+        refused_for(&mut client(args, to, dir.path()), 2, &[named]);
     }
-    let public = refused(&mut netfathom("reverse --to 203.0.113.7:9"), 2);
-    assert!(public.contains("--allow 203.0.113.7"), "{public}");
-    let parts = refused(&mut netfathom("reverse --inbound 1..2 --to 127.0.0.1:9,127.0.0.2:9"), 2);
-    assert!(parts.contains("the part of each of 2 hosts must rise"), "{parts}");
-    let nowhere = refused(&mut netfathom("reverse --to nowhere.invalid:9"), 2);
-    assert!(nowhere.contains("cannot find the address of nowhere.invalid"), "{nowhere}");
+    for (args, named) in [
+        ("--to 203.0.113.7:9", "--allow 203.0.113.7"),
+        ("--inbound 1..2 --to 127.0.0.1:9,127.0.0.2:9", "the part of each of 2 hosts must rise"),
+        ("--to nowhere.invalid:9", "cannot find the address of nowhere.invalid"),
+    ] {
+        refused_for(&mut netfathom(&format!("reverse {args}")), 2, &[named]);
+    }
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
-    let message = refused(netfathom(&format!("reverse --to {at} --out")).arg(dir.path()), 1);
-    assert!(message.contains(&format!("netfathom reverse serve --listen {at}")), "{message}");
-    let message = refused(&mut netfathom(&format!("reverse serve --listen {at}")), 1);
-    assert!(message.contains("in use"), "{message}");
+    let serve = format!("reverse serve --listen {at}");
+    let remedy = format!("netfathom {serve}");
+    refused_for(netfathom(&format!("reverse --to {at} --out")).arg(dir.path()), 1, &[&remedy]);
+    refused_for(&mut netfathom(&serve), 1, &["in use"]);
     still_serves(&server);
     let first = start(&mut client(LONG, &[&server], dir.path()));
     server.next("begins");
     until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
-    let second = run(&mut client(LONG, &[&server], out().path()));
-    assert!(second.err.contains("it serves another host; try again"), "{second}");
+    let why = "it serves another host; try again";
+    run(&mut client(LONG, &[&server], out().path())).explains(&[why]);
     signal("INT", &first);
     end(first);
     assert_eq!(server.end().status, 0);

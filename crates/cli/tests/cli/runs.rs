@@ -11,7 +11,7 @@ use netfathom_testkit::needs;
 use serde_json::Value;
 
 use crate::child::{Ended, fixture, netfathom, out, run, runs, shell};
-use crate::refusals::refused;
+use crate::refusals::{refused, refused_for};
 
 /// Puts a run there that began on that day of a month, and returns its directory.
 pub fn put(out: &Path, day: u32, measurement: &str, change: impl FnOnce(&mut Record)) -> PathBuf {
@@ -52,7 +52,7 @@ fn in_runs(out: &Path, args: &str) -> Ended {
 fn days(out: &Path, args: &str) -> Vec<u32> {
     let ended = in_runs(out, &format!("{args} --json"));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""));
-    let listed: Value = serde_json::from_str(&ended.out).unwrap();
+    let listed: Value = ended.json();
     listed.as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()[6..8].parse().unwrap()).collect()
 }
 
@@ -95,23 +95,17 @@ fn a_list_fits_eighty_columns_and_steers_no_terminal() {
     for line in listed.out.lines() {
         assert!(line.chars().count() <= 80 || line.contains(&long), "{line}");
     }
-    let text = &listed.out;
-    assert!(text.contains("damaged: it is cut off"), "{text}");
-    assert!(text.contains("not runs, left alone") && text.contains("photos"), "{text}");
-    assert!(text.contains("base"), "{text}");
+    listed.shows(&["damaged: it is cut off", "not runs, left alone", "photos", "base"]);
 }
 
 #[test]
 fn a_limit_says_what_it_leaves_out() {
     let dir = out();
     some(dir.path());
-    let listed = in_runs(dir.path(), "--limit 2").out;
-    assert!(listed.contains("4 more, older: --limit 0 lists all 6"), "{listed}");
+    in_runs(dir.path(), "--limit 2").shows(&["4 more, older: --limit 0 lists all 6"]);
     assert!(!in_runs(dir.path(), "--limit 0").out.contains("more, older"));
-    let void = in_runs(dir.path(), "--verdict void").out;
-    assert!(void.contains("1 without a readable record cannot be matched"), "{void}");
-    let none = in_runs(dir.path(), "--host nobody").out;
-    assert!(none.contains("that match"), "{none}");
+    in_runs(dir.path(), "--verdict void").shows(&["1 without a readable record cannot be matched"]);
+    in_runs(dir.path(), "--host nobody").shows(&["that match"]);
 }
 
 #[test]
@@ -123,13 +117,11 @@ fn a_run_is_shown_and_drawn_by_any_of_its_names() {
         let shown = in_runs(dir.path(), &format!("show {name}"));
         assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{name}");
         assert!(shown.out.starts_with("netfathom ttcp  20261003T120000Z-ttcp-00000003"), "{shown}");
-        for part in ["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"] {
-            assert!(shown.out.contains(part), "{part}: {shown}");
-        }
+        shown.shows(&["DEGRADED", "host-b", "tags        tuned/irq", "record.json", "tags.json"]);
         let drawn = run(netfathom(&format!("report {name} -v --out")).arg(dir.path()));
         assert!(drawn.out.contains("20261003T120000Z-ttcp-00000003"), "{name}: {drawn}");
     }
-    let output: Value = serde_json::from_str(&in_runs(dir.path(), "show tuned/irq --json").out).unwrap();
+    let output: Value = in_runs(dir.path(), "show tuned/irq --json").json();
     assert_eq!(output["run"]["head"]["verdict"], "DEGRADED");
     assert!(output["answer"].as_str().is_some_and(|a| !a.is_empty()));
     assert!(in_runs(dir.path(), "show 20261004").err.contains("is damaged at line 1"));
@@ -151,8 +143,8 @@ fn what_cannot_be_asked_is_refused() {
     let failed = |args: &str| refused(netfathom(&format!("runs {args} --out")).arg(dir.path()), 1);
     assert!(failed("tag last ../up").contains("cannot be a tag"));
     assert!(failed("tag nobody base").contains("no run in"));
-    let nowhere = refused(&mut netfathom("runs --out /nonexistent/runs"), 1);
-    assert!(nowhere.contains("there is no directory /nonexistent/runs"), "{nowhere}");
+    let why = "there is no directory /nonexistent/runs";
+    refused_for(&mut netfathom("runs --out /nonexistent/runs"), 1, &[why]);
 }
 
 #[test]
@@ -161,19 +153,16 @@ fn only_what_is_named_is_removed() {
     let all = some(dir.path());
     let outside = put(elsewhere.path(), 7, "join", |_| ());
     symlink(&outside, dir.path().join("20261008T000000Z-join-1")).unwrap();
-    let asked = in_runs(dir.path(), "remove last");
-    assert_eq!(asked.status, 1);
-    assert!(asked.err.contains("there is no terminal to ask on; add --yes"), "{asked}");
+    let why = "there is no terminal to ask on; add --yes";
+    in_runs(dir.path(), "remove last").exited(1).explains(&[why]);
     for name in ["photos", "20261008", "nobody", outside.to_str().unwrap(), "..", "/"] {
-        let refused = in_runs(dir.path(), &format!("remove last --yes {name}"));
-        assert_eq!(refused.status, 1, "{name}: {refused}");
+        in_runs(dir.path(), &format!("remove last --yes {name}")).exited(1);
         assert!(all[5].exists(), "{name}: a wrong name removes nothing of the others");
     }
     // As a shell completes it, and one that is damaged.
     let completed = format!("{}/", all[0].display());
     let gone = in_runs(dir.path(), &format!("remove last {completed} 20261004 --yes"));
-    assert_eq!(gone.status, 0, "{gone}");
-    assert!(gone.out.contains("removed 3 runs"), "{gone}");
+    gone.exited(0).shows(&["removed 3 runs"]);
     assert_eq!(days(dir.path(), ""), [5, 3, 2]);
     assert!(outside.join("record.json").exists() && dir.path().join("photos").exists());
 }
@@ -184,9 +173,7 @@ fn pruning_takes_what_it_says_and_spares_tags() {
     some(dir.path());
     in_runs(dir.path(), "tag 20261002 base");
     let dry = in_runs(dir.path(), "prune --void --dry-run");
-    assert_eq!(dry.status, 0, "{dry}");
-    assert!(dry.out.contains("would remove 1 run of ") && dry.out.contains("20261005"), "{dry}");
-    assert!(dry.out.contains("spared: 1 tagged"), "{dry}");
+    dry.exited(0).shows(&["would remove 1 run of ", "20261005", "spared: 1 tagged"]);
     assert_eq!(days(dir.path(), ""), [6, 5, 4, 3, 2, 1]);
     assert_eq!(in_runs(dir.path(), "prune --void").status, 1);
     assert_eq!(in_runs(dir.path(), "prune --void --yes").status, 0);
@@ -218,7 +205,6 @@ fn who_sits_at_a_terminal_is_asked() {
     needs!(no.status != 77, "there is no script(1)");
     assert!(no.out.contains("remove 1 run of ") && no.out.contains("nothing was removed"), "{no}");
     assert!(all[5].exists());
-    let yes = asked("y");
-    assert!(yes.out.contains("removed 1 run"), "{yes}");
+    asked("y").shows(&["removed 1 run"]);
     assert!(!all[5].exists());
 }

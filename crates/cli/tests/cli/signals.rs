@@ -9,8 +9,8 @@ use netfathom_model::record::State;
 use netfathom_testkit::needs_root;
 
 use crate::child::{
-    LAB, LOOPBACK, end, end_within, first_trial, netfathom, out, record, result, runs, shell, signal, start,
-    until,
+    LAB, LOOPBACK, end, end_within, first_trial, names, netfathom, only_run, out, record, result, runs,
+    shell, signal, start, until,
 };
 
 const PROMPT: Duration = Duration::from_secs(2);
@@ -31,25 +31,20 @@ fn ends_at_once(args: &str, end_it: impl Fn(&Child)) {
     assert_eq!(record.state, State::Interrupted);
     assert!(result(&record).trials.len() >= before);
     assert!(ended.out.contains("the run was ended early"), "{ended}");
-    let run = &runs(dir.path())[0];
-    let left: Vec<_> = runs(run).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
-    assert_eq!(left, ["head.json", "record.json", "report.html"]);
+    assert_eq!(names(&only_run(dir.path())), ["head.json", "record.json", "report.html"]);
 }
 
 #[test]
 fn an_interrupted_run_keeps_its_finished_trials() {
-    ends_at_once(LOOPBACK, |child| signal("INT", child));
+    for name in ["INT", "TERM"] {
+        ends_at_once(LOOPBACK, |child| signal(name, child));
+    }
 }
 
 #[test]
 fn an_interrupted_lab_keeps_its_finished_trials() {
     needs_root!();
     ends_at_once(LAB, |child| signal("INT", child));
-}
-
-#[test]
-fn sigterm_is_an_interrupt_too() {
-    ends_at_once(LOOPBACK, |child| signal("TERM", child));
 }
 
 #[test]

@@ -47,11 +47,8 @@ fn two_labs_at_once_do_not_meet() {
         let record = record(dir.path()).unwrap();
         for trial in &result(&record).trials {
             let accounting = &trial.accounting;
-            assert_eq!(
-                accounting.fates.iter().map(|f| f.count).sum::<u64>(),
-                accounting.sent,
-                "{accounting:?}"
-            );
+            let ended: u64 = accounting.fates.iter().map(|f| f.count).sum();
+            assert_eq!(ended, accounting.sent, "{accounting:?}");
             assert_eq!((accounting.gap(), accounting.foreign), (0, 0), "{accounting:?}");
             assert!(accounting.counters.iter().all(|c| c.agrees()), "{accounting:?}");
         }

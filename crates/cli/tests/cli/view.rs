@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-use crate::child::{Ended, end, netfathom, out, run, signal, start, until};
-use crate::refusals::refused;
+use crate::child::{Ended, end, kill, netfathom, out, run, signal, start, until};
+use crate::refusals::refused_for;
 use crate::runs::put;
 
 /// A server that runs, and is ended with the test.
@@ -70,8 +70,7 @@ impl Viewed {
 impl Drop for Viewed {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
+            kill(&mut child);
         }
     }
 }
@@ -99,12 +98,12 @@ fn a_signal_ends_it_cleanly_and_its_port_is_free_again() {
 #[test]
 fn a_port_that_is_taken_and_a_directory_that_is_not_there_are_named() {
     let dir = out();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let message = refused(netfathom(&format!("view --port {port} --out")).arg(dir.path()), 1);
-    assert!(message.contains("another program has that port; choose another with --port"), "{message}");
-    let message = refused(&mut netfathom("view --out /nonexistent/runs"), 1);
-    assert!(message.contains("there is no directory /nonexistent/runs"), "{message}");
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = other.local_addr().unwrap().port();
+    let taken = "another program has that port; choose another with --port";
+    refused_for(netfathom(&format!("view --port {port} --out")).arg(dir.path()), 1, &[taken]);
+    let nowhere = "there is no directory /nonexistent/runs";
+    refused_for(&mut netfathom("view --out /nonexistent/runs"), 1, &[nowhere]);
 }
 
 #[test]
@@ -128,10 +127,7 @@ fn open_shows_the_page_or_says_where_it_is() {
     let mut command = crate::child::shell(&script);
     command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     let ended = run(command.env_remove("BROWSER"));
-    assert!(
-        ended.err.contains("there is no display here, and no $BROWSER; open http://127.0.0.1:"),
-        "{ended}"
-    );
+    let ended = ended.explains(&["there is no display here, and no $BROWSER; open http://127.0.0.1:"]);
     assert!(ended.out.starts_with("http://127.0.0.1:"), "{ended}");
 
     let (browser, seen) = (dir.path().join("browser"), dir.path().join("seen"));

@@ -43,13 +43,30 @@ side, and from the versions that brought what netfathom looks for in BTF.
 
 ";
 
+const PARTS: &str = "
+## Parts of watch
+
+The rows above are of whole commands. These parts of `watch` depend on the kernel, too:
+
+| part | requires |
+| --- | --- |
+| received TCP messages, and who had the CPU | 5.17, CONFIG_SCHED_INFO |
+| received UDP messages; Unix sockets, with `application` | 6.3, `sk_data_ready` and `sock_recv_length` |
+| sent messages; `application` of TCP and UDP, `answer` | 6.16, `tcp_sendmsg_locked` |
+| the call that sends by UDP | fentry |
+| dropped packets by reason, sent | 6.16, as sent messages |
+| dropped packets by reason, received | 6.11, `kfree_skb` with the receiving socket; before, most are not seen |
+| softirqs and interrupts as what had the CPU | BTF with the variables of each CPU |
+| `--all` | nothing more: each part from the version above on |
+";
+
 const LIMITS: &str = "
 ## Limits
 
 - Emulation shows what works, never how fast. An emulator on x86-64 gives arm64 the order of memory of x86-64.
-- Linux 6.18 and 7.2 add the packet of a dropped piece of a TCP stream to what was read, which its parser adds too
-  (`sk_psock_verdict_apply` clears the parser's mark before `tcp_eat_skb` looks for it), and leave unread what waited in
-  further packets. The end of a post in the kernel empties a piece before it drops it. In `crates/bpf` the test
+- Linux 6.18 and 7.2 count the packet of a dropped piece of a TCP stream as read twice: its parser adds it, too
+  (`sk_psock_verdict_apply` clears the parser's mark before `tcp_eat_skb` looks for it). What waited in
+  further packets then stays unread. The end of a post in the kernel empties a piece before it drops it. In `crates/bpf` the test
   `pieces_that_waited_together_are_all_worked_on` shows the difference.
 
 ";
@@ -91,6 +108,7 @@ pub fn table(seen: &[Seen], judged: &[Judged]) -> String {
         let cell = |release| between(seen, judged, &name, untried(release)).unwrap_or("unknown".into());
         row(&mut text, &name, &UNTRIED.map(cell));
     }
+    text += PARTS;
     text += LIMITS;
     text += "## Commands\n\n";
     for run in runs(Extent::Whole) {

@@ -44,7 +44,6 @@ pub struct AgentPlan {
     pub most_ns: Option<u64>,
 }
 
-/// What an agent shows of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentEvent {
     Joined {

@@ -1,8 +1,8 @@
 //! The way to the agents: a call to all, orders to one, and reports that come when they are ready.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
@@ -10,6 +10,7 @@ use async_nats::{Client, RequestErrorKind};
 use futures_util::StreamExt;
 use netfathom_model::plan::{MOST_HOSTS, is_name};
 use netfathom_model::record::FleetClock;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -49,7 +50,6 @@ impl Member {
     }
 }
 
-/// An answer to a call.
 pub struct Called {
     pub name: String,
     pub member: Result<Member, String>,
@@ -204,7 +204,7 @@ impl Link {
             task,
         };
         let (send, report) = oneshot::channel();
-        self.waiting().insert(key.clone(), send);
+        self.waiting.lock().insert(key.clone(), send);
         let subject = self.access.subject(&format!("order.{}", facts.name));
         let asked = timeout(ANSWER_WITHIN, self.client.request(subject, wire::written(&order).into())).await;
         let answer = match asked {
@@ -215,17 +215,13 @@ impl Link {
             Ok(Err(error)) => Err(Miss::Failed(format!("the order could not be given: {error}"))),
             Err(_) => Err(self.silent(ANSWER_WITHIN)),
         };
-        match answer {
-            Ok(Answer::Taken { port }) => Ok(Started { port, report }),
-            Ok(Answer::Refused { why }) => {
-                self.waiting().remove(&key);
-                Err(Miss::Failed(format!("{} refused: {}", facts.name, plain(&why))))
-            }
-            Err(miss) => {
-                self.waiting().remove(&key);
-                Err(miss)
-            }
-        }
+        let miss = match answer {
+            Ok(Answer::Taken { port }) => return Ok(Started { port, report }),
+            Ok(Answer::Refused { why }) => Miss::Failed(format!("{} refused: {}", facts.name, plain(&why))),
+            Err(miss) => miss,
+        };
+        self.waiting.lock().remove(&key);
+        Err(miss)
     }
 
     /// What comes of an order, if that comes within a time and the agent is there so long.
@@ -289,17 +285,13 @@ impl Link {
 
     /// Why nothing more can come, if the server is away for long.
     pub fn cut(&self) -> Option<String> {
-        let mut away = self.away_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut away = self.away_since.lock();
         if self.client.connection_state() == State::Connected {
             *away = None;
             return None;
         }
         let since = away.get_or_insert_with(Instant::now).elapsed();
         (since > AWAY).then(|| format!("the NATS server {} is gone", self.access.shown()))
-    }
-
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<(String, String, u64), oneshot::Sender<Outcome>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -335,7 +327,7 @@ async fn hear(mut reports: async_nats::Subscriber, waiting: Arc<Waiting>) {
         // What is no report, or was not asked for, has no effect.
         let Ok(report) = wire::read::<Report>(&message.payload, wire::MOST_REPORT_BYTES) else { continue };
         let key = (report.from.0, report.from.1, report.number);
-        let waiter = waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+        let waiter = waiting.lock().remove(&key);
         waiter.map(|waiter| waiter.send(report.outcome));
     }
 }

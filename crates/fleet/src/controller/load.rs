@@ -1,7 +1,6 @@
 //! What one host takes of all the others: they share a rate, step by step, up to the one that is not sustained.
 
 use std::iter;
-use std::net::SocketAddr;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Observer;
@@ -32,20 +31,16 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             let pairs: Vec<Pairing> =
                 instances.map(|from| Pairing { from: from.clone(), to: to.clone() }).collect();
             let share = rate_per_s / pairs.len() as f64;
-            let test = FleetTest::Load;
-            let task = |_: &Pairing, to: SocketAddr, start_utc_ns| Task::Load {
-                test,
-                to,
-                start_utc_ns,
-                time_ns: plan.time_ns,
-                rate_per_s: share,
-                size_bytes: plan.size_bytes,
+            let (test, time_ns, size_bytes) = (FleetTest::Load, plan.time_ns, plan.size_bytes);
+            let task = |to, start_utc_ns| {
+                let rate_per_s = share;
+                Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes }
             };
             // The programs that see stages take time from the receiver: one sender's messages stand for all.
             let serves = |place| Service::Load { test, rate_per_s: share, stages: place == 0 };
-            let ended = crew.round(&pairs, serves, plan.time_ns, task).await;
+            let ended = crew.round(&pairs, serves, time_ns, task).await;
             self.p.result.pairs.extend(ended.iter().map(|ended| late(number as u32, ended)));
-            let step = step(rate_per_s, plan.time_ns, &ended);
+            let step = step(rate_per_s, time_ns, &ended);
             // Without one of its senders a step shows no limit of the receiver.
             let is_limit = !step.sustained && (step.failed.is_empty() || step.senders == 0);
             self.p.result.steps.push(step);

@@ -1,11 +1,10 @@
 //! Every pair of hosts, round by round.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 
 use netfathom_measure::ground::error::RunError;
 use netfathom_measure::ground::observer::Observer;
-use netfathom_model::plan::FleetTest;
+use netfathom_model::plan::{FleetPlan, FleetTest};
 use netfathom_model::record::{FleetPair, FleetResult};
 
 use super::round::{Ended, Pairing};
@@ -29,7 +28,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
             schedule::rounds(names.len(), some(plan.peers), some(plan.parallel), both_ways, plan.seed);
         let named =
             |&(from, to): &(usize, usize)| Pairing { from: names[from].clone(), to: names[to].clone() };
-        let rounds: Vec<Vec<Pairing>> =
+        let mut rounds: Vec<Vec<Pairing>> =
             rounds.iter().map(|round| round.iter().map(named).collect()).collect();
         let ends = |pair: &Pairing| resume::ends(plan.test, &pair.from, &pair.to);
         // With --peers other hosts are another graph: a pair of the earlier one is no part of it.
@@ -38,10 +37,8 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
         kept.retain(|pair| wanted.contains(&resume::pair_ends(plan.test, pair)));
         let known: BTreeSet<_> = kept.iter().map(|pair| resume::pair_ends(plan.test, pair)).collect();
         let first = kept.iter().map(|pair| pair.round.saturating_add(1)).max().unwrap_or(0);
-        let left =
-            |round: Vec<Pairing>| round.into_iter().filter(|pair| !known.contains(&ends(pair))).collect();
-        let rounds: Vec<Vec<Pairing>> = rounds.into_iter().map(left).collect();
-        let rounds: Vec<Vec<Pairing>> = rounds.into_iter().filter(|round| !round.is_empty()).collect();
+        rounds.iter_mut().for_each(|round| round.retain(|pair| !known.contains(&ends(pair))));
+        rounds.retain(|round| !round.is_empty());
         let planned = known.len() + rounds.iter().map(Vec::len).sum::<usize>();
         self.p.result.planned_pairs = planned as u32;
         for (number, pairs) in rounds.iter().enumerate() {
@@ -49,26 +46,17 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
                 break;
             }
             self.begins("round", number + 1, rounds.len());
-            let (streams, explain) = (plan.streams, plan.explain);
-            let (test, rate_per_s) = (plan.test, plan.rates_per_s[0]);
+            let FleetPlan { test, streams, explain, time_ns, size_bytes, .. } = *plan;
+            let rate_per_s = plan.rates_per_s[0];
             let what = match test {
                 FleetTest::Throughput => Service::Transfer { streams, explain },
                 _ => Service::Load { test, rate_per_s, stages: false },
             };
-            let task = |_: &Pairing, to: SocketAddr, start_utc_ns| match what {
-                Service::Transfer { .. } => {
-                    Task::Transfer { to, start_utc_ns, time_ns: plan.time_ns, streams, explain }
-                }
-                _ => Task::Load {
-                    test,
-                    to,
-                    start_utc_ns,
-                    time_ns: plan.time_ns,
-                    rate_per_s,
-                    size_bytes: plan.size_bytes,
-                },
+            let task = |to, start_utc_ns| match what {
+                Service::Transfer { .. } => Task::Transfer { to, start_utc_ns, time_ns, streams, explain },
+                _ => Task::Load { test, to, start_utc_ns, time_ns, rate_per_s, size_bytes },
             };
-            let ended = crew.round(pairs, |_| what, plan.time_ns, task).await;
+            let ended = crew.round(pairs, |_| what, time_ns, task).await;
             let round = first.saturating_add(number as u32);
             self.p.result.pairs.extend(ended.into_iter().map(|ended| pair(round, ended)));
             self.keep(crew)?;
@@ -78,7 +66,6 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
     }
 }
 
-/// What a pair is in the record.
 fn pair(round: u32, ended: Ended) -> FleetPair {
     let mut pair =
         FleetPair { from: ended.from.clone(), to: ended.to.clone(), round, ..FleetPair::default() };

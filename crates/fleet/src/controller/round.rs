@@ -126,7 +126,7 @@ impl Crew {
         pairs: &[Pairing],
         what: impl Fn(usize) -> Service,
         time_ns: u64,
-        task: impl Fn(&Pairing, SocketAddr, u64) -> Task,
+        task: impl Fn(SocketAddr, u64) -> Task,
     ) -> Vec<Ended> {
         self.link.next_round();
         let lead = LEAD + LEAD_OF_EACH * pairs.len() as u32;
@@ -166,7 +166,7 @@ impl Crew {
                 return ended(Err(Miss::Failed("the receiver has no port".into())), received);
             };
             let at = SocketAddr::new(to.facts.address, port);
-            let sending = match self.link.order(from, task(pair, at, start_utc_ns)).await {
+            let sending = match self.link.order(from, task(at, start_utc_ns)).await {
                 Ok(sending) => sending,
                 Err(miss) => return ended(Err(miss), Err(Miss::Failed("the sender did not start".into()))),
             };

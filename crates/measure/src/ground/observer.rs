@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! What a run reports while it goes on, and who is interested: the command line, the live view of `watch`, or nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -9,13 +9,14 @@ use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_sys::directory::Directory;
 
-/// What a running trial shows to those who watch.
+/// The counters of a running trial, for the line of progress.
 #[derive(Debug, Default)]
 pub struct Live {
     pub sent: AtomicU64,
     pub lag_ns: AtomicI64,
 }
 
+/// All that a measurement has so far; in the end, what it hands over for the record.
 #[derive(Clone, Debug)]
 pub struct Progressed<R> {
     pub environment: Environment,
@@ -36,7 +37,7 @@ impl<R> Progressed<R> {
 /// A part of a run that takes a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it is, such as `trial 3/10 (control, no tap)`.
+    /// What it is, such as `trial 3/10 (baseline, no tap)`.
     pub name: String,
     /// Its number, from 1.
     pub number: usize,

@@ -42,7 +42,6 @@ pub struct SideCounters {
 }
 
 impl Rig {
-    /// Makes the lab, if the place is one.
     pub fn build(place: Place, family: Family) -> Result<Self, GroundError> {
         let lab = (place == Place::Lab).then(Lab::create).transpose()?;
         if lab.as_ref().is_some_and(|lab| !lab.supports(family)) {
@@ -57,7 +56,6 @@ impl Rig {
         Ok(Self { place, family, lab, far_device })
     }
 
-    /// The place it was built at.
     pub fn place(&self) -> Place {
         self.place
     }
@@ -66,7 +64,6 @@ impl Rig {
         self.family
     }
 
-    /// The lab, if the place is one.
     pub fn lab(&self) -> Option<&Lab> {
         self.lab.as_ref()
     }
@@ -163,7 +160,6 @@ impl Rig {
         Ok(SideCounters { sender: at(Role::Sender)?, reader: at(Role::Reader)? })
     }
 
-    /// What others have counted since.
     pub fn counted_since(&self, before: &SideCounters) -> Result<SideCounters, GroundError> {
         let now = self.counters()?;
         let since = |now: &Counters, before| now.since(before).map_err(GroundError::Counters);

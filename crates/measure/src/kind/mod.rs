@@ -1,4 +1,5 @@
-//! The measurements, a folder each.
+//! The measurements, a folder each, by their names in records. Two commands have other names: `transfer` is
+//! `netfathom ttcp`, `sweep` is `netfathom ttcp sweep`.
 
 pub mod capacity;
 pub mod cost;

@@ -7,7 +7,7 @@ use netfathom_sys::clock::monotonic_ns;
 use crate::ground::environment::is_virtual;
 
 /// Processes with a name in a record, for each thread; the others are summed.
-const MOST_NAMED: usize = 8;
+const MOST_NAMED: usize = 64;
 
 /// Observes threads until it is dropped.
 pub struct Contention(netfathom_bpf::contention::Contention);
@@ -165,8 +165,8 @@ mod tests {
             ns: if pid == 0 { 7 } else { 100 },
         };
         let account = Account {
-            waited_ns: 1500,
-            holders: [7, 8].into_iter().chain(1000..1010).chain([0]).map(process).collect(),
+            waited_ns: 7100,
+            holders: [7, 8].into_iter().chain(1000..1066).chain([0]).map(process).collect(),
             waiting: kernel::Lost { stolen_ns: 50, interrupted_ns: 3 },
             throttled_ns: 40,
             interrupts: vec![

@@ -17,7 +17,6 @@ use super::control::ControlError;
 use crate::ground::error::{Failure, GroundError, Mistake, pass_on};
 use crate::ground::lab::LabError;
 
-/// Why messages could not be sent or taken.
 #[derive(Debug, thiserror::Error)]
 pub enum FlightError {
     #[error(transparent)]

@@ -1,8 +1,8 @@
-//! When a trial can be trusted: tables of rules, used for a trial and for a run.
+//! When a trial can be trusted: tables of rules, used for a trial and for a run (docs/decisions/0007-verdict-of-a-run.md).
 
 use netfathom_model::accounting::{Accounting, Fate};
 pub use netfathom_model::print::percent;
-use netfathom_model::record::{Contention, Held, Holder, Load, LoadThread};
+use netfathom_model::record::{Contention, Holder, Holders, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_sys::cpu::is_before_others;
 
@@ -12,8 +12,8 @@ use super::accounting::DEVICE_OUT;
 mod tests;
 
 /// A rule: a number of a trial, and what it means beyond its limit. A rule without room, with the limit
-/// 0, applies to a whole run even if a single trial breaks it. What a busy machine does to a single
-/// trial does not make a run VOID.
+/// 0, applies to a whole run even if a single trial breaks it. A rule with room lowers a run by its full level
+/// only if at least half of the trials break it: what a busy machine does to a single trial does not make a run VOID.
 pub struct Rule<T> {
     level: Level,
     limit: f64,
@@ -87,7 +87,6 @@ pub const UNEVEN: &str = "the load was uneven: p99 lag {} (10 % allowed): ";
 pub trait Judged {
     fn load(&self) -> &Load;
     fn accounting(&self) -> &Accounting;
-    /// Whether it is known what arrived.
     fn arrivals_known(&self) -> bool {
         true
     }
@@ -124,32 +123,29 @@ pub fn occupied<'a>(
     let threads = Contention::pooled(threads);
     let threads = threads.iter().filter(|c| of.contains(&c.thread));
     let held = threads.flat_map(|thread| {
-        let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
-        let foreign = thread.holders.iter().filter(|held| held.by.is_foreign()).cloned();
-        foreign.chain([stolen]).map(move |held| (thread, held))
+        let stolen = (Holders::from(&Holder::Hypervisor), thread.stolen_ns);
+        let foreign = Holders::of(&thread.holders).into_iter().filter(|(by, _)| by.first.is_foreign());
+        foreign.chain([stolen]).map(move |(by, ns)| (thread, by, ns))
     });
-    let held: Vec<(&Contention, Held)> = held.collect();
-    let (thread, most) = held.iter().max_by_key(|(_, held)| held.ns)?;
-    if (most.ns as f64) < least * thread.span_ns as f64 || most.ns == 0 {
+    let held: Vec<(&Contention, Holders<'_>, u64)> = held.collect();
+    let &(thread, by, ns) = held.iter().max_by_key(|(.., ns)| *ns)?;
+    if (ns as f64) < least * thread.span_ns as f64 || ns == 0 {
         return None;
     }
     let cpu = thread.cpu;
-    let all_ns: u64 = held.iter().filter(|(of, _)| std::ptr::eq(*of, *thread)).map(|(_, held)| held.ns).sum();
+    let all_ns: u64 = held.iter().filter(|(of, ..)| std::ptr::eq(*of, thread)).map(|(.., ns)| ns).sum();
     // To stop one of many helps little.
-    let is_most = 2 * most.ns > all_ns;
-    Some(match &most.by {
-        // No machine goes on without it.
-        by @ Holder::Process { pid: 1, .. } => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { name, pid, .. } if is_most || is_before_others() => {
+    let is_most = 2 * ns > all_ns;
+    Some(match by.first {
+        // No machine goes on without the first process.
+        Holder::Process { pid: 1, .. } | Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
+        Holder::Process { name, .. } if is_most || is_before_others() => {
             let another = if name == "netfathom" { "another " } else { "" };
-            format!("stop {another}{name} (pid {pid}) on CPU {cpu}")
+            format!("stop {another}{by} on CPU {cpu}")
         }
-        Holder::Process { name, pid, .. } => {
-            format!("{}: {name} (pid {pid}) and others had CPU {cpu}", priority())
-        }
+        Holder::Process { .. } => format!("{}: {by} and others had CPU {cpu}", priority()),
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
-        by @ Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
-        by => format!("move the load (--cpu): {by} had CPU {cpu}"),
+        _ => format!("move the load (--cpu): {by} had CPU {cpu}"),
     })
 }
 
@@ -270,7 +266,6 @@ pub fn trial<T>(rules: &[Rule<T>], trial: &T) -> Verdict {
     verdict
 }
 
-/// How far a run can be trusted.
 pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
     let mut verdict = Verdict::default();
     if trials.is_empty() {
@@ -285,11 +280,11 @@ pub fn run<T>(rules: &[Rule<T>], trials: &[&T], planned: u32) -> Verdict {
     verdict
 }
 
-/// Adds each rule that trials broke as a reason about these parts, with how many of them did and the worst of it.
+/// Adds each rule that trials broke as a reason about these parts (none: about everything), with how many of them did and
+/// the worst of it.
 ///
-/// A rule with room lowers by its full level if at least half of the trials
-/// broke it, and to DEGRADED otherwise: one disturbed trial in ten widens the interval
-/// already.
+/// A rule with room that fewer than half of the trials broke lowers to DEGRADED: one disturbed trial in ten widens the
+/// interval already.
 pub fn lower<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>], trials: &[&T]) {
     lower_beyond(verdict, about, rules, trials, 0.0);
 }

@@ -121,9 +121,9 @@ impl SenderLog {
         }
     }
 
-    /// Adds a message that was received.
+    /// Adds the message with this header; `received_ns` is 0 where it was sent.
     #[inline]
-    pub fn received(&mut self, header: &Header, received_ns: u64) {
+    pub fn message(&mut self, header: &Header, received_ns: u64) {
         let Header { sequence, intended_ns, sent_ns, .. } = *header;
         self.add(LogEntry { sequence, intended_ns, sent_ns, received_ns });
     }
@@ -146,12 +146,7 @@ impl SendTap for Option<SenderLog> {
     #[inline]
     fn sent(&mut self, header: &Header, accepted: bool) {
         if let (Some(lane), true) = (self, accepted) {
-            lane.add(LogEntry {
-                sequence: header.sequence,
-                intended_ns: header.intended_ns,
-                sent_ns: header.sent_ns,
-                received_ns: 0,
-            });
+            lane.message(header, 0);
         }
     }
 }
@@ -160,7 +155,7 @@ impl ReceiveTap for Option<SenderLog> {
     #[inline]
     fn delivered(&mut self, header: &Header, received_ns: u64) {
         if let Some(lane) = self {
-            lane.received(header, received_ns);
+            lane.message(header, received_ns);
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod instance;
 pub mod judge;
 pub mod lateness;
 pub mod message_log;
+pub mod precision;
 pub mod reader;
 pub mod receive;
 pub mod remote;

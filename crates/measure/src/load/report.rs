@@ -1,4 +1,4 @@
-//! From what senders did to what records say of it.
+//! The part of a record that is about the load, made of what senders did.
 
 use netfathom_model::record::{LagWindows, Load, Refused, Series};
 use netfathom_stats::Windowed;
@@ -6,7 +6,6 @@ use netfathom_stats::Windowed;
 use super::sent::Sent;
 use super::tally::Read;
 
-/// What the load did in one trial of `planned` messages.
 pub fn load(sent: &Sent, read: &Read, planned: u64) -> Load {
     Load {
         planned,

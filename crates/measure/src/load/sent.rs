@@ -27,7 +27,6 @@ pub struct Sent {
     pub unsent: u64,
     /// The first departure and the last, CLOCK_MONOTONIC; equal before the second.
     pub first_ns: u64,
-    /// See `first_ns`.
     pub last_ns: u64,
     /// For how long of the last 50 ms before its first departure the thread waited for a processor; of several
     /// senders the longest. `None` where this kernel does not count it.

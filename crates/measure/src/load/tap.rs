@@ -1,5 +1,5 @@
 //! The two ends of a tap that run in the sender's and in the reader's thread. `()` is the
-//! tap of a control trial: nothing.
+//! tap of a baseline trial: nothing.
 
 use std::io;
 use std::net::UdpSocket;

@@ -72,7 +72,6 @@ impl Collected {
 /// What a tap has to say after a trial.
 #[derive(Default)]
 pub struct Tapped {
-    /// Times, direction by direction.
     pub paths: Vec<(Direction, Collected)>,
     pub samples: Vec<Sample>,
     /// Packets that the kernel dropped, by its own names; `None` if the tap does not watch that.
@@ -108,7 +107,6 @@ impl Tapped {
     }
 }
 
-/// Where a tap takes the time of the link layer.
 pub fn link_layer(tap: Tap, direction: Direction) -> &'static str {
     match (tap, direction) {
         (Tap::Bpf | Tap::Fentry, Direction::Tx) => "net_dev_start_xmit",

@@ -44,13 +44,10 @@ impl Files {
         Self { directory: directory.cloned(), stem: "burst".into(), keep: false }
     }
 
-    /// A file that is there while the trial runs. `store::sweep` knows the ending, and removes
+    /// A file that is there while the trial runs. `store::remove_leftovers` knows the ending, and removes
     /// what a killed run leaves.
     fn open(&self, what: &str) -> Result<Scratch, TapError> {
-        let directory = match &self.directory {
-            Some(directory) => Ok(directory.clone()),
-            None => Directory::open(&env::temp_dir()),
-        };
+        let directory = self.directory.clone().map_or_else(|| Directory::open(&env::temp_dir()), Ok);
         let stays_as = format!("{}-{what}", self.stem);
         let name = format!("{stays_as}.{}.tmp", std::process::id());
         let refused = |source| {
@@ -82,7 +79,6 @@ impl Scratch {
         Ok(Some(kept_as.clone()))
     }
 
-    /// Where it is, for messages.
     fn path(&self) -> PathBuf {
         self.directory.path().join(&self.name)
     }

@@ -44,14 +44,18 @@ impl Capture {
         Ok(Self { child, reader: Some(reader) })
     }
 
+    /// Loses what is still on its way through the packet ring: see [`arrive`].
     pub fn end(mut self) -> io::Result<Vec<Captured>> {
-        // What is still on its way through the packet ring.
-        thread::sleep(Duration::from_millis(1200));
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;
         self.child.wait()?;
         let pcap = self.reader.take().map(|r| r.join().map_err(|_| io::ErrorKind::Other)).transpose()?;
         Ok(messages(&pcap.transpose()?.unwrap_or_default()))
     }
+}
+
+/// Waits until each capture has what is still on its way through its packet ring.
+pub fn arrive() {
+    thread::sleep(Duration::from_millis(1200));
 }
 
 /// The messages in a capture: a header of 24 bytes, and one of 16 before each packet; its third word is

@@ -20,7 +20,7 @@ use netfathom_testkit::{
     DEVICE, TwoHosts, alone, needs_programs, needs_root, needs_root_alone, unless_disturbed,
 };
 
-use capture::Capture;
+use capture::{Capture, arrive};
 use far::Far;
 
 fn plan(profile: &str, engine: Engine) -> LoadPlan {
@@ -67,7 +67,7 @@ fn a_foreign_receiver_reads_what_every_engine_sends() {
     needs_root!();
     needs_programs!(["tcpdump"], "tcpdump");
     let _alone = alone();
-    for engine in Engine::LADDER {
+    let sent = Engine::LADDER.map(|engine| {
         let hosts = TwoHosts::create();
         let far = Far::open(&hosts, engine);
         // The kernel leaves checksums and splitting to a device that offers it, and a veth
@@ -80,8 +80,11 @@ fn a_foreign_receiver_reads_what_every_engine_sends() {
         hosts.near.run(alone).unwrap();
         let capture = Capture::begin(&hosts.far, far.address.port()).unwrap();
         let p = hosts.near.run(|| measure(to(far.address, "constant:5k/200ms", engine))).unwrap();
+        (engine.name(), p, capture, (far, hosts))
+    });
+    arrive();
+    for (name, p, capture, _ends) in sent {
         let captured = capture.end().unwrap();
-        let name = engine.name();
         assert_eq!(p.result.trials[0].load.sent, 1000, "{name}");
         let ours = captured.iter().filter(|c| c.header.intended_ns != 0);
         let sequences: Vec<u64> = ours.clone().map(|c| c.header.sequence).collect();

@@ -2,6 +2,6 @@
 //! netfathom did not make, with the other side of the conversation in each.
 
 mod by_hand;
+mod receive;
+mod send;
 mod two;
-mod way_in;
-mod way_out;

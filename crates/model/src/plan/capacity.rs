@@ -26,7 +26,7 @@ pub struct CapacityPlan {
     pub trials: u32,
     /// Payload of a datagram, or bytes in the stream.
     pub size_bytes: usize,
-    /// Processors of the workers, then of the receiver; empty leaves the choice to netfathom.
+    /// CPUs of the workers, then of the receiver; empty leaves the choice to netfathom.
     pub cpus: Vec<usize>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.
     pub allow: Vec<String>,

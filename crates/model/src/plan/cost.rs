@@ -51,16 +51,17 @@ pub struct CostPlan {
     pub settle_ns: u64,
     /// What the program gets to end by itself after SIGTERM.
     pub grace_ns: u64,
-    /// Processors of the benchmarks; all if empty.
+    /// CPUs of the benchmarks; all if empty.
     pub cpu: Vec<usize>,
-    /// Processors of the program under test; all if empty.
+    /// CPUs of the program under test; all if empty.
     pub program_cpu: Vec<usize>,
     /// Whether the program gets a terminal.
     pub terminal: bool,
     /// What it means if the program ends by itself.
     pub when_ended: WhenEnded,
     /// Whether trials without observation points are made too, to tell what these cost.
-    pub controls: bool,
+    #[serde(rename = "controls")]
+    pub baselines: bool,
     /// Decides the order of trials and where files are planted.
     pub seed: u64,
 }
@@ -110,7 +111,7 @@ impl CostPlan {
             program_cpu: Vec::new(),
             terminal: false,
             when_ended: WhenEnded::Trouble,
-            controls: false,
+            baselines: false,
             seed: 1,
         }
     }

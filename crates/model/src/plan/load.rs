@@ -9,7 +9,7 @@ use super::{Family, Place, PlanError, conflict, range, size};
 use crate::engine::{Engine, Receive};
 use crate::profile::Profile;
 
-/// More senders than any machine has processors for would only fight for them.
+/// More senders than any machine has CPUs for would only fight for them.
 pub(super) const MOST_WORKERS: u32 = 256;
 
 /// Frames are given to drivers.
@@ -39,9 +39,9 @@ pub enum ReceiveChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spin {
-    /// Sleeps while it is far and spins the last stretch: punctual, at the price of a processor.
+    /// Sleeps while it is far and spins the last stretch: punctual, at the price of a CPU.
     Auto,
-    /// Only sleeps: late by what a wake-up takes, and leaves the processor to others.
+    /// Only sleeps: late by what a wake-up takes, and leaves the CPU to others.
     Never,
 }
 
@@ -66,7 +66,7 @@ pub struct LoadPlan {
     pub size_bytes: usize,
     /// Seeds the poisson profile.
     pub seed: u64,
-    /// Processors of the workers, then of the receiver; empty leaves the choice to netfathom.
+    /// CPUs of the workers, then of the receiver; empty leaves the choice to netfathom.
     pub cpus: Vec<usize>,
     /// UDP port of the receiver; 0 takes a free one.
     pub port: u16,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, Place, PlanError, S, Wire, conflict, range, span};
+use super::{MS, Place, PlanError, S, Until, Wire, conflict, range, span};
 use crate::layer::{Form, Layer, SocketOption};
 
 /// The longest message of the library, and of what it is compared with.
@@ -56,7 +56,7 @@ pub enum Placement {
 
 named! { Placement: UU = "UU", KU = "KU", UK = "UK", KK = "KK" }
 
-/// On which processors the ends run.
+/// On which CPUs the ends run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessorChoice {
@@ -64,7 +64,7 @@ pub enum ProcessorChoice {
     Same,
     /// Each on one of its own.
     Cross,
-    /// Every kind of pair that this machine has: the same, siblings of a core, neighbours that
+    /// Every kind of pair that this machine has: the same, siblings of a core, neighbors that
     /// share a cache, and those that share nothing.
     Sweep,
 }
@@ -86,9 +86,9 @@ pub struct MessagePlan {
     pub layers: Vec<Layer>,
     /// Which ends are in the kernel.
     pub placements: Vec<Placement>,
-    /// On which processors the ends run.
+    /// On which CPUs the ends run.
     pub processors: ProcessorChoice,
-    /// Processors to choose the pairs from; all that may be used if empty.
+    /// CPUs to choose the pairs from; all that may be used if empty.
     pub cpus: Vec<usize>,
     /// Messages, round trips or replies of a trial, at least.
     pub messages: u64,
@@ -99,11 +99,14 @@ pub struct MessagePlan {
     /// Open loop: messages leave at this rate, whatever becomes of those before; `None` for as fast
     /// as they go.
     pub rate_per_s: Option<f64>,
-    /// Trials of each cell.
+    /// Trials of each cell; with `until` the fewest.
     pub trials: u32,
+    /// When the run ends; `None`: after a fixed number of trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// Decides the order of the cells.
     pub seed: u64,
-    /// Whether remedies are measured where a stall is recognised.
+    /// Whether remedies are measured where a stall is recognized.
     pub remedies: bool,
 }
 
@@ -148,7 +151,7 @@ impl Placement {
 }
 
 impl MessagePlan {
-    /// The paper's test over TCP, both ends in user space, on every kind of pair of processors.
+    /// The paper's test over TCP, both ends in user space, on every kind of pair of CPUs.
     pub fn paper(test: MessageTest, place: Place) -> Self {
         Self {
             test,
@@ -165,6 +168,7 @@ impl MessagePlan {
             most_ns: 2_000_000_000,
             rate_per_s: None,
             trials: 5,
+            until: None,
             seed: 0,
             remedies: true,
         }
@@ -190,6 +194,15 @@ impl MessagePlan {
         layers
     }
 
+    /// Whether times are the result: rates say nothing of round trips, or where they were given.
+    pub fn is_of_times(&self) -> bool {
+        match self.test {
+            MessageTest::Pingpong => true,
+            MessageTest::Oneway => self.rate_per_s.is_some(),
+            MessageTest::Post => false,
+        }
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors
@@ -204,6 +217,7 @@ impl MessagePlan {
         once("placement", &self.placements, |p| p.name().into())?;
         range("messages", self.messages, 1, 1_000_000_000)?;
         range("trials", self.trials.into(), 1, 100)?;
+        self.until.map_or(Ok(()), Until::validated)?;
         span("min-time", self.least_ns, (0, 600 * S))?;
         span("max-time", self.most_ns, (10 * MS, 600 * S))?;
         if self.most_ns < self.least_ns {

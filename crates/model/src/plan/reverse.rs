@@ -48,7 +48,7 @@ pub struct ReversePlan {
     pub size_bytes: usize,
     /// Whether stack times are taken as well, which costs rate.
     pub tapped: bool,
-    /// The sender's processor, on which incoming packets are handled too, and the far end's;
+    /// The sender's CPU, on which incoming packets are handled too, and the far end's;
     /// `None` leaves the choice to netfathom.
     pub cpus: Option<(usize, usize)>,
     /// Other hosts, where `netfathom reverse serve` runs, in place of the lab: the first takes the load, and all of them

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::load::MOST_WORKERS;
-use super::{Family, MS, Place, PlanError, S, Transport, US, conflict, range, size, span};
+use super::{Family, MS, Place, PlanError, Transport, US, Until, conflict, range, size, span};
 use crate::path::{Direction, Tap};
 use crate::profile::Profile;
 
@@ -50,30 +50,6 @@ pub struct PcapPlan {
     pub keep: bool,
 }
 
-/// When a run ends that has no fixed number of trials.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Until {
-    /// Half the 95 % interval of each mean and p99 is at most this part of its value.
-    pub precision: f64,
-    /// No trial begins that would end after it, from the start of the run.
-    pub time_limit_ns: u64,
-}
-
-impl Until {
-    /// The fewest measured trials. With fewer, chance makes too many intervals narrow.
-    pub const LEAST_TRIALS: u32 = 6;
-    /// The widest precision; beyond it, intervals of skewed trials are too short after so few of them.
-    const WIDEST: f64 = 0.2;
-    const TIME_LIMIT_NS: (u64, u64) = (S, 86_400 * S);
-
-    fn validated(self) -> Result<(), PlanError> {
-        if !(0.001..=Self::WIDEST).contains(&self.precision) {
-            return conflict("--precision: choose from 0.1% to 20%");
-        }
-        span("time-limit", self.time_limit_ns, Self::TIME_LIMIT_NS)
-    }
-}
-
 /// The plan of `netfathom stack`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StackPlan {
@@ -92,10 +68,12 @@ pub struct StackPlan {
     /// Trials with the tap. With `until` this and the next two are the fewest of each kind, and its part of those that
     /// follow.
     pub trials: u32,
-    /// Trials without any tap, interleaved: the ruler's own cost.
-    pub controls: u32,
-    /// Trials with the other tap, interleaved: the second witness.
-    pub witnesses: u32,
+    /// Baseline trials, without any tap, interleaved: they measure its overhead.
+    #[serde(rename = "controls")]
+    pub baselines: u32,
+    /// Trials with another tap, interleaved: the cross-check.
+    #[serde(rename = "witnesses")]
+    pub cross_checks: u32,
     /// When the run ends; `None`: after a fixed number of trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
@@ -117,12 +95,12 @@ pub struct StackPlan {
     /// Whether each sender is a process of its own: only a capture sees its messages. Else they are threads.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub processes: bool,
-    /// The processor of the sender and of the reader; `None` leaves the choice to netfathom.
+    /// The CPU of the sender and of the reader; `None` leaves the choice to netfathom.
     pub cpus: Option<(usize, usize)>,
     /// UDP port of the reader; 0 takes a free one.
     pub port: u16,
     /// Whether the reader polls its socket without pause instead of sleeping in its receive
-    /// call: no wake-ups, at the price of a processor.
+    /// call: no wake-ups, at the price of a CPU.
     pub reader_polls: bool,
     /// What the reader idles after each message: a known delay, to prove the stages.
     pub reader_delay_ns: u64,
@@ -153,8 +131,8 @@ impl StackPlan {
             profile,
             fits: false,
             trials: 1,
-            controls: 0,
-            witnesses: 0,
+            baselines: 0,
+            cross_checks: 0,
             until: None,
             tap: TapChoice::Only(Tap::Bpf),
             stages: StageSet::All,
@@ -181,8 +159,8 @@ impl StackPlan {
         size(self.size_bytes, self.place, self.family, self.transport)?;
         range("workers", self.workers.into(), 1, MOST_WORKERS.into())?;
         range("trials", self.trials.into(), 1, 1000)?;
-        range("baselines", self.controls.into(), 0, 1000)?;
-        range("cross-checks", self.witnesses.into(), 0, 1000)?;
+        range("baselines", self.baselines.into(), 0, 1000)?;
+        range("cross-checks", self.cross_checks.into(), 0, 1000)?;
         range("samples", self.samples.into(), 0, 10_000_000)?;
         self.until.map_or(Ok(()), Until::validated)?;
         span("reader-delay", self.reader_delay_ns, (0, 100 * MS))?;
@@ -224,7 +202,7 @@ impl StackPlan {
                 "--listen names the number of trials to the sender's host: use --trials, not --precision or --time-limit",
             );
         }
-        let captured = self.tap == TapChoice::Only(Tap::Pcap) && self.witnesses == 0;
+        let captured = self.tap == TapChoice::Only(Tap::Pcap) && self.cross_checks == 0;
         if self.processes && !(captured && matches!(self.place, Place::Lab | Place::Loopback)) {
             return conflict(
                 "senders that are processes need the pcap tap alone, and the reader on this host",
@@ -299,6 +277,7 @@ impl StackPlan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::S;
     use super::*;
 
     fn plan() -> StackPlan {
@@ -335,7 +314,7 @@ mod tests {
         (sane.processes, sane.tap) = (true, TapChoice::Only(Tap::Pcap));
         assert!(sane.clone().validated().is_ok());
         assert!(refusal(|p| p.processes = true).contains("pcap tap alone"));
-        assert!(refusal(|p| *p = StackPlan { witnesses: 1, ..sane.clone() }).contains("pcap tap alone"));
+        assert!(refusal(|p| *p = StackPlan { cross_checks: 1, ..sane.clone() }).contains("pcap tap alone"));
     }
 
     #[test]

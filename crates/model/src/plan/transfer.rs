@@ -90,7 +90,7 @@ pub struct TransferPlan {
     pub pace_bits_per_s: Option<u64>,
     /// The name of the congestion control (TCP_CONGESTION); `None` for the system's.
     pub congestion: Option<String>,
-    /// Whether the processor time of softirqs is taken too.
+    /// Whether the CPU time of softirqs is taken too.
     pub cost: bool,
     /// A receiver that takes sender after sender, until it is ended.
     pub serve: Option<Service>,

@@ -68,7 +68,7 @@ pub struct WatchPlan {
     pub directions: Vec<Direction>,
     /// For how long; `None` until it is ended, or the process ends.
     pub time_ns: Option<u64>,
-    /// Single sockets have times of their own.
+    /// Single sockets are asked for.
     pub by_socket: bool,
     /// Single messages are kept from there on.
     pub slow: Option<SlowBound>,
@@ -89,6 +89,11 @@ impl WatchPlan {
     /// Whether Unix sockets are followed.
     pub fn follows_unix(&self) -> bool {
         self.unix == Some(true)
+    }
+
+    /// Whether messages are summed by socket, and so by process: of a whole host, which program they are of is asked first.
+    pub fn sums_sockets(&self) -> bool {
+        self.by_socket || self.target == WatchTarget::All
     }
 
     /// Checks what the types do not.

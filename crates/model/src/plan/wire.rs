@@ -11,7 +11,7 @@ const MOST_DELAY_NS: u64 = 10_000_000_000;
 const MOST_LOSS_PER_MILLION: u64 = 999_999;
 /// A large packet takes 1.5 s at this rate.
 const LEAST_RATE_BITS_PER_S: u64 = 8_000;
-/// Beyond what any one processor can pass on.
+/// Beyond what any one CPU can pass on.
 const MOST_RATE_BITS_PER_S: u64 = 100_000_000_000;
 /// One packet of the largest size must have room.
 const LEAST_QUEUE_BYTES: u64 = 1_500;

@@ -110,7 +110,7 @@ impl Pieces {
 
     #[inline]
     fn due_ns(&mut self, number: u64) -> u64 {
-        // Signed, as the processor has it; no profile holds 2^63 messages.
+        // Signed, as the CPU has it; no profile holds 2^63 messages.
         let n = number as i64 as f64;
         while n >= self.until && self.rest.len() > 0 {
             self.advance();

@@ -87,7 +87,7 @@ fn poisson_gaps_are_exponential() {
     assert!((variance.sqrt() / mean - 1.0).abs() < 0.02, "deviation {}", variance.sqrt());
     let longer = gaps.iter().filter(|&&g| g > mean).count() as f64 / n;
     assert!((longer - (-1f64).exp()).abs() < 0.01, "longer than the mean: {longer}");
-    // Neighbours do not know of each other.
+    // Neighbors do not know of each other.
     let covariance = gaps.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>() / n;
     assert!((covariance / variance).abs() < 0.01, "correlation {}", covariance / variance);
     // And it is as dense at the end as at the start.

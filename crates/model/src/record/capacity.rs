@@ -54,7 +54,7 @@ pub struct CapacityRow {
     pub searches: Vec<Search>,
     /// The search with the ordinary receiver, for the sustained rate alone.
     pub blocking: Option<Search>,
-    /// Who had the processors that senders and receiver needed, in `searches`; nothing where the kernel does not show it.
+    /// Who had the CPUs that senders and receiver needed, in `searches`; nothing where the kernel does not show it.
     pub contention: Vec<Contention>,
     /// How far it can be trusted.
     pub verdict: Verdict,

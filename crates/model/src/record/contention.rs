@@ -1,29 +1,28 @@
-//! Who had the processors that the threads of a load needed.
+//! Who had the CPUs that the threads of a load needed.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::holders::{Holders, each};
 use crate::accounting::is_zero;
 
 /// No run has more threads in all its trials; a record may say anything.
 const MOST_POOLED: usize = 10_000;
-/// See [`MOST_POOLED`]; of one thread.
-const MOST_HOLDERS: usize = 32;
 /// Of one thread in all its trials; what further ones had counts as [`Holder::Others`].
-const MOST_POOLED_HOLDERS: usize = 100;
+const MOST_POOLED_HOLDERS: usize = 1024;
 
 /// What kept one thread of a load from running, by the kernel's own account of the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contention {
     /// What the thread does.
     pub thread: LoadThread,
-    /// The processor that it is bound to.
+    /// The CPU that it is bound to.
     pub cpu: usize,
     /// How long it was followed.
     pub span_ns: u64,
-    /// How long of that it could run and did not have the processor.
+    /// How long of that it could run and did not have the CPU.
     pub waited_ns: u64,
     /// Who had it meanwhile, the longest first; the times add up to `waited_ns`.
     pub holders: Vec<Held>,
@@ -59,7 +58,7 @@ pub enum LoadThread {
 /// A part of a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
-    /// Who had the processor.
+    /// Who had the CPU.
     pub by: Holder,
     /// How long.
     pub ns: u64,
@@ -75,37 +74,27 @@ pub struct CpuWaits {
 }
 
 impl CpuWaits {
-    /// Each holder with its part of the wait, 0 to 1.
-    pub fn parts(&self) -> impl Iterator<Item = (&Holder, f64)> {
+    /// Who had the CPU, the longest first, with the part of the wait, 0 to 1; all processes of a name are one.
+    pub fn parts(&self) -> impl Iterator<Item = (Holders<'_>, f64)> {
         let waited_ns = self.waited_ns.max(1) as f64;
-        self.holders.iter().map(move |held| (&held.by, held.ns as f64 / waited_ns))
+        Holders::of(&self.holders).into_iter().map(move |(by, ns)| (by, ns as f64 / waited_ns))
     }
 
     /// The part that no holder accounts for.
     pub fn unknown(&self) -> f64 {
-        self.parts().find(|(by, _)| **by == Holder::Unknown).map_or(0.0, |(_, part)| part)
-    }
-
-    /// Keeps the `most` longest; what further ones had is one entry. What is unknown stays the last.
-    pub fn keep(&mut self, most: usize) {
-        let (unknown, mut known): (Vec<Held>, Vec<Held>) =
-            self.holders.drain(..).partition(|held| held.by == Holder::Unknown);
-        let rest = known.split_off(most.min(known.len())).iter().map(|held| held.ns).sum();
-        self.holders = known;
-        self.holders.extend((rest > 0).then_some(Held { by: Holder::Others, ns: rest }));
-        self.holders.extend(unknown);
+        self.parts().find(|(by, _)| *by.first == Holder::Unknown).map_or(0.0, |(_, part)| part)
     }
 }
 
-/// What can have a processor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What can have a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Holder {
     /// Another process.
     Process {
         /// As the kernel has it.
         name: String,
-        /// In the first PID namespace.
+        /// In the first PID namespace; 0: several processes, by their name alone.
         pid: u32,
         /// The last part of its cgroup's path; nothing in the first cgroup.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +111,7 @@ pub enum Holder {
     Netfathom,
     /// Other threads and processes of the one that waits.
     Itself,
-    /// No task: the processor was idle, and took its time to come back.
+    /// No task: the CPU was idle, and took its time to come back.
     Idle,
     /// Another machine.
     Hypervisor,
@@ -131,7 +120,7 @@ pub enum Holder {
         /// Of its handler.
         name: String,
     },
-    /// The interrupt of the processor's timer.
+    /// The interrupt of the CPU's timer.
     Timer,
     /// Work that interrupts and system calls leave behind.
     Softirq {
@@ -175,6 +164,7 @@ impl Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Process { pid: 0, .. } => write!(f, "{}", Holders::from(self)),
             Self::Process { name, pid, cgroup: None } => write!(f, "{name} (pid {pid})"),
             Self::Process { name, pid, cgroup: Some(cgroup) } => {
                 write!(f, "{name} (pid {pid}, cgroup {cgroup})")
@@ -197,18 +187,18 @@ impl fmt::Display for Holder {
 }
 
 impl Contention {
-    /// The same threads of several trials together: one for each processor and what is done on it.
+    /// The same threads of several trials together: one for each CPU and what is done on it.
     pub fn pooled<'a>(all: impl IntoIterator<Item = &'a Self>) -> Vec<Self> {
         let mut pooled: Vec<Self> = Vec::new();
         for one in all.into_iter().take(MOST_POOLED) {
             match pooled.iter_mut().find(|p| (p.thread, p.cpu) == (one.thread, one.cpu)) {
                 Some(same) => same.add(one),
-                None => pooled.push(Self {
-                    holders: one.holders.iter().take(MOST_HOLDERS).cloned().collect(),
-                    interrupts: one.interrupts.iter().take(MOST_HOLDERS).cloned().collect(),
-                    ..one.clone()
-                }),
+                None => pooled.push(one.clone()),
             }
+        }
+        for thread in &mut pooled {
+            thread.holders = bounded(&thread.holders, &Holder::Others);
+            thread.interrupts = bounded(&thread.interrupts, &Holder::Interrupts);
         }
         pooled
     }
@@ -222,8 +212,8 @@ impl Contention {
             (&mut self.blocked_ns, other.blocked_ns),
         ];
         sums.into_iter().for_each(|(sum, ns)| *sum = sum.saturating_add(ns));
-        add(&mut self.holders, &other.holders, &Holder::Others);
-        add(&mut self.interrupts, &other.interrupts, &Holder::Interrupts);
+        self.holders.extend_from_slice(&other.holders);
+        self.interrupts.extend_from_slice(&other.interrupts);
     }
 
     /// The part of its time that it waited, 0 to 1.
@@ -238,18 +228,16 @@ impl Contention {
     }
 }
 
-/// What is beyond the bounds counts as the rest.
-fn add(sums: &mut Vec<Held>, parts: &[Held], rest: &Holder) {
-    for held in parts.iter().take(MOST_HOLDERS) {
-        let is_known = sums.iter().any(|h| h.by == held.by);
-        let is_room = sums.len() < MOST_POOLED_HOLDERS;
-        let by = if is_known || is_room { &held.by } else { rest };
-        match sums.iter_mut().find(|h| h.by == *by) {
-            Some(same) => same.ns = same.ns.saturating_add(held.ns),
-            None => sums.push(Held { by: by.clone(), ns: held.ns }),
-        }
+/// Equal ones together, the longest first; what is beyond the bound counts as the rest.
+fn bounded(held: &[Held], rest: &Holder) -> Vec<Held> {
+    let together = |held: &[Held]| -> Vec<Held> {
+        each(held).into_iter().map(|(by, ns)| Held { by: by.clone(), ns }).collect()
+    };
+    let mut all = together(held);
+    for further in all.iter_mut().skip(MOST_POOLED_HOLDERS).filter(|held| held.by != Holder::Unknown) {
+        further.by = rest.clone();
     }
-    sums.sort_by_key(|held| std::cmp::Reverse(held.ns));
+    together(&all)
 }
 
 #[cfg(test)]
@@ -275,15 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_are_kept_and_what_is_unknown_stays() {
+    fn the_parts_of_a_wait_are_of_names_the_longest_first() {
         let held = |by, ns| Held { by, ns };
-        let named = |pid| Holder::Process { name: "a".into(), pid, cgroup: None };
-        let holders =
-            vec![held(named(1), 50), held(named(2), 20), held(named(3), 10), held(Holder::Unknown, 20)];
-        let mut waits = CpuWaits { waited_ns: 100, holders };
-        waits.keep(1);
-        let kept = [held(named(1), 50), held(Holder::Others, 30), held(Holder::Unknown, 20)];
-        assert_eq!((&waits.holders[..], waits.unknown()), (&kept[..], 0.2));
+        let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
+        let many = (100..130).map(|pid| held(named("cc1", pid), 2));
+        let holders = [held(named("tar", 7), 20)].into_iter().chain(many).chain([held(Holder::Unknown, 20)]);
+        let waits = CpuWaits { waited_ns: 100, holders: holders.collect() };
+        let parts: Vec<(String, f64)> = waits.parts().map(|(by, part)| (by.to_string(), part)).collect();
+        let expected = [("cc1 (30 processes)", 0.6), ("tar (pid 7)", 0.2), ("unknown", 0.2)];
+        assert_eq!(parts, expected.map(|(by, part)| (by.to_owned(), part)));
+        assert_eq!(waits.unknown(), 0.2);
     }
 
     #[test]
@@ -309,10 +298,13 @@ mod tests {
     #[test]
     fn pooled_holders_are_bounded_and_lose_no_time() {
         let process = |pid| Holder::Process { name: "sh".into(), pid, cgroup: None };
-        let trials: Vec<Contention> = (0..1000).map(|pid| of(1, 10, &[(process(pid), 10)])).collect();
+        let trial = |pid| of(1, 10, &[(process(pid), 9), (Holder::Unknown, 1)]);
+        let trials: Vec<Contention> = (0..2000).map(trial).collect();
         let pooled = Contention::pooled(&trials);
-        assert!(pooled[0].holders.len() <= MOST_POOLED_HOLDERS + 1);
-        assert_eq!(pooled[0].holders.iter().map(|held| held.ns).sum::<u64>(), pooled[0].waited_ns);
-        assert_eq!(pooled[0].holders[0].by, Holder::Others);
+        let holders = &pooled[0].holders;
+        assert!(holders.len() <= MOST_POOLED_HOLDERS + 2);
+        assert_eq!(holders.iter().map(|held| held.ns).sum::<u64>(), pooled[0].waited_ns);
+        assert_eq!(holders[0].by, Holder::Others);
+        assert_eq!(holders[1], Held { by: Holder::Unknown, ns: 2000 });
     }
 }

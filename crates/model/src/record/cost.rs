@@ -53,7 +53,7 @@ pub struct CostBenchmark {
     pub about: String,
     /// How its marks were taken.
     pub means: String,
-    /// The names of its marks in order, the start first. Spans lie between neighbours, if they have no names.
+    /// The names of its marks in order, the start first. Spans lie between neighbors, if they have no names.
     pub marks: Vec<String>,
     /// The names of its spans, where they have any.
     pub spans: Vec<String>,
@@ -123,7 +123,7 @@ pub struct CallTotal {
 pub struct ProgramTrial {
     /// How long it was there.
     pub wall_ns: u64,
-    /// Time on processors, of all its processes; `None` where it is not known.
+    /// Time on CPUs, of all its processes; `None` where it is not known.
     pub cpu_ns: Option<u64>,
     /// Most memory of any of its processes.
     pub peak_rss_bytes: Option<u64>,
@@ -144,7 +144,7 @@ pub struct ProgramTrial {
 pub struct ProgramUse {
     /// In which condition.
     pub condition: usize,
-    /// Processors, 1 for all the time of one.
+    /// CPUs, 1 for all the time of one.
     pub processors: Option<f64>,
     /// Most memory of any of its processes.
     pub peak_rss_bytes: Option<u64>,

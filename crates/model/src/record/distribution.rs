@@ -55,7 +55,8 @@ impl Series {
     }
 }
 
-/// A set of times: exact moments, a histogram, and what readers want to see of them.
+/// A set of times: exact moments, a histogram, and what readers want to see of them. Percentiles are the
+/// middle of a bucket, so off by at most half of its width; -1 if they fall among the times below zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// How many.
@@ -165,5 +166,10 @@ impl Estimate {
     /// Whether the interval holds `x`: then the difference to it is not significant.
     pub fn holds(&self, x: f64) -> bool {
         (self.value - x).abs() <= self.half_width
+    }
+
+    /// Half the interval as a part of the value; `None` of a value that is not positive.
+    pub fn relative(self) -> Option<f64> {
+        (self.value > 0.0).then(|| self.half_width / self.value)
     }
 }

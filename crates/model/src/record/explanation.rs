@@ -10,7 +10,7 @@ pub struct CallTimes {
     pub socket_ns: u64,
     /// Waiting for standard input, or for whoever reads standard output.
     pub standard_ns: u64,
-    /// Ready to run, and waiting for a processor, in calls and between them.
+    /// Ready to run, and waiting for a CPU, in calls and between them.
     pub runqueue_ns: u64,
     /// The median of a call on the socket.
     pub p50_ns: u64,
@@ -64,11 +64,11 @@ pub struct TransferSample {
 pub enum Cause {
     /// Nothing that could be mended.
     Nothing,
-    /// This end ran, or waited for a processor, all the time.
+    /// This end ran, or waited for a CPU, all the time.
     Processor,
-    /// This end ran, or waited for a processor, or waited for a receiver that took the data no faster.
+    /// This end ran, or waited for a CPU, or waited for a receiver that took the data no faster.
     BothProcessors,
-    /// This end ran, or waited for a processor, and most of it went to write calls that moved little each.
+    /// This end ran, or waited for a CPU, and most of it went to write calls that moved little each.
     SmallWrites,
     /// The same of read calls.
     SmallReads,

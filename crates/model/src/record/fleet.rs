@@ -91,7 +91,7 @@ pub struct FleetHost {
     pub version: Option<String>,
     /// Its kernel.
     pub kernel: Option<String>,
-    /// Its processors.
+    /// Its CPUs.
     pub cpus: Option<u32>,
     /// What its agent does not take part in, and why.
     pub lacks: Vec<(String, String)>,

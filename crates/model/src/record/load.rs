@@ -68,7 +68,7 @@ pub struct LoadTrial {
     pub reached_per_s: f64,
     /// Each worker's part.
     pub workers: Vec<Worker>,
-    /// Time between neighbouring departures of one worker: as achieved.
+    /// Time between neighboring departures of one worker: as achieved.
     pub intervals: Distribution,
     /// The same as the plan wants it.
     pub wanted_intervals: Distribution,
@@ -87,13 +87,13 @@ pub struct LoadTrial {
 /// What one sender did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worker {
-    /// Its processor.
+    /// Its CPU.
     pub cpu: usize,
     /// Messages that the operating system accepted.
     pub sent: u64,
     /// 99th percentile of its lag.
     pub lag_p99_ns: i64,
-    /// What its thread took of its processor.
+    /// What its thread took of its CPU.
     pub cpu_ns: u64,
 }
 

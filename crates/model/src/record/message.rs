@@ -1,11 +1,12 @@
 //! What `netfathom message` found.
 
+mod compared;
 mod per_message;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Contention, Distribution, Estimate};
+use super::{Contention, Distribution, Estimate, Precision};
 use crate::layer::{Layer, Side};
 use crate::plan::{MessagePlan, Placement};
 
@@ -14,20 +15,23 @@ use crate::plan::{MessagePlan, Placement};
 pub struct MessageResult {
     /// What was asked for.
     pub plan: MessagePlan,
-    /// The pairs of processors that the ends were on, in order.
+    /// The pairs of CPUs that the ends were on, in order.
     pub pairs: Vec<ProcessorPair>,
-    /// One a combination of placement, processors, size and layer that has a trial.
+    /// One a combination of placement, CPUs, size and layer that has a trial.
     pub cells: Vec<MessageCell>,
     /// What was asked for and cannot be, with what is nearest to it.
     pub absent: Vec<AbsentCell>,
-    /// The remedies of stalls that were recognised, side by side with what they remedy.
+    /// The remedies of stalls that were recognized, side by side with what they remedy.
     pub remedies: Vec<Remedied>,
-    /// Who had the processors of the ends, in the trials in which system calls were counted.
+    /// Who had the CPUs of the ends, in the trials in which system calls were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contention: Vec<Contention>,
     /// The host of the server, where that was reached by its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerHost>,
+    /// How narrow the intervals are; `None` of a run with a fixed number of trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
 }
 
 /// The host that the server ran on.
@@ -43,7 +47,7 @@ pub struct ServerHost {
     pub same_host: bool,
 }
 
-/// The processors of the two ends.
+/// The CPUs of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorPair {
     /// What they share.
@@ -54,7 +58,7 @@ pub struct ProcessorPair {
     pub server: usize,
 }
 
-/// What two processors share, from most to least.
+/// What two CPUs share, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shares {
@@ -72,7 +76,7 @@ pub enum Shares {
 
 named! { Shares: Same = "same CPU", Core = "same core", Cache = "same cache", Nothing = "apart", Hosts = "two hosts" }
 
-/// One layer with one size, one placement and one pair of processors.
+/// One layer with one size, one placement and one pair of CPUs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MessageCell {
     /// What carried the messages.
@@ -162,7 +166,7 @@ pub struct MessageTrial {
     pub client: EndCost,
     /// What the server took.
     pub server: EndCost,
-    /// Processor time of the kernel's own workers (kworker, ksoftirqd) while it ran, whoever they
+    /// CPU time of the kernel's own workers (kworker, ksoftirqd) while it ran, whoever they
     /// worked for; `None` where it could not be read.
     pub kernel_workers_ns: Option<u64>,
     /// What the kernel counted of TCP in both hosts while it ran.
@@ -172,13 +176,13 @@ pub struct MessageTrial {
 /// What an end took. Of an end in the kernel there is no thread, and all is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndCost {
-    /// Processor time of its threads, kernel work in their name included.
+    /// CPU time of its threads, kernel work in their name included.
     pub cpu_ns: Option<u64>,
-    /// How often its threads gave their processor up to wait.
+    /// How often its threads gave their CPU up to wait.
     pub waits: Option<u64>,
     /// How often it was taken from them.
     pub preemptions: Option<u64>,
-    /// How long its threads were ready and waited for a processor.
+    /// How long its threads were ready and waited for a CPU.
     pub run_delay_ns: Option<u64>,
     /// TCP segments that it sent, with data or without.
     pub segments: Option<u64>,
@@ -208,16 +212,16 @@ pub struct AbsentCell {
     pub nearest: String,
 }
 
-/// A stall that was recognised, and what helps against it, measured in the same run.
+/// A stall that was recognized, and what helps against it, measured in the same run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Remedied {
     /// The layer that stalled.
     pub layer: Layer,
     /// Bytes of a body.
     pub bytes: u64,
-    /// On which pair of processors, by its place among them; both ends are in user space.
+    /// On which pair of CPUs, by its place among them; both ends are in user space.
     pub pair: usize,
-    /// What it was recognised as.
+    /// What it was recognized as.
     pub stall: Stall,
     /// The stalled one first, then each remedy.
     pub rows: Vec<RemedyRow>,
@@ -234,7 +238,7 @@ pub enum Stall {
     NagleOne,
     /// Retransmission time-outs: 200 ms and more.
     Timeouts,
-    /// A thread that is ready and gets no processor.
+    /// A thread that is ready and gets no CPU.
     WakeUps,
 }
 

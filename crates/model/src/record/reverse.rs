@@ -17,7 +17,7 @@ pub struct ReverseResult {
     pub tap: Option<Tap>,
     /// What does not work here.
     pub left_out: Vec<LeftOut>,
-    /// Whether incoming packets were handled on the sender's processor.
+    /// Whether incoming packets were handled on the sender's CPU.
     pub steered: bool,
     /// One a variant, in the plan's order.
     pub variants: Vec<VariantResult>,
@@ -79,7 +79,7 @@ pub struct ReverseTrial {
     /// Where the rest of the messages ended; `None` in the lab, where devices count all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<BetweenHosts>,
-    /// Who had the processors of its threads; empty where that was not observed.
+    /// Who had the CPUs of its threads; empty where that was not observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contention: Vec<Contention>,
     /// How far this trial can be trusted.
@@ -120,7 +120,7 @@ pub struct PhaseTimes {
     pub stack_mean_ns: Option<f64>,
     /// The same by stage.
     pub stages: Vec<StageMean>,
-    /// What the sender's processor did.
+    /// What the sender's CPU did.
     pub processor: ProcessorShares,
     /// The part of the time in which the sender's thread was ready but did not run.
     pub sender_waited: f64,
@@ -135,7 +135,7 @@ pub struct StageMean {
     pub mean_ns: f64,
 }
 
-/// What a processor did, as parts of the time, 0 to 1 (/proc/stat).
+/// What a CPU did, as parts of the time, 0 to 1 (/proc/stat).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorShares {
     /// In user space.
@@ -173,9 +173,9 @@ pub struct ReverseSummary {
     pub stack_mean_ns: Option<[f64; 4]>,
     /// Each stage before and at the peak.
     pub stages: Vec<StageChange>,
-    /// What the sender's processor did in each phase, mean of the trials.
+    /// What the sender's CPU did in each phase, mean of the trials.
     pub processor: [ProcessorShares; 4],
-    /// The part of the time in which the sender waited for its processor, in each phase.
+    /// The part of the time in which the sender waited for its CPU, in each phase.
     pub sender_waited: [f64; 4],
 }
 

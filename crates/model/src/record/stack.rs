@@ -24,10 +24,11 @@ pub struct StackResult {
     pub trials: Vec<Trial>,
     /// One a direction.
     pub summaries: Vec<PathSummary>,
-    /// The ruler's own cost; `None` where too few control trials were run.
+    /// The overhead of the tap; `None` where too few baseline trials were run.
     pub self_cost: Option<SelfCost>,
-    /// What the other tap says; empty where there was none.
-    pub witnesses: Vec<Witness>,
+    /// The cross-check with another tap; empty where there was none.
+    #[serde(rename = "witnesses")]
+    pub cross_checks: Vec<CrossCheck>,
     /// Every tap that ran, beside each other.
     pub taps: Vec<TapRow>,
     /// How narrow the intervals are; `None` of a run with a fixed number of trials.
@@ -52,10 +53,12 @@ pub struct LeftOut {
 pub enum TrialKind {
     /// With the tap: the measurement itself.
     Measured,
-    /// Without any tap: what the ruler costs.
-    Control,
-    /// With the other tap: a second opinion.
-    Witness,
+    /// The baseline, without any tap: it measures the overhead of the tap.
+    #[serde(rename = "control")]
+    Baseline,
+    /// The cross-check, with another tap.
+    #[serde(rename = "witness")]
+    CrossCheck,
     /// With the other tap, while the programs of the main one are attached and removed alternately: what they
     /// add to the times that they report.
     Alternating,
@@ -68,17 +71,17 @@ pub struct Trial {
     pub index: u32,
     /// What it is for.
     pub kind: TrialKind,
-    /// The tap that was on; `None` in a control.
+    /// The tap that was on; `None` in a baseline trial.
     pub tap: Option<Tap>,
     /// Start, from the start of the run.
     pub started_after_ns: u64,
     /// What the generator did.
     pub load: Load,
-    /// One a direction that was measured; empty in a control.
+    /// One a direction that was measured; empty in a baseline trial.
     pub paths: Vec<PathTimes>,
     /// Where every message ended.
     pub accounting: Accounting,
-    /// What the reader's thread took of its processor, per delivered message.
+    /// CPU time of the reader's thread, per delivered message.
     pub reader_cpu_ns_per_message: Option<f64>,
     /// The highest rate that a short burst without pauses reached under the same tap.
     pub flat_out_per_s: Option<f64>,
@@ -107,14 +110,14 @@ pub struct Added {
     pub direction: Direction,
     /// Mean time with the main tap attached minus that without, a value a round of blocks.
     pub differences_ns: Vec<f64>,
-    /// On the way out: how far behind the main tap's link layer the other tap has its own, on the same messages.
+    /// Of sending: how far behind the main tap's link layer the other tap has its own, on the same messages.
     pub behind_ns: Option<f64>,
 }
 
 /// What a capture of one trial held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Captured {
-    /// The way that was captured.
+    /// The direction that was captured.
     pub direction: Direction,
     /// The device.
     pub device: String,
@@ -148,20 +151,20 @@ pub struct Load {
     pub refused: Vec<Refused>,
     /// Messages that were never tried, since the time was over or the run was stopped.
     pub unsent: u64,
-    /// Messages that left after the next one was due.
+    /// Messages that were sent after the next one was due.
     pub missed_slots: u64,
-    /// From the first departure to the last.
+    /// From the first message that was sent to the last.
     pub span_ns: u64,
-    /// Actual minus intended departure.
+    /// Actual minus intended send time.
     pub lag: Distribution,
-    /// Lag in slots, 99th percentile: a slot is the wanted interval at that moment, times the
-    /// messages that the engine sends together.
+    /// Lag in send slots, 99th percentile: a send slot is the wanted interval at that moment, times the
+    /// messages that the engine sends together. Not a time: 0.1 is a tenth of a send slot.
     pub lag_p99_of_interval: f64,
     /// Time that the send call took.
     pub send_call: Distribution,
-    /// Lag and departures over the trial.
+    /// Lag and messages sent over the trial.
     pub series: Series,
-    /// Who had the processors of the threads of the load; empty where that was not observed.
+    /// Who had the CPUs of the threads of the load; empty where that was not observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contention: Vec<Contention>,
 }
@@ -182,9 +185,9 @@ pub struct PathTimes {
     pub direction: Direction,
     /// Stack time: application to link layer or back.
     pub total: Distribution,
-    /// The same over the windows of highest intensity; `None` if no message left there.
+    /// The same over the windows of highest intensity; `None` if no message was sent there.
     pub peak: Option<PeakTimes>,
-    /// Of the messages that found nothing foreign on the processors that they needed (docs/stack.md); `None` where that was not observed.
+    /// Of the messages that found nothing foreign on the CPUs that they needed (docs/stack.md); `None` where that was not observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undisturbed: Option<UndisturbedTimes>,
     /// Every stage of the direction, in order.
@@ -193,7 +196,7 @@ pub struct PathTimes {
     pub series: Series,
 }
 
-/// The stack times of messages that found nothing foreign on the processors that they needed.
+/// The stack times of messages that found nothing foreign on the CPUs that they needed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct UndisturbedTimes {
     /// Messages that could be judged as disturbed or not.
@@ -219,7 +222,7 @@ impl UndisturbedTimes {
     /// Fewer do not stand for a trial.
     pub const LEAST: u64 = 100;
 
-    /// Whether they stand for the others: fewer than half are those that met the processors in a better state.
+    /// Whether they stand for the others: fewer than half are those that met the CPUs in a better state.
     pub fn stand(&self) -> bool {
         self.disturbed_share() <= 0.5 && self.times.n >= Self::LEAST
     }
@@ -249,7 +252,7 @@ pub struct PeakTimes {
     pub max_ns: i64,
     /// The papers' S, which assumes independent messages.
     pub mean_error_ns: Option<f64>,
-    /// Messages a second that really left in those windows.
+    /// Messages a second that were sent in those windows.
     pub reached_per_s: f64,
 }
 
@@ -314,10 +317,10 @@ pub struct PathSummary {
     pub overall: Indicator,
     /// Over the windows of highest intensity.
     pub peak: Option<Indicator>,
-    /// 1 / mean time at peak: the load that the paper infers (Borodin 2014). `None` on the way in, where
+    /// 1 / mean time at peak: the load that the paper infers (Borodin 2014). `None` of receiving, where
     /// messages overlap.
     pub theoretical_per_s: Option<f64>,
-    /// The highest rate that really left, mean over trials, in the same windows.
+    /// The highest rate that was sent, mean over trials, in the same windows.
     pub reached_per_s: Option<f64>,
     /// All trials merged.
     pub total: Distribution,
@@ -377,7 +380,7 @@ impl StageSummaryTimes {
     }
 }
 
-/// The ruler's own cost: trials with the tap against trials without.
+/// The overhead of a tap: trials with it against trials without. Differences of means over trials, with their interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfCost {
     /// Longer send calls, per message. On one machine the receiver's kernel half runs
@@ -385,11 +388,11 @@ pub struct SelfCost {
     pub send_call_ns: Estimate,
     /// The same as a part of the send call without a tap: 0.1 is a tenth longer.
     pub send_call_share: Option<Estimate>,
-    /// What of it lies within the time out that the tap reports, by alternating trials.
+    /// What of it lies within the time to send that the tap reports, by alternating trials.
     pub within_tx_ns: Option<Estimate>,
-    /// The same of the time in.
+    /// The same of the time to receive.
     pub within_rx_ns: Option<Estimate>,
-    /// More processor time of the reader, per message.
+    /// More CPU time of the reader, per message.
     pub reader_cpu_ns: Option<Estimate>,
     /// Share of the flat-out rate that the tap takes, 0 to 1.
     pub rate_lost: Option<Estimate>,
@@ -430,15 +433,15 @@ pub struct TapRow {
     pub tap: Tap,
     /// Trials behind it.
     pub trials: u32,
-    /// Mean time on the way out over its trials, with the interval between them where there are
+    /// Mean time to send over its trials, with the interval between them where there are
     /// two; `None` where that was not measured.
     pub tx_ns: Option<Estimate>,
-    /// The same on the way in: of timestamping from the arrival from the driver, of the others
+    /// The same to receive: of timestamping from the arrival from the driver, of the others
     /// from the link layer.
     pub rx_ns: Option<Estimate>,
-    /// Its mean on the way out minus that of the first tap of the table; `None` of the first.
+    /// Its mean time to send minus that of the first tap of the table; `None` of the first.
     pub tx_bias_ns: Option<Estimate>,
-    /// The same on the way in, over the span that both of them see; `None` where there is none.
+    /// The same to receive, over the span that both of them see; `None` where there is none.
     pub rx_bias_ns: Option<Estimate>,
     /// Messages that it could not time, 0 to 1.
     pub lost: f64,
@@ -446,9 +449,10 @@ pub struct TapRow {
     pub cost: Option<SelfCost>,
 }
 
-/// What the other tap says of the same quantity.
+/// What another tap measures of the same load: the cross-check.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Witness {
+#[schemars(rename = "Witness")]
+pub struct CrossCheck {
     /// Which way.
     pub direction: Direction,
     /// The other tap.

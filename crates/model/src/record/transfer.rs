@@ -30,7 +30,7 @@ pub struct TransferResult {
     pub congestion: Option<String>,
     /// What a receiver did that served.
     pub served: Option<Served>,
-    /// What it cost the processors of this host, where that was asked for.
+    /// What it cost the CPUs of this host, where that was asked for.
     pub cost: Option<TransferCost>,
     /// What held it up, where that was asked for.
     pub explanation: Option<Explanation>,
@@ -190,7 +190,7 @@ pub struct TransferStream {
     pub duration_ns: u64,
     /// Until the peer had closed, where a transmitter waited for that.
     pub closed_ns: Option<u64>,
-    /// Processor time of its thread in the program.
+    /// CPU time of its thread in the program.
     pub user_ns: u64,
     /// In the kernel, in its name: over loopback much of the peer's receive path too.
     pub system_ns: u64,
@@ -202,7 +202,7 @@ pub struct TransferStream {
     pub zero_copy: Option<ZeroCopied>,
     /// Where its time went, where it was watched.
     pub calls_took: Option<CallTimes>,
-    /// Who had the processors that its thread waited for, where it was watched and the kernel shows that.
+    /// Who had the CPUs that its thread waited for, where it was watched and the kernel shows that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<CpuWaits>,
     /// How it went on, where it was watched: at most 1024 looks, evenly spread.
@@ -210,7 +210,7 @@ pub struct TransferStream {
 }
 
 impl TransferStream {
-    /// Processor time of its thread, ns.
+    /// CPU time of its thread, ns.
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns.saturating_add(self.system_ns)
     }

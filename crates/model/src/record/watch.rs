@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod processes;
 mod slow;
 mod socket;
 
+pub use processes::WatchProcesses;
 pub use slow::{CpuStay, SlowMessage, WatchSlow};
 pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
 
@@ -41,10 +43,13 @@ pub struct WatchResult {
     pub send: Option<WatchSend>,
     /// What came by UDP was watched too.
     pub datagrams: bool,
-    /// Single sockets, those with the most messages; empty if that was not asked for.
+    /// Single sockets, those with the most messages; empty if they were not summed.
     pub sockets: Vec<WatchSocket>,
     /// All other sockets together: with the above, all messages that are timed.
     pub other_sockets: Option<WatchSocket>,
+    /// The same messages by the names of processes, those with the most messages first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<WatchProcesses>,
     /// Single messages that took long; `None` if that was not asked for.
     pub slow: Option<WatchSlow>,
     /// How far CLOCK_REALTIME, which packets are stamped with, moved against CLOCK_MONOTONIC, at most from one second to
@@ -81,8 +86,9 @@ impl WatchResult {
         self.sampling.map_or(self.watched_ns, |sampling| sampling.followed_ns)
     }
 
-    /// Keeps the sockets with the most messages, and adds the rest to the others.
-    pub fn keep_sockets(&mut self, most: usize) {
+    /// Keeps the sockets, and the names of processes, with the most messages, and adds the rest to the others.
+    pub fn keep_most(&mut self, most: usize) {
+        WatchProcesses::keep(&mut self.processes, most);
         self.sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
         let Some(others) = self.other_sockets.as_mut() else { return };
         let rest = self.sockets.split_off(most.min(self.sockets.len()));
@@ -173,7 +179,7 @@ pub enum WatchStage {
     Hole,
     /// What the reader slept after it was woken, or until its wake-up where that followed at once.
     Wakeup,
-    /// What the reader waited for a processor.
+    /// What the reader waited for a CPU.
     Runqueue,
     /// What the reader slept on something else.
     Blocked,

@@ -39,7 +39,7 @@ pub fn planned(profile: &str, ways: &[(Direction, &[(i64, i64)])]) -> StackResul
         trials,
         summaries,
         self_cost: None,
-        witnesses: Vec::new(),
+        cross_checks: Vec::new(),
         taps: Vec::new(),
         precision: None,
     }

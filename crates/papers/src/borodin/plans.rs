@@ -44,7 +44,7 @@ pub fn ramp(
     plan.profile = ramp_to(highest, ground.length_ns(QUICK_RAMP_S, full_ramp_s(highest)));
     if !ground.plan.quick {
         // The ruler's own cost, and a second opinion.
-        (plan.controls, plan.witnesses) = (2, 2);
+        (plan.baselines, plan.cross_checks) = (2, 2);
     }
     Ok(vec![Part::new(name, plan)])
 }
@@ -62,7 +62,7 @@ fn full_ramp_s(highest_per_s: f64) -> f64 {
 pub fn triangle(ground: &mut Ground<'_>) -> Result<Vec<Part>, RunError> {
     let profile = up_and_down(ground.length_ns(QUICK_TRIANGLE_S, TRIANGLE_S));
     let mut plan = stack(ground, &[Direction::Rx], profile);
-    plan.controls = if ground.plan.quick { 0 } else { 2 };
+    plan.baselines = if ground.plan.quick { 0 } else { 2 };
     Ok(vec![Part::new("incoming", plan)])
 }
 
@@ -95,7 +95,7 @@ pub fn over(ground: &Ground<'_>, transport: Transport, profile: Profile) -> Stac
     StackPlan { transport, workers: 1, ..stack(ground, &[Direction::Tx], profile) }
 }
 
-/// What all plans of the stack have in common. Without controls and witnesses.
+/// What all plans of the stack have in common. Without baselines and cross-checks.
 pub fn stack(ground: &Ground<'_>, directions: &[Direction], profile: Profile) -> StackPlan {
     StackPlan {
         directions: directions.to_vec(),

@@ -65,6 +65,7 @@ pub fn planned(plan: MessagePlan, times: impl Fn(&Asked) -> Option<CellTimes>) -
         remedies: Vec::new(),
         contention: Vec::new(),
         server: None,
+        precision: None,
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use netfathom_model::print::counted;
+use netfathom_model::verdict::Level;
 use netfathom_stats::{self as stats, Contrast};
 
+use super::trust::LEAST_PAIRS;
 use super::{Change, Compared, Comparison, Design, Outcome, Run, Scale, trust};
 use crate::quantity::{Better, Quantity};
 
@@ -27,7 +30,9 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
         of.iter().map(|q| q.name.clone()).filter(|name| !in_all(name)).collect()
     };
     (comparison.only_a, comparison.only_b) = (only(first_a), only(first_b));
-    let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| in_all(&quantity.name)).collect();
+    let least = LEAST_PAIRS.min(sides.len());
+    let counts = |name: &str| in_all(name) && counting(&sides, name).len() >= least;
+    let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| counts(&quantity.name)).collect();
     let weighed: Vec<Weighed> =
         shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides)).collect();
     let main: Vec<bool> = shared.iter().map(|quantity| quantity.main).collect();
@@ -38,7 +43,8 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
         Levels::of(&family.filter_map(|(_, chance)| *chance).collect::<Vec<_>>())
     });
     for (((quantity, weighed), own), chance) in shared.iter().zip(weighed).zip(&main).zip(&corrected) {
-        comparison.quantities.push(concluded(quantity, weighed, *chance, levels[usize::from(*own)]));
+        let level = trust::level(pairs, &quantity.name, comparison.forced);
+        comparison.quantities.push(concluded(quantity, level, weighed, *chance, levels[usize::from(*own)]));
     }
 }
 
@@ -82,11 +88,29 @@ struct Weighed {
     contrast: Option<Contrast>,
     /// The change itself, on the same scale.
     value: f64,
+    /// How many pairs count, where they are not all.
+    fewer: Option<String>,
+}
+
+/// The values in those pairs where both runs vouch for a quantity.
+fn counting(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let values = |side: &[Quantity]| find(side, name).map_or(&[][..], |q| &q.trials).to_vec();
+    let both = sides.iter().map(|(a, b)| (values(a), values(b)));
+    both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect()
+}
+
+/// How many pairs count, and how many runs of each side keep the others from it; `None` where all count.
+fn fewer(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str, count: usize) -> Option<String> {
+    let is_void = |side: &[Quantity]| find(side, name).is_some_and(|q| q.trials.is_empty());
+    let a = counted(sides.iter().filter(|(a, _)| is_void(a)).count(), "run");
+    let b = sides.iter().filter(|(_, b)| is_void(b)).count();
+    let all = sides.len();
+    (count < all).then(|| format!("{count} of {all} pairs: VOID in {a} of A and {b} of B"))
 }
 
 fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quantity>)]) -> Weighed {
-    let values = |side: &[Quantity]| find(side, &quantity.name).map_or(&[][..], |q| &q.trials).to_vec();
-    let all: Vec<(Vec<f64>, Vec<f64>)> = sides.iter().map(|(a, b)| (values(a), values(b))).collect();
+    let all = counting(sides, &quantity.name);
+    let fewer = fewer(sides, &quantity.name, all.len());
     let positive = all.iter().all(|(a, b)| a.iter().chain(b).all(|&value| value > 0.0));
     let scale = if positive { Scale::Ratio } else { Scale::Difference };
     let (a, b): (Vec<f64>, Vec<f64>) = match design {
@@ -95,7 +119,7 @@ fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quant
     };
     let contrast = contrast(design, scale, &a, &b);
     let value = stats::mean(&scale.put(&b)) - stats::mean(&scale.put(&a));
-    Weighed { a, b, scale, contrast, value }
+    Weighed { a, b, scale, contrast, value, fewer }
 }
 
 /// The change of the values of A to those of B; on the logarithms, of ratios.
@@ -155,8 +179,14 @@ fn corrected(weighed: &[Weighed], main: &[bool]) -> Vec<Option<f64>> {
     all
 }
 
-fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels: Levels) -> Compared {
-    let Weighed { a, b, scale, contrast, value } = weighed;
+fn concluded(
+    quantity: &Quantity,
+    level: Level,
+    weighed: Weighed,
+    chance: Option<f64>,
+    levels: Levels,
+) -> Compared {
+    let Weighed { a, b, scale, contrast, value, fewer } = weighed;
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
     let has_spread = contrast.is_some_and(|contrast| contrast.error > 0.0);
@@ -174,6 +204,7 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels:
         unit: quantity.unit,
         better: quantity.better,
         main: quantity.main,
+        level,
         a_mean: scale.mean(&a),
         b_mean: scale.mean(&b),
         change: Change {
@@ -185,7 +216,7 @@ fn concluded(quantity: &Quantity, weighed: Weighed, chance: Option<f64>, levels:
         chance,
         smallest: smallest.filter(|smallest| smallest.is_finite()),
         outcome,
-        note: note(&a, &b, scale, outcome, contrast),
+        note: note(&a, &b, scale, outcome, contrast, fewer.as_deref()),
         a,
         b,
     }
@@ -205,7 +236,14 @@ fn outcome(better: Better, value: f64, chance: Option<f64>, same: bool) -> Outco
     }
 }
 
-fn note(a: &[f64], b: &[f64], scale: Scale, outcome: Outcome, contrast: Option<Contrast>) -> Option<String> {
+fn note(
+    a: &[f64],
+    b: &[f64],
+    scale: Scale,
+    outcome: Outcome,
+    contrast: Option<Contrast>,
+    fewer: Option<&str>,
+) -> Option<String> {
     let no_ratio = "values are zero or negative, so there is a difference and no ratio";
     let why = match (a.len(), b.len()) {
         _ if outcome == Outcome::Same => None,
@@ -218,6 +256,6 @@ fn note(a: &[f64], b: &[f64], scale: Scale, outcome: Outcome, contrast: Option<C
         _ => None,
     };
     let ratio = (scale == Scale::Difference && outcome != Outcome::Same).then_some(no_ratio);
-    let all: Vec<&str> = why.into_iter().chain(ratio).collect();
+    let all: Vec<&str> = fewer.into_iter().chain(why).chain(ratio).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -78,7 +78,7 @@ pub struct Comparison {
     pub cautions: Vec<String>,
     /// Each quantity that both have, the main ones first.
     pub quantities: Vec<Compared>,
-    /// Quantities that are left out.
+    /// Quantities that some runs do not vouch for.
     pub withheld: BTreeMap<String, Withheld>,
     /// Quantities that only A has.
     pub only_a: Vec<String>,
@@ -99,6 +99,8 @@ pub struct Compared {
     pub better: Better,
     /// Whether it is one of the few that the measurement is made for.
     pub main: bool,
+    /// The worst level that it has in the pairs that count.
+    pub level: Level,
     /// The values of A: a trial each, or a run each of pairs.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
@@ -117,7 +119,6 @@ pub struct Compared {
     pub note: Option<String>,
 }
 
-/// How much it changed from A to B.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// What `value` is.
@@ -167,7 +168,6 @@ impl Outcome {
 /// Why there is nothing to compare at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// A run with itself.
     #[error(
         "{first} and {second} are the same run, {id}: name two runs, such as one from before and one from after a change"
     )]
@@ -212,7 +212,7 @@ pub fn pairs(pairs: &[(Run, Run)], wishes: &Wishes) -> Result<Comparison, Compar
 /// # Errors
 /// If a threshold is wrong whatever later pairs measure.
 pub fn testable(a: &Run, b: Option<&Run>, thresholds: &[Threshold]) -> Result<(), ThresholdError> {
-    // Such a run does not count, and lacks quantities.
+    // Such a run may lack quantities.
     if [Some(a), b].into_iter().flatten().any(|run| run.record.verdict.level == Level::Void) {
         return Ok(());
     }
@@ -296,7 +296,10 @@ fn compare_unchecked(
     };
     if !comparison.is_refused() {
         judge::fill(&mut comparison, &trusted.pairs);
-        comparison.spreads = distributions::both(&trusted.pairs);
+        // A run that is VOID in part has distributions of that part, too.
+        let is_whole = |run: &Run| comparison.forced || run.record.verdict.level < Level::Void;
+        let whole = trusted.pairs.iter().copied().filter(|(a, b)| is_whole(a) && is_whole(b));
+        comparison.spreads = distributions::both(&whole.collect::<Vec<_>>());
     }
     Ok(comparison)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use itertools::Itertools as _;
 use netfathom_model::print::listed;
 use netfathom_model::units::parse_number;
 use serde::Serialize;
@@ -182,7 +183,6 @@ impl Gates {
         self.gates.iter().any(|gate| gate.passage == passage)
     }
 
-    /// Whether a quantity has a threshold.
     pub fn has(&self, quantity: &str) -> bool {
         self.gates.iter().any(|gate| gate.quantity == quantity)
     }
@@ -379,13 +379,9 @@ impl Threshold {
     }
 
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {
-        let mut near: Vec<(f64, &str)> = comparison
-            .quantities
-            .iter()
-            .map(|quantity| (likeness(&self.name, &quantity.name), quantity.name.as_str()))
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let names: Vec<&str> = near.into_iter().take(4).map(|(_, name)| name).collect();
+        let of = |name: &str| likeness(&self.name, name);
+        let names = comparison.quantities.iter().map(|quantity| quantity.name.as_str());
+        let names: Vec<&str> = names.sorted_by(|a, b| of(b).total_cmp(&of(a))).take(4).collect();
         let elsewhere = [("A", &comparison.only_a), ("B", &comparison.only_b)];
         let (text, name) = (self.text.clone(), self.name.clone());
         if let Some((side, _)) = elsewhere.into_iter().find(|(_, names)| names.contains(&self.name)) {

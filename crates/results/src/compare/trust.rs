@@ -3,16 +3,27 @@
 use std::collections::BTreeMap;
 
 use netfathom_model::record::State;
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Part, Reason};
 
 use super::{Design, Run, Withheld};
 use crate::quantity::{self, Quantity};
 
-/// What a run says, as far as it vouches for it, or all of it.
+/// What a run says; of what it does not vouch for without a value, unless that is forced.
 pub(super) fn quantities(run: &Run, force: bool) -> Vec<Quantity> {
     let mut all = quantity::of(&run.record.measurement);
-    all.retain(|q| force || vouched(run, &q.name) < Level::Void);
+    let is_void = |q: &&mut Quantity| !force && vouched(run, &q.name) == Level::Void;
+    all.iter_mut().filter(is_void).for_each(|q| q.trials.clear());
     all
+}
+
+fn vouches(run: &Run) -> bool {
+    quantities(run, false).iter().any(|q| !q.trials.is_empty())
+}
+
+/// How far runs vouch for a quantity: the worst of the pairs that count.
+pub(super) fn level(pairs: &[(&Run, &Run)], name: &str, force: bool) -> Level {
+    let levels = pairs.iter().map(|&(a, b)| vouched(a, name).max(vouched(b, name)));
+    levels.filter(|&level| force || level < Level::Void).max().unwrap_or_default()
 }
 
 fn vouched(run: &Run, name: &str) -> Level {
@@ -42,32 +53,32 @@ pub(super) struct Trusted<'a> {
 }
 
 /// Fewer pairs have no interval.
-const LEAST_PAIRS: usize = 2;
+pub(super) const LEAST_PAIRS: usize = 2;
 
 pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
     let mut trusted = Trusted { pairs: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
-    let mut left_out: Vec<String> = Vec::new();
+    let mut unusable_pairs: Vec<String> = Vec::new();
     for &(a, b) in pairs {
-        let wrong: Vec<String> = [a, b].into_iter().filter_map(|run| unusable(run, design)).collect();
+        let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
+        if design == Design::Apart || force || wrong.is_empty() {
+            trusted.pairs.push((a, b));
+        }
         match design {
             Design::Apart => trusted.obstacles.extend(wrong),
-            Design::Pairs if force => trusted.cautions.extend(wrong),
-            Design::Pairs => {
-                left_out.extend(wrong.first().cloned());
-                if !wrong.is_empty() {
-                    continue;
-                }
-            }
+            Design::Pairs => unusable_pairs.extend(wrong.into_iter().next()),
         }
-        trusted.pairs.push((a, b));
     }
-    trusted.cautions.extend(left_out.first().map(|first| {
-        format!("{} of {} pairs are left out; the first of them: {first}", left_out.len(), pairs.len())
+    let (remarks, what) = if force {
+        (&mut trusted.obstacles, "should be left out")
+    } else {
+        (&mut trusted.cautions, "are left out")
+    };
+    remarks.extend(unusable_pairs.first().map(|first| {
+        format!("{} of {} pairs {what}; the first of them: {first}", unusable_pairs.len(), pairs.len())
     }));
     if design == Design::Pairs && trusted.pairs.len() < LEAST_PAIRS {
         let (left, all) = (trusted.pairs.len(), pairs.len());
-        let remedy =
-            if left_out.is_empty() { "take more rounds" } else { "see to what makes the others VOID" };
+        let remedy = if left == all { "take more rounds" } else { "see to what makes the others VOID" };
         trusted
             .obstacles
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));
@@ -84,19 +95,15 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     trusted
 }
 
-/// Why a run is not to be compared: one of many pairs is whole or left out, of a single one some quantities may do.
-fn unusable(run: &Run, design: Design) -> Option<String> {
+/// Why a run is not to be compared in anything.
+fn unusable(run: &Run) -> Option<String> {
     let record = &run.record;
     if quantity::of(&record.measurement).is_empty() {
         return Some(format!("{} has no finished trial: let it run to its end", run.name));
     }
-    let is_void = match design {
-        Design::Pairs => record.verdict.level == Level::Void,
-        Design::Apart => quantities(run, false).is_empty(),
-    };
     let reason = record.verdict.reasons.iter().find(|reason| reason.level == Level::Void);
     let why = reason.map_or("no reason is recorded", |reason| reason.text.as_str());
-    is_void.then(|| format!("{} is VOID: {why}", run.name))
+    (!vouches(run)).then(|| format!("{} is VOID: {why}", run.name))
 }
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
@@ -124,24 +131,29 @@ fn lacks(run: &Run) -> impl Iterator<Item = String> {
         State::Partial => Some("not whole: trials were still to come, or it was killed".to_owned()),
         State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
-    let partly = !quantities(run, false).is_empty();
+    let partly = vouches(run);
     let verdict = &run.record.verdict;
-    let void = verdict.shown().find(|r| partly && r.level == Level::Void);
-    let trust = match (void, verdict.level) {
-        (Some(void), level) => {
-            let (scope, more) = (void.scope(), more(run));
-            Some(format!("{}, its {scope} VOID and not compared: {}{more}", level.name(), void.text))
+    let of = |level| verdict.shown().find(move |r| partly && r.level == level && is_of_quantities(r));
+    let (level, more) = (verdict.level.name(), more(run));
+    let trust = match (of(Level::Void), verdict.level) {
+        (Some(void), _) => {
+            let scope = void.scope();
+            Some(format!("{level}, its {scope} VOID and not compared: {}{more}", void.text))
         }
         (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
-        (None, _) => None,
+        (None, _) => of(Level::Degraded).map(|r| format!("{level}, but {} in {}", r.level.name(), r.scope())),
     };
     state.into_iter().chain(trust)
 }
 
+/// Whether it is about what is compared, and not about the overhead or the cross-check.
+fn is_of_quantities(reason: &Reason) -> bool {
+    let parts = [Part::Load, Part::Tx, Part::Rx];
+    reason.about.is_empty() || parts.iter().any(|part| reason.about.contains(part))
+}
+
 fn reasons(run: &Run) -> String {
-    let all = &run.record.verdict.reasons;
-    let first =
-        all.iter().find(|r| r.level == Level::Degraded).map_or("no reason is recorded", |r| r.text.as_str());
+    let first = run.record.verdict.deciding().map_or("no reason is recorded", |r| r.text.as_str());
     format!("{first}{}", more(run))
 }
 

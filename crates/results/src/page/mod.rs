@@ -209,14 +209,12 @@ impl Page {
         self.push(Block::Table(table));
     }
 
-    /// Bars, if there are any.
     pub fn bars(&mut self, bars: Bars) {
         if bars.groups.iter().any(|group| !group.bars.is_empty()) {
             self.push(Block::Bars(bars));
         }
     }
 
-    /// A chart, if there is one.
     pub fn chart(&mut self, chart: impl Into<Option<Chart>>) {
         chart.into().into_iter().for_each(|chart| self.push(Block::Chart(chart)));
     }
@@ -235,7 +233,6 @@ impl Page {
         self.push(Block::Details { summary: summary.to_owned(), blocks: Self::filled(fill) });
     }
 
-    /// A page within this one, in details.
     pub fn nested(&mut self, id: String, summary: String, page: Self) {
         self.push(Block::Nested { id, summary, page });
     }

@@ -54,7 +54,6 @@ pub struct Column {
     pub longest_bar: usize,
 }
 
-/// What stands at one place of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
@@ -120,12 +119,10 @@ impl Table {
         })
     }
 
-    /// More columns, of figures.
     pub fn figures(self, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.with(heads, Align::Right)
     }
 
-    /// More columns, of words.
     pub fn words(self, heads: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.with(heads, Align::Left)
     }

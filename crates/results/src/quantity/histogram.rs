@@ -64,7 +64,7 @@ impl Pooled {
 pub fn histograms(measurement: &Measurement) -> Vec<Histogram<'_>> {
     let mut all = figures(measurement).histograms();
     all.retain(|histogram| histogram.times.n > 0);
-    tell_apart(&mut all);
+    make_names_unique(&mut all);
     all
 }
 
@@ -74,7 +74,7 @@ pub fn pooled(measurement: &Measurement) -> Vec<Pooled> {
 }
 
 /// A name that stands twice in a trial gets a number, as quantities' names do.
-fn tell_apart(sets: &mut [Histogram<'_>]) {
+fn make_names_unique(sets: &mut [Histogram<'_>]) {
     let mut seen = BTreeMap::new();
     for set in sets {
         let n = seen.entry((set.name.clone(), set.trial)).or_insert(0);

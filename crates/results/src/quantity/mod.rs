@@ -19,6 +19,7 @@ mod transfer;
 mod watch;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
@@ -191,7 +192,7 @@ pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     let mut all = figures(measurement).quantities();
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
-    tell_apart(&mut all);
+    make_names_unique(&mut all);
     all.sort_by_key(|quantity| !quantity.main);
     all
 }
@@ -199,9 +200,7 @@ pub fn of(measurement: &Measurement) -> Vec<Quantity> {
 /// How far a quantity of a record can be trusted.
 pub fn level(measurement: &Measurement, verdict: &Verdict, name: &str) -> Level {
     match measurement {
-        Measurement::Stack(_) if !verdict.reasons.is_empty() => {
-            stack::rests_on(name).iter().map(|&part| verdict.of(part)).max().unwrap_or_default()
-        }
+        Measurement::Stack(result) if !verdict.reasons.is_empty() => stack::level(result, verdict, name),
         _ => verdict.level,
     }
 }
@@ -270,13 +269,13 @@ fn plan_with(plan: &impl Serialize, found: &[(&str, Value)]) -> Value {
 
 /// Gives names that stand twice a number: the second `x` becomes `x-2`. Names from outside, such as those of
 /// benchmarks, may fall together once they are words.
-fn tell_apart(all: &mut [Quantity]) {
-    let mut seen = std::collections::BTreeSet::new();
+fn make_names_unique(all: &mut [Quantity]) {
+    let (mut seen, mut numbers) = (BTreeSet::new(), BTreeMap::new());
     for quantity in all {
         let mut name = quantity.name.clone();
-        let mut number = 1;
+        let number = numbers.entry(name.clone()).or_insert(1_u64);
         while !seen.insert(name.clone()) {
-            number += 1;
+            *number += 1;
             name = format!("{}-{number}", quantity.name);
         }
         quantity.name = name;

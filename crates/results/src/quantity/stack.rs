@@ -3,22 +3,39 @@
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Place;
 use netfathom_model::record::{
-    Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind,
+    Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind, Value as Of,
 };
-use netfathom_model::verdict::Part;
+use netfathom_model::verdict::{Level, Part, Verdict};
 use serde_json::{Value, json};
 
 use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, Sampled, of_times, plan_with};
 
-/// The parts of a result that a quantity rests on: that of all messages on the load, too.
-pub(super) fn rests_on(name: &str) -> &'static [Part] {
-    match name.split('.').collect::<Vec<_>>()[..] {
-        ["tx", "undisturbed", ..] => &[Part::Tx],
-        ["rx", "undisturbed", ..] => &[Part::Rx],
-        ["tx", ..] => &[Part::Load, Part::Tx],
-        ["rx", ..] => &[Part::Load, Part::Rx],
-        _ => &[Part::Load],
-    }
+/// How far a quantity can be trusted. A time of all messages rests on the load, too, where its way was judged by others.
+pub(super) fn level(result: &StackResult, verdict: &Verdict, name: &str) -> Level {
+    let words: Vec<&str> = name.split('.').collect();
+    let Some(way) = [Direction::Tx, Direction::Rx].into_iter().find(|way| way.name() == words[0]) else {
+        return verdict.of(Part::Load);
+    };
+    let (is_of_others, value) = match words[1..] {
+        ["undisturbed", value] => (false, Of::named(value)),
+        [value] => (stand(&paths(result, way)), Of::named(value)),
+        _ => (stand(&paths(result, way)), None),
+    };
+    let of_load = if is_of_others { verdict.of(Part::Load) } else { Level::Valid };
+    of_load.max(verdict.of_value(way.into(), value))
+}
+
+fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
+    result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
+}
+
+fn paths(result: &StackResult, direction: Direction) -> Vec<&PathTimes> {
+    measured(result).flat_map(|trial| &trial.paths).filter(|path| path.direction == direction).collect()
+}
+
+/// Whether a trial has undisturbed messages that stand for the others.
+fn stand(paths: &[&PathTimes]) -> bool {
+    undisturbed(paths).next().is_some()
 }
 
 impl Figures for StackResult {
@@ -35,11 +52,9 @@ impl Figures for StackResult {
 
     /// Stack time of each direction, its stages, and the rate that was reached.
     fn quantities(&self) -> Vec<Quantity> {
-        let trials: Vec<&Trial> = self.trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
         let mut all = Vec::new();
         for direction in [Direction::Tx, Direction::Rx] {
-            let paths: Vec<&PathTimes> =
-                trials.iter().flat_map(|t| &t.paths).filter(|path| path.direction == direction).collect();
+            let paths = paths(self, direction);
             // What the answer is of.
             let stand =
                 self.summaries.iter().any(|s| s.direction == direction && s.stands_for_all().is_some());
@@ -51,7 +66,7 @@ impl Figures for StackResult {
             let stages = direction.stages().iter().filter(|&&stage| self.tap.has(stage));
             all.extend(stages.map(|&stage| of_stage(direction, stage, &paths)));
         }
-        all.push(Quantity::rate("rate", "messages accepted", trials.iter().filter_map(|trial| rate(trial))));
+        all.push(Quantity::rate("rate", "messages accepted", measured(self).filter_map(rate)));
         all
     }
 
@@ -102,8 +117,8 @@ fn rate(trial: &Trial) -> Option<f64> {
 pub fn trial_prefix(trial: &Trial) -> &'static str {
     match trial.kind {
         TrialKind::Measured => "",
-        TrialKind::Control => "control.",
-        TrialKind::Witness => "witness.",
+        TrialKind::Baseline => "control.",
+        TrialKind::CrossCheck => "witness.",
         TrialKind::Alternating => "alternating.",
     }
 }

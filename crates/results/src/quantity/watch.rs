@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
-    Distribution, SlowMessage, WatchPrograms, WatchResult, WatchSend, WatchedStage,
+    Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchedStage,
 };
 use serde_json::Value;
 
-use super::{Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, plan_with};
+use super::{Better, Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, plan_with, word};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
@@ -45,10 +45,19 @@ impl Figures for WatchResult {
             let untimed = [1.0 - account.share_timed()];
             all.push(Quantity::share("tx.untimed", "sent messages without times", untimed));
         }
+        let dropped = |name: &str, title: &str, packets| Quantity {
+            better: Better::Less,
+            ..Quantity::rate(name, title, rate(packets))
+        };
         if !self.drops.is_empty() {
             let packets = self.drops.iter().fold(0_u64, |sum, drop| sum.saturating_add(drop.packets));
-            all.push(Quantity::rate("drops", "packets that the kernel dropped", rate(packets)));
+            all.push(dropped("drops", "packets that the kernel dropped", packets));
         }
+        all.extend(self.drops.iter().map(|WatchDrop { direction, reason, packets }| {
+            let way = direction.name();
+            let name = format!("drops.{way}.{}", word(reason));
+            dropped(&name, &format!("packets that the kernel dropped, {way} {reason}"), *packets)
+        }));
         // With slow messages they are counted once, perhaps while none came.
         let counted = |of: &&WatchPrograms| of.sampled_ns > 0 && (of.messages > 0 || self.slow.is_none());
         for programs in self.programs.iter().filter(counted) {

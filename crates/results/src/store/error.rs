@@ -30,7 +30,6 @@ pub enum WriteError {
         /// What JSON cannot hold, such as a number that is not finite.
         why: String,
     },
-    /// The raw samples could not be encoded.
     #[error("cannot encode the samples for {path}: {source}; this is a defect of netfathom, please report it", path = .path.display())]
     Encode { path: PathBuf, source: parquet::errors::ParquetError },
 }
@@ -59,7 +58,6 @@ fn unharmed(kept: bool) -> &'static str {
 /// Why a record could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing has that name.
     #[error("{path}: there is no such run; name a run directory, its record.json, or - for standard input", path = .path.display())]
     NotFound { path: PathBuf },
     /// A directory without a record, or a file that holds something else.
@@ -81,20 +79,17 @@ pub enum ReadError {
         column: usize,
         why: String,
     },
-    /// A record, but with a number that no measurement has.
     #[error("{path} is damaged: {excess}; netfathom writes no such number, so look for a copy from before it was changed", path = .path.display())]
     BeyondMeasure {
         path: PathBuf,
         /// The name of the number, the number and what is wrong with it.
         excess: String,
     },
-    /// More bytes than a record may have.
     #[error("{path} has more than {} MiB: no record of netfathom is so large, and it is not read", MOST_RECORD_BYTES >> 20, path = .path.display())]
     TooLarge {
         /// What was to be read.
         path: PathBuf,
     },
-    /// JSON, but it does not say which schema.
     #[error("{path} has no schema_version, which every record starts with: it is not a record of netfathom", path = .path.display())]
     MissingVersion { path: PathBuf },
     #[error("{path} was written by a newer netfathom, schema {found}; this build reads up to {SCHEMA_VERSION}: upgrade netfathom to read it", path = .path.display())]

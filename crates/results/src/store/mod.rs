@@ -7,12 +7,12 @@ mod catalogue;
 mod error;
 mod head;
 mod id;
+mod leftovers;
 mod read;
 mod record_file;
 mod remove;
 pub(crate) mod run_dir;
 pub mod samples;
-mod sweep;
 mod tags;
 mod version;
 
@@ -25,12 +25,12 @@ pub use catalogue::{
 pub use error::{ReadError, WriteError};
 pub use head::{Head, Problem, ProblemKind};
 pub use id::{IdError, new_id, rfc3339};
+pub use leftovers::remove_leftovers;
 pub use read::{read, read_run};
 pub use record_file::Written;
 pub use remove::{RemoveError, remove, size_bytes};
 pub use run_dir::RunDir;
 pub use samples::SamplesError;
-pub use sweep::sweep;
 pub use tags::{TagError, tag, untag};
 
 /// The name of the record within its directory.

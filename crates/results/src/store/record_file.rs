@@ -21,7 +21,6 @@ impl<'a> Written<'a> {
         Self { record, figures: AllFigures::of(&record.measurement) }
     }
 
-    /// The text of `record.json`.
     pub fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec(self)?;
         json.push(b'\n');

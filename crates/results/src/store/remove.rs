@@ -14,10 +14,8 @@ use super::id::started_of;
 /// Bytes of a block, as the system counts them.
 const BLOCK_BYTES: u64 = 512;
 
-/// Why a run was not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveError {
-    /// It is not what may be removed.
     #[error("{path} is not removed: {why}", path = .path.display())]
     NotARun {
         /// The directory, as named.
@@ -43,10 +41,7 @@ pub fn remove(run: &Path) -> Result<(), RemoveError> {
         }
         _ => failed(e),
     })?;
-    let is_run = match of_record(&inside) {
-        Ok(_) => true,
-        Err(problem) => problem.kind == ProblemKind::Newer,
-    };
+    let is_run = of_record(&inside).err().is_none_or(|problem| problem.kind == ProblemKind::Newer);
     if !is_run && started_of(&name.to_string_lossy()).is_none() {
         return Err(refused("it holds no record that can be read, and is not named like a run"));
     }

@@ -23,16 +23,12 @@ struct Tags {
 /// Why a run could not be tagged.
 #[derive(Debug, thiserror::Error)]
 pub enum TagError {
-    /// More than the file of tags may take.
     #[error("{path} would be larger than {most_bytes} bytes; remove some tags first, with --remove", path = .path.display())]
     TooMany { path: PathBuf, most_bytes: u64 },
-    /// It cannot be a tag.
     #[error("`{name}` cannot be a tag: {why}; write letters, digits, and . _ - / between them")]
     Name { name: String, why: &'static str },
-    /// What is there cannot be read, and is not replaced.
     #[error("cannot read {path}: {why}; remove it to tag this run anew", path = .path.display())]
     Damaged { path: PathBuf, why: String },
-    /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -2,7 +2,7 @@
 
 use crate::page::{Cell, Page, Table};
 use netfathom_model::print::counted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{Captured, Load};
@@ -173,9 +173,7 @@ fn captured(page: &mut Page, trials: &[Kept]) {
 }
 
 fn each(trials: &[Kept]) -> Table {
-    let mut fates: Vec<&Fate> = trials.iter().flat_map(|t| &t.accounting.fates).map(|f| &f.fate).collect();
-    fates.sort_unstable();
-    fates.dedup();
+    let fates: BTreeSet<&Fate> = trials.iter().flat_map(|t| &t.accounting.fates).map(|f| &f.fate).collect();
     type Counted = fn(&Kept) -> u64;
     let beside: [(&str, Counted); 9] = [
         ("gap", |t| t.accounting.gap().unsigned_abs()),

@@ -1,8 +1,6 @@
 //! Who had the processors that the threads of a load needed.
 
-use std::collections::HashMap;
-
-use netfathom_model::record::{Contention, CpuWaits, Held, Holder, LoadThread};
+use netfathom_model::record::{Contention, CpuWaits, Held, Holder, Holders, LoadThread};
 
 use super::number;
 use crate::page::{Page, Table, shortened};
@@ -25,9 +23,6 @@ const LEAST_LOSS: f64 = 1e-4;
 
 /// Letters of a holder: a name is as long as the kernel keeps one, unless a record is forged.
 const LONGEST_HOLDER: usize = 32;
-
-/// More processes of one name are a row together.
-const MOST_ALIKE: u32 = 3;
 
 /// What interrupts the load, or stops it, below this part of a thread's time is left to the table.
 const LEAST_TAKEN: f64 = 0.05;
@@ -73,25 +68,10 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
     page.note(&format!("they waited {waited}, by the kernel's account of each thread{also}"));
 }
 
-/// Each holder and how long it had the CPU, the longest first. Many processes of one name, as a shell starts them, are one.
-fn by_name<'a>(holders: impl IntoIterator<Item = &'a Held> + Clone) -> Vec<(String, u64)> {
-    let mut of_name: HashMap<&str, u32> = HashMap::new();
-    for held in holders.clone() {
-        if let Holder::Process { name, .. } = &held.by {
-            *of_name.entry(name).or_default() += 1;
-        }
-    }
-    let mut times: HashMap<String, u64> = HashMap::new();
-    for Held { by, ns } in holders {
-        let who = match by {
-            Holder::Process { name, .. } if of_name[name.as_str()] > MOST_ALIKE => {
-                format!("{name} ({} processes)", of_name[name.as_str()])
-            }
-            by => by.to_string(),
-        };
-        *times.entry(who).or_default() += ns;
-    }
-    let mut rows: Vec<(String, u64)> = times.into_iter().collect();
+/// Who had the CPU and how long, the longest first.
+fn by_name<'a>(held: impl IntoIterator<Item = &'a Held>) -> Vec<(String, u64)> {
+    let mut rows: Vec<(String, u64)> =
+        Holders::of(held).into_iter().map(|(by, ns)| (by.to_string(), ns)).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     rows
 }
@@ -111,8 +91,9 @@ fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String
 }
 
 /// What had the CPU for most of the wait, and its part of it.
-pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(&Holder, f64)> {
-    waits.parts().next().filter(|(by, part)| by.is_outside() && *part > LEAST_HELD_OF_ALL)
+pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(Holders<'_>, f64)> {
+    let most = waits.parts().find(|(by, _)| *by.first != Holder::Unknown);
+    most.filter(|(by, part)| by.first.is_outside() && *part > LEAST_HELD_OF_ALL)
 }
 
 /// What kept the thread from its work other than by having its processor: `softirq NET_RX took 31 % of the reader's time on CPU 1`.
@@ -265,24 +246,24 @@ mod tests {
         let perl = |pid| Holder::Process { name: "perl".into(), pid, cgroup: None };
         let sender = thread(LoadThread::Sender, 60, &[(Holder::Netfathom, 40), (perl(7), 11), (perl(8), 9)]);
         let reader = thread(LoadThread::Reader, 50, &[(Holder::Netfathom, 40), (perl(8), 10)]);
-        assert_eq!(longest([&sender, &reader].into_iter()).as_deref(), Some("perl (pid 8)"));
+        assert_eq!(longest([&sender, &reader].into_iter()).as_deref(), Some("perl (2 processes)"));
         let alone = thread(LoadThread::Reader, 40, &[(Holder::Netfathom, 40)]);
         assert_eq!(longest([&alone].into_iter()), None);
     }
 
     #[test]
-    fn many_processes_of_one_name_are_a_row() {
+    fn processes_of_one_name_are_a_row() {
         let held =
             |name: &str, pid, ns| Held { by: Holder::Process { name: name.into(), pid, cgroup: None }, ns };
-        let mut holders = vec![held("sh", 1, 30), held("sh", 2, 20)];
+        let mut holders = vec![held("sh", 8, 30), held("sh", 9, 20)];
         holders.extend((10..14).map(|pid| held("ls", pid, 10)));
         let rows = by_name(&holders);
         let rows: Vec<(&str, u64)> = rows.iter().map(|(who, ns)| (who.as_str(), *ns)).collect();
-        assert_eq!(rows, [("ls (4 processes)", 40), ("sh (pid 1)", 30), ("sh (pid 2)", 20)]);
+        assert_eq!(rows, [("sh (2 processes)", 50), ("ls (4 processes)", 40)]);
         let sender = Contention { holders, ..thread(LoadThread::Sender, 90, &[]) };
         assert_eq!(
             remark(&sender, None).unwrap(),
-            "the sender waited 9 % of the time for CPU 1: ls (4 processes) had it 44 %, sh (pid 1) 33 %"
+            "the sender waited 9 % of the time for CPU 1: sh (2 processes) had it 56 %, ls (4 processes) 44 %"
         );
         let mut page = Page::default();
         draw(&mut page, [&sender].into_iter());

@@ -17,7 +17,7 @@ pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     let reasons = record.verdict.shown();
     let (mut deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level == level);
     // What is wrong with the answer itself comes before what is wrong with its load.
-    deciding.sort_by_key(|reason| reason.about.contains(&Part::Load));
+    deciding.sort_by_key(|reason| reason.about.contains(&Part::Load) || !reason.is_of_answer());
     let has_reason = !deciding.is_empty();
     let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
     // What is not part of the answer does not change how to read it.

@@ -4,7 +4,6 @@
 use crate::page::{Page, Style};
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus};
 
-/// The page of what can be measured here.
 pub fn of(report: &HostReport) -> Page {
     let mut page = Page::default();
     page.labelled(Style::Strong, "->", &report.stack);

@@ -17,6 +17,7 @@ mod message;
 mod notes;
 mod number;
 pub(crate) mod place;
+mod precision;
 pub(crate) mod quantities;
 mod reproduce;
 mod reverse;
@@ -57,7 +58,6 @@ pub(crate) type Words = Vec<(&'static str, String)>;
 
 const ASKED_FOR: &str = "Plan";
 
-/// The plan as a section of the page.
 fn asked_for(page: &mut Page, plan: &Words) {
     words(page, ASKED_FOR, plan);
 }

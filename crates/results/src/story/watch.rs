@@ -22,8 +22,16 @@ impl Story for WatchResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
         let ways = ways(self);
+        // Which program the messages are of is the first question there.
+        let is_host = self.plan.target == WatchTarget::All;
+        if is_host {
+            sockets::processes(&mut page, self);
+        }
         ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
         slow::slow(&mut page, self);
+        if !is_host {
+            sockets::processes(&mut page, self);
+        }
         sockets::sockets(&mut page, self);
         account(&mut page, self);
         let waited = ", also while no message waited";
@@ -291,8 +299,8 @@ const MOST_DROPS: usize = 6;
 
 fn account(page: &mut Page, result: &WatchResult) {
     const TITLE: &str = "Account: what became of the messages";
-    // Slow messages leave no room for it.
-    if result.slow.is_some() {
+    // Slow messages leave no room for it, nor do the processes of a host beside two directions.
+    if result.slow.is_some() || result.plan.target == WatchTarget::All && result.plan.directions.len() > 1 {
         page.heading(TITLE)
     } else {
         page.main(TITLE)

@@ -1,12 +1,14 @@
 //! Records with more of everything than a screen has places for.
 
+use std::sync::LazyLock;
+
 use netfathom_model::record::{Record, StageSummary, StageSummaryTimes};
 use netfathom_results::render::html::render;
 use serde_json::{Value, json};
 
 use crate::kinds::open_all;
 use crate::records::{fixture, stack, stack_mut};
-use crate::show;
+use crate::{Shown, open, show};
 
 /// Windows of the long curve, and where it has its one peak.
 const WINDOWS: usize = 300_000;
@@ -28,11 +30,16 @@ fn long() -> Record {
     record
 }
 
+/// Drawn once: that takes a while.
+fn show_long(test: &str) -> Option<Shown> {
+    static HTML: LazyLock<String> = LazyLock::new(|| render(&long()).expect("a record can be drawn"));
+    open(test, &HTML)
+}
+
 #[test]
 fn a_long_curve_keeps_its_peak_and_shows_every_value_when_zoomed() {
-    let record = long();
-    assert_eq!(stack(&record).trials[0].paths[0].series.n.len(), WINDOWS);
-    let Some(mut shown) = show("long curve", &record) else { return };
+    assert_eq!(stack(&long()).trials[0].paths[0].series.n.len(), WINDOWS);
+    let Some(mut shown) = show_long("long curve") else { return };
     let drawn = "netfathom.charts['time-tx'].plot.data";
     assert!(shown.page.eval(&format!("{drawn}[0].length")).as_u64() < Some(5_000), "not binned");
     assert_eq!(shown.page.eval(&format!("Math.max(...{drawn}[1])")).as_f64(), Some(1e6), "the peak is lost");
@@ -57,7 +64,7 @@ fn a_long_curve_keeps_its_peak_and_shows_every_value_when_zoomed() {
 
 #[test]
 fn the_table_of_a_long_curve_says_what_it_leaves_out() {
-    let Some(mut shown) = show("long table", &long()) else { return };
+    let Some(mut shown) = show_long("long table") else { return };
     shown.page.eval("document.querySelector('#chart-time-tx details').open = true");
     shown.page.wait_for("document.querySelector('#chart-time-tx table')");
     assert_eq!(shown.page.eval("document.querySelectorAll('#chart-time-tx tbody tr').length"), json!(1_000));
@@ -87,7 +94,7 @@ fn hundreds_of_thousands_of_stages_are_shown_in_part_and_named() {
     let record = repeated(&record, "/measurement/summaries/0/stages", 400_000);
     let html = render(&record).unwrap();
     assert!(html.len() < 40_000_000, "{} bytes", html.len());
-    let Some(mut shown) = show("many stages", &record) else { return };
+    let Some(mut shown) = open("many stages", &html) else { return };
     open_all(&mut shown);
     let state = shown.page.eval("[...document.querySelectorAll('.state')].map((p) => p.innerText).join()");
     assert!(state.as_str().unwrap().contains("measurement.summaries.stages (of 400000)"), "{state}");

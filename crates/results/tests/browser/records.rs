@@ -22,13 +22,13 @@ pub fn stack_mut(record: &mut Record) -> &mut StackResult {
     stack
 }
 
-/// A full measurement: ten trials with the tap and ten controls.
+/// A full measurement: ten trials with the tap and ten baselines.
 pub fn ten_trials() -> Record {
     let mut record = fixture();
     let stack = stack_mut(&mut record);
     let some = stack.trials.clone();
     let of = |kind| some.iter().filter(move |t| t.kind == kind).cycle().take(10).cloned();
-    stack.trials = of(TrialKind::Measured).chain(of(TrialKind::Control)).collect();
+    stack.trials = of(TrialKind::Measured).chain(of(TrialKind::Baseline)).collect();
     (0..).zip(&mut stack.trials).for_each(|(i, t)| t.index = i);
     record
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::kinds::quiet;
 use crate::records::{HOSTILE, fixture, hostile, stack, ten_trials};
-use crate::show;
+use crate::{open, show};
 
 #[test]
 fn where_no_script_runs_the_main_tables_are_text() {
@@ -45,7 +45,7 @@ fn a_full_measurement_stays_small() {
     let record = ten_trials();
     let html = render(&record).unwrap();
     assert!(html.len() < 3_000_000, "{} bytes", html.len());
-    let Some(mut shown) = show("ten trials", &record) else { return };
+    let Some(mut shown) = open("ten trials", &html) else { return };
     let curves = "netfathom.charts['time-tx'].plot.series.length";
     assert_eq!(shown.page.eval(curves), json!(1 + 10 + 1), "windows, trials, and all of them");
 }

@@ -3,8 +3,8 @@
 use netfathom_model::environment::Settings;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{Benchmark, BenchmarkKind, InsertedDelay, MarkSource, Subject};
-use netfathom_model::record::{Measurement, StackResult, State};
-use netfathom_model::verdict::Level;
+use netfathom_model::record::{Measurement, StackResult, State, Value};
+use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
 use netfathom_results::render::html;
 use netfathom_results::{draw, quantity, story};
@@ -300,6 +300,60 @@ fn of_pairs_the_difference_is_what_they_are_for_but_each_side_is_one_thing() {
     let comparison = pairs(&made, &Wishes::default()).unwrap();
     assert!(comparison.cautions.iter().any(|caution| caution.contains("left out")));
     assert_eq!(comparison.quantities[0].a.len(), 3);
+}
+
+#[test]
+fn a_pair_counts_for_what_both_of_its_runs_vouch_for() {
+    let mut maker = Maker::new(16);
+    let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    made.iter_mut().flat_map(|(a, b)| [a, b]).for_each(|run| run.record.verdict = Verdict::default());
+    let late = |run: &mut Run| run.record.verdict.lower_only(&[Part::Rx], Level::Void, "late");
+    late(&mut made[1].0);
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap();
+    assert_eq!([of("tx.mean").a.len(), of("rx.mean").a.len(), of("rx.mean").b.len()], [4, 3, 3]);
+    assert_eq!(of("rx.mean").note.as_deref(), Some("3 of 4 pairs: VOID in 1 run of A and 0 of B"));
+    assert!(comparison.cautions.iter().any(|caution| caution.contains("its rx VOID and not compared")));
+    late(&mut made[2].1);
+    late(&mut made[3].1);
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    let has = |name: &str| comparison.quantities.iter().any(|q| q.name == name);
+    assert_eq!((has("tx.mean"), has("rx.mean"), comparison.withheld["rx.mean"].void), (true, false, 3));
+}
+
+#[test]
+fn of_pairs_a_void_run_counts_where_that_is_forced() {
+    let mut maker = Maker::new(17);
+    let mut made: Vec<(Run, Run)> = (0..3).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    made[1].0.record.verdict.lower(Level::Void, "late");
+    let counted = |wishes: &Wishes| {
+        let comparison = pairs(&made, wishes).unwrap();
+        (comparison.quantities[0].a.len(), comparison.obstacles)
+    };
+    assert_eq!(counted(&Wishes::default()), (2, Vec::new()));
+    let (runs, obstacles) = counted(&FORCE);
+    assert!(runs == 3 && obstacles[0].starts_with("1 of 3 pairs should be left out"), "{runs} {obstacles:?}");
+}
+
+#[test]
+fn a_quantity_that_is_trusted_less_than_others_is_marked() {
+    let (mut a, mut b) = two();
+    a.record.verdict = Verdict::default();
+    b.record.verdict = Verdict::default();
+    assert!(shown_as(compared(&a, &b)).iter().all(|shown| !shown.contains("(DEGRADED)")));
+    b.record.verdict.lower_value(Part::Rx, Value::P99, Level::Degraded, "wide");
+    b.record.verdict.level = Level::Valid;
+    let comparison = compared(&a, &b);
+    let degraded = comparison.quantities.iter().filter(|q| q.level == Level::Degraded);
+    assert_eq!(degraded.map(|q| q.name.as_str()).collect::<Vec<_>>(), ["rx.p99"]);
+    assert!(comparison.cautions.iter().any(|caution| caution.ends_with("is VALID, but DEGRADED in rx p99")));
+    assert!(shown_as(comparison).iter().all(|shown| shown.contains("(DEGRADED)")));
+    // What is VOID is not shown as found.
+    b.record.verdict.lower_value(Part::Rx, Value::P99, Level::Void, "wider");
+    let comparison = compared(&a, &b);
+    assert!(comparison.withheld.contains_key("rx.p99") && comparison.only_a.is_empty());
+    let names: Vec<&str> = comparison.quantities.iter().map(|q| q.name.as_str()).collect();
+    assert!(names.contains(&"rx.mean") && !names.contains(&"rx.p99"), "{names:?}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use netfathom_model::record::{Measurement, TrialKind};
-use netfathom_results::quantity::{Quantity, of};
+use netfathom_model::path::Direction;
+use netfathom_model::record::{Measurement, Series, TrialKind, UndisturbedTimes, Value, WatchDrop};
+use netfathom_model::verdict::{Level, Part, Verdict};
+use netfathom_results::quantity::{Better, Quantity, Unit, level, of};
 
 use crate::fixtures::{ALL, fixture};
 
@@ -48,6 +50,63 @@ fn values_are_those_of_the_trials() {
     let rates = &named(&all, "rate").trials;
     assert_eq!(rates.len(), summary.trials as usize);
     assert!((rates.iter().sum::<f64>() / rates.len() as f64 / summary.reached_per_s - 1.0).abs() < 1e-9);
+}
+
+/// A late load says nothing against times of all messages where all messages judged their direction.
+#[test]
+fn a_quantity_has_the_level_of_the_reasons_about_it() {
+    let mut measurement = fixture("stack").measurement;
+    let mut verdict = Verdict::default();
+    verdict.lower_only(&[Part::Load], Level::Void, "late");
+    verdict.lower_only(&[Part::Tx], Level::Degraded, "late");
+    verdict.lower_value(Part::Rx, Value::P99, Level::Degraded, "wide");
+    let levels = |measurement: &Measurement, names: [&str; 5]| {
+        names.map(|name| level(measurement, &verdict, name).name()).join(" ")
+    };
+    let all = ["rate", "tx.mean", "rx.mean", "rx.p999", "rx.p99"];
+    assert_eq!(levels(&measurement, all), "VOID DEGRADED VALID VALID DEGRADED");
+    let Measurement::Stack(stack) = &mut measurement else { panic!() };
+    for path in stack.trials.iter_mut().flat_map(|trial| &mut trial.paths) {
+        path.undisturbed = Some(UndisturbedTimes {
+            judged: path.total.n,
+            times: path.total.clone(),
+            stages: Vec::new(),
+            peak: None,
+            series: Series::default(),
+            missed_slots: 0,
+            lag_p99_of_interval: 0.0,
+        });
+    }
+    let some =
+        ["tx.mean", "tx.socket.mean", "tx.undisturbed.mean", "rx.undisturbed.mean", "rx.undisturbed.p99"];
+    assert_eq!(levels(&measurement, some), "VOID VOID DEGRADED VALID DEGRADED");
+}
+
+#[test]
+fn dropped_packets_are_rates_by_reason() {
+    let Measurement::Watch(mut watch) = fixture("watch").measurement else { panic!() };
+    let drop = |direction, reason: &str, packets| WatchDrop { direction, reason: reason.into(), packets };
+    watch.drops = vec![
+        drop(Direction::Rx, "SOCKET_RCVBUFF", 600),
+        drop(Direction::Tx, "QDISC_DROP", 12),
+        drop(Direction::Rx, "<b>\u{1b}[31m,\n", 5),
+        drop(Direction::Rx, "B [31m", 3),
+    ];
+    let seconds = watch.followed_ns() as f64 / 1e9;
+    let all = of(&Measurement::Watch(watch));
+    let all: Vec<&Quantity> = all.iter().filter(|quantity| quantity.name.starts_with("drops")).collect();
+    assert!(all.iter().all(|quantity| (quantity.unit, quantity.better) == (Unit::PerSecond, Better::Less)));
+    let packets = |quantity: &&Quantity| (quantity.trials[0] * seconds).round() as u64;
+    assert_eq!(
+        all.iter().map(|quantity| (quantity.name.as_str(), packets(quantity))).collect::<Vec<_>>(),
+        [
+            ("drops", 620),
+            ("drops.rx.socket_rcvbuff", 600),
+            ("drops.tx.qdisc_drop", 12),
+            ("drops.rx.b-31m", 5),
+            ("drops.rx.b-31m-2", 3),
+        ]
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Maker {
         bare.environment.settings = settings();
         let stack = stack(&mut bare);
         stack.summaries.clear();
-        stack.witnesses.clear();
+        stack.cross_checks.clear();
         stack.trials.retain(|trial| trial.kind == TrialKind::Measured);
         stack.trials.truncate(1);
         for path in &mut stack.trials[0].paths {

@@ -192,7 +192,7 @@ fn a_log_of_histograms_is_read_by_another_hdrhistogram() {
     let intervals = read(&python, HDR, &file);
     let began_ms = run.record.started_utc.parse::<jiff::Timestamp>().unwrap().as_millisecond() as f64;
     for trial in stack.trials.iter().filter(|trial| !trial.paths.is_empty()) {
-        let kind = if trial.kind == netfathom_model::record::TrialKind::Witness { "witness." } else { "" };
+        let kind = if trial.kind == netfathom_model::record::TrialKind::CrossCheck { "witness." } else { "" };
         let tag = format!("{kind}{}", trial.paths[0].direction.name());
         let total = &trial.paths[0].total;
         let begin_ms = began_ms + trial.started_after_ns as f64 / 1e6;

@@ -39,7 +39,10 @@ fn schema_version_1_is_readable() {
     };
     let count = |kind| result.trials.iter().filter(|t| t.kind == kind).count();
     assert_eq!(record.schema_version, 1);
-    assert_eq!((count(TrialKind::Measured), count(TrialKind::Control), count(TrialKind::Witness)), (3, 2, 1));
+    assert_eq!(
+        (count(TrialKind::Measured), count(TrialKind::Baseline), count(TrialKind::CrossCheck)),
+        (3, 2, 1)
+    );
     assert!(result.trials.iter().all(|t| t.accounting.gap() == 0));
 }
 

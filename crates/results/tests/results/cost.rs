@@ -151,7 +151,7 @@ fn run_queue_delay_that_is_most_of_what_was_added_is_the_cause() {
 fn who_had_the_cpu_is_named_with_its_part_of_the_wait() {
     let held = |name: &str, ns| Held { by: Holder::Process { name: name.into(), pid: 7, cgroup: None }, ns };
     let waits = |of_first| {
-        let holders = vec![held("tcpdump", of_first), held("cron", 100 - of_first)];
+        let holders = vec![held("tcpdump", of_first), Held { by: Holder::Unknown, ns: 100 - of_first }];
         flat(&with("cost", |cost| {
             let benchmark = &mut cost.benchmarks[0];
             let waits = CpuWaits { waited_ns: 100, holders: holders.clone() };

@@ -2,11 +2,13 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
+use netfathom_model::print::percent;
 use netfathom_model::record::{
     Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value, Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::{Page, Table};
+use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
 use crate::fixtures::{ALL, fixture};
@@ -275,7 +277,7 @@ fn short_views_are_as_they_were() {
 fn a_run_that_ends_by_itself_says_why() {
     let mut record = fixture("stack");
     let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
-    let width = |of, half: f64| Width { direction: Direction::Rx, of, half: Some(half) };
+    let width = |of, half: f64| Width { direction: Some(Direction::Rx), of, half: Some(half) };
     stack.plan.until = Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 });
     let mut reply = |halves: [f64; 2], ended| {
         let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
@@ -292,6 +294,21 @@ fn a_run_that_ends_by_itself_says_why() {
         ]
         .join("\n")
     );
+}
+
+/// A figure that is known less well than asked is named where it stands.
+#[test]
+fn a_wide_p99_is_named_below_its_table() {
+    let mut record = fixture("stack");
+    let Measurement::Stack(stack) = &mut record.measurement else { panic!("another measurement") };
+    let width = |of, half| Width { direction: Some(Direction::Rx), of, half: Some(half) };
+    stack.plan.until = Some(Until { precision: 0.05, time_limit_ns: 30_000_000_000 });
+    let widths = vec![width(Value::Mean, 0.07), width(Value::P99, 0.6)];
+    stack.precision = Some(Precision { after_ns: 1, widths, ended: None });
+    let page = story::of(&record);
+    let doubt = format!("rx p99 ± {} is DEGRADED (target ± {})", percent(0.6), percent(0.05));
+    let media = [draw::short(&page, 80, false), draw::markdown(&page), html::render(&record).unwrap()];
+    assert!(media.iter().all(|shown| shown.contains(&doubt) && !shown.contains("rx mean ±")), "{media:?}");
 }
 
 #[test]

@@ -140,9 +140,9 @@ fn sweeping_takes_what_killed_writers_left_and_nothing_else() {
     let locked = put(format!("samples.parquet.{gone_pid}.tmp"));
     let lock = fs::File::open(&locked).expect("the file");
     lock.try_lock().expect("a lock");
-    assert_eq!(store::sweep(out.path()), vec![stale]);
+    assert_eq!(store::remove_leftovers(out.path()), vec![stale]);
     assert!(live.exists() && foreign.exists() && locked.exists() && run.path().join("record.json").exists());
-    assert_eq!(store::sweep(&out.path().join("nowhere")), Vec::<PathBuf>::new());
+    assert_eq!(store::remove_leftovers(&out.path().join("nowhere")), Vec::<PathBuf>::new());
 }
 
 /// Says so and returns `None` where tests may not mount.
@@ -249,7 +249,7 @@ fn a_killed_writer_leaves_a_readable_record() {
         writer.kill().expect("kill -9");
         writer.wait().expect("its end");
         store::read(&record).expect("a readable record");
-        store::sweep(out.path());
+        store::remove_leftovers(out.path());
         let left = names(&out.path().join("killed"));
         assert!(left == ["head.json", "record.json"] || left == ["record.json"], "{left:?}");
     }

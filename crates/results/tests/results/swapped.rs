@@ -30,7 +30,7 @@ const WRITERS: [(&str, Writer); 9] = [
     ("capture", |_, run, record| pcapng::write(run.directory(), record, &[]).unwrap()),
     ("tags", |out, _, _| drop(store::tag(&out.join(NAME), &["base".into()]))),
     ("discard", |_, run, _| run.discard()),
-    ("sweep", |out, _, _| drop(store::sweep(out))),
+    ("sweep", |out, _, _| drop(store::remove_leftovers(out))),
     ("remove", |out, _, _| drop(store::remove(&out.join(NAME)))),
     ("new run", |out, _, record| drop(RunDir::create(out, &record.id))),
 ];

@@ -51,7 +51,7 @@ fn color_changes_nothing_but_escapes() {
     assert_eq!(plain, render(&stack_fixture(), 80, false));
 }
 
-/// What a run killed after its first trial leaves: no interval, no control, no witness.
+/// What a run killed after its first trial leaves: no interval, no baseline, no cross-check.
 #[test]
 fn one_trial_of_a_killed_run() {
     let record = changed(|r| {
@@ -61,7 +61,7 @@ fn one_trial_of_a_killed_run() {
         let result = result(r);
         result.trials.truncate(1);
         result.self_cost = None;
-        result.witnesses.clear();
+        result.cross_checks.clear();
         result.left_out.clear();
         for s in &mut result.summaries {
             s.overall.trials = 1;
@@ -77,10 +77,10 @@ fn interrupted_before_any_measured_trial() {
     let record = changed(|r| {
         r.state = State::Interrupted;
         let result = result(r);
-        result.trials.retain(|t| t.kind == TrialKind::Control);
+        result.trials.retain(|t| t.kind == TrialKind::Baseline);
         result.trials.truncate(1);
         result.summaries.clear();
-        result.witnesses.clear();
+        result.cross_checks.clear();
         result.self_cost = None;
     });
     insta::assert_snapshot!(render(&record, 80, false));
@@ -111,8 +111,8 @@ fn what_came_in_broken_stands_beside_the_sum() {
 #[test]
 fn a_witness_that_disagrees_is_loud() {
     let record = changed(|r| {
-        let witness = &mut result(r).witnesses[0];
-        (witness.difference_ns, witness.agreement) = (812.0, Agreement::Disagree);
+        let cross_check = &mut result(r).cross_checks[0];
+        (cross_check.difference_ns, cross_check.agreement) = (812.0, Agreement::Disagree);
     });
     assert!(render(&record, 120, false).contains("812 ns more: they DISAGREE"));
 }
@@ -124,7 +124,7 @@ fn the_taps_own_part_of_the_times_is_shown() {
         let cost = result.self_cost.as_mut().unwrap();
         cost.within_tx_ns = Some(Estimate { value: 149.0, half_width: 21.0 });
         cost.within_rx_ns = Some(Estimate { value: 300.0, half_width: 640.0 });
-        result.witnesses[0].behind_ns = Some(431.0);
+        result.cross_checks[0].behind_ns = Some(431.0);
     });
     let text = render(&record, 300, false);
     assert!(text.contains("within tx    +149 ns ± 21 per message"), "{text}");

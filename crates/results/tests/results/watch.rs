@@ -1,8 +1,10 @@
 //! Messages of others on a terminal: what changes how to read the times, and who had the CPU.
 
 use netfathom_model::path::Direction;
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{
-    CpuStay, Held, Holder, Measurement, SlowMessage, WatchPrograms, WatchResult, WatchStage, WatchedSum,
+    CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, WatchProcesses, WatchPrograms, WatchResult,
+    WatchSocket, WatchStage, WatchTimes, WatchedSum,
 };
 use netfathom_results::{draw, story};
 
@@ -99,6 +101,49 @@ fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account
         );
         assert_eq!(text.matches("BPF programs took").count(), 1, "{text}");
     }
+}
+
+fn processes(watch: &WatchResult, name: Option<&str>, pids: &[u32], n: u64) -> WatchProcesses {
+    let total = WatchTimes { n, ..WatchTimes::from(&watch.total) };
+    let receive = SocketWay { total, stages: Vec::new() };
+    let sockets = WatchSocket { receive, ..WatchSocket::default() };
+    WatchProcesses { name: name.map(str::to_owned), pids: pids.into(), sockets }
+}
+
+#[test]
+fn processes_come_first_of_a_whole_host_and_sockets_where_they_were_asked_for() {
+    const PROCESSES: &str = "Processes with the most messages";
+    const SOCKETS: &str = "Sockets with the most messages";
+    let record = |target: WatchTarget, by_socket: bool, pids: &[u32]| {
+        with("watch", |watch| {
+            (watch.plan.target, watch.plan.by_socket) = (target, by_socket);
+            let nginx = processes(watch, Some("nginx"), pids, 300);
+            let others = processes(watch, None, &[], 40);
+            let peer = Some("10.0.0.2:40001".into());
+            watch.sockets = vec![WatchSocket { peer, ..nginx.sockets.clone() }];
+            watch.other_sockets = Some(others.sockets.clone());
+            watch.processes = vec![nginx, others];
+        })
+    };
+    let short = |target, by_socket, pids: &[u32]| {
+        draw::short(&story::of(&record(target, by_socket, pids)), 80, false)
+    };
+    let follows = |text: &str, first: &str, then: &str| {
+        let (first, then) = (text.find(first), text.find(then));
+        assert!(first.is_some() && then.is_some() && first < then, "{text}");
+    };
+    let host = short(WatchTarget::All, false, &[7, 8]);
+    follows(&host, PROCESSES, "Receive (rx)");
+    let rows = flat(&host);
+    assert!(rows.contains(" nginx (2 processes) 300 ") && rows.contains(" all others 40 "), "{host}");
+    assert!(!host.contains(SOCKETS), "{host}");
+    follows(&contract::sane(&record(WatchTarget::All, false, &[7, 8])), "Receive (rx)", SOCKETS);
+    follows(&short(WatchTarget::All, true, &[7, 8]), "Receive (rx)", SOCKETS);
+    let server = short(WatchTarget::Port(80), true, &[7, 8]);
+    follows(&server, "Receive (rx)", PROCESSES);
+    follows(&server, PROCESSES, SOCKETS);
+    let alone = short(WatchTarget::Port(80), true, &[7]);
+    assert!(!alone.contains(PROCESSES) && alone.contains(SOCKETS), "{alone}");
 }
 
 #[test]

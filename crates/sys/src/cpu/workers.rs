@@ -67,7 +67,6 @@ impl KernelWorkers {
         Ok(Self { ran_ns })
     }
 
-    /// What they ran since an earlier reading.
     pub fn since(&self, earlier: &Self) -> WorkersRan {
         let mut ran = WorkersRan::default();
         for (thread, now) in &self.ran_ns {

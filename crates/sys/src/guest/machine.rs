@@ -10,7 +10,6 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// All.
     pub const ALL: [Self; 2] = [Self::X86_64, Self::Aarch64];
 
     /// By the name that Debian gives it.

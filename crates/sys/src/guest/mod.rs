@@ -40,10 +40,8 @@ pub enum By {
 impl By {
     /// What this machine allows.
     pub fn best() -> Self {
-        match File::options().read(true).write(true).open("/dev/kvm") {
-            Ok(_) => Self::Kvm,
-            Err(_) => Self::Emulation,
-        }
+        let opened = File::options().read(true).write(true).open("/dev/kvm");
+        if opened.is_ok() { Self::Kvm } else { Self::Emulation }
     }
 }
 

@@ -116,7 +116,7 @@ impl<'a> Iterator for PacketsOf<'a> {
         self.at += header.tp_next_offset as usize;
         let kept = header.tp_snaplen as usize;
         let data = self.within(at + usize::from(header.tp_mac), kept);
-        // SAFETY: within the block, which is initialised memory and ours for `'a`.
+        // SAFETY: within the block, which is initialized memory and ours for `'a`.
         let data = unsafe { std::slice::from_raw_parts(data.as_ptr(), kept) };
         Some(Packet {
             time_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),

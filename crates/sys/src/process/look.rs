@@ -135,7 +135,7 @@ pub fn ancestors(pid: u32) -> Vec<u32> {
     found
 }
 
-fn parent(pid: u32) -> Option<u32> {
+pub(super) fn parent(pid: u32) -> Option<u32> {
     let parent = after_name(pid)?.split_ascii_whitespace().nth(1)?.parse().ok()?;
     (parent > 0).then_some(parent)
 }

@@ -24,12 +24,12 @@ pub fn spent_by_all() -> BTreeMap<u32, u64> {
     pids.filter_map(|pid| Some((pid, own_ns(pid).ok()?))).collect()
 }
 
-/// Whether its children, when they end, leave no trace of what they spent, because it ignores their end (SIGCHLD).
-pub fn forgets_children(pid: u32) -> bool {
+/// Whether a process ignores a signal. Children of one that ignores their end (SIGCHLD) leave no trace of what they spent.
+pub fn ignores(pid: u32, signal: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (libc::SIGCHLD - 1)) != 0
+    mask & (1 << (signal - 1)) != 0
 }
 
 fn own_ns(pid: u32) -> io::Result<u64> {
@@ -53,7 +53,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
-    use super::super::{Process, SIGKILL, reap};
+    use super::super::{Process, SIGCHLD, SIGKILL, reap};
     use super::*;
 
     const BUSY: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
@@ -81,11 +81,11 @@ mod tests {
     fn who_ignores_the_end_of_children_is_known() {
         let ignores = Command::new("env").args(["--ignore-signal=CHLD", "sleep", "60"]).spawn().unwrap();
         // It begins as our fork does.
-        while !forgets_children(ignores.id()) {
+        while !super::ignores(ignores.id(), SIGCHLD) {
             std::thread::sleep(std::time::Duration::from_millis(1));
             assert!(super::super::lives(ignores.id()));
         }
-        assert!(!forgets_children(std::process::id()));
+        assert!(!super::ignores(std::process::id(), SIGCHLD));
         Process::open(ignores.id()).unwrap().signal(SIGKILL).unwrap();
         reap(ignores).unwrap();
     }

@@ -43,7 +43,6 @@ pub fn enable_gro(socket: &UdpSocket) -> io::Result<()> {
 /// What [`receive_coalesced`] left in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalesced {
-    /// Bytes in the buffer.
     pub bytes: usize,
     /// Bytes a message; the last may be shorter.
     pub segment_bytes: usize,

@@ -45,7 +45,6 @@ pub struct TxStamp {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes in the buffer.
     pub bytes: usize,
     /// When the kernel took the packet in, CLOCK_REALTIME ns; `None` without a stamp.
     pub realtime_ns: Option<u64>,

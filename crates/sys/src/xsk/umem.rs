@@ -43,7 +43,7 @@ impl Umem {
     #[inline]
     pub(super) fn slice_mut(&mut self, offset: u64, bytes: usize) -> &mut [u8] {
         let start = self.checked(offset, bytes);
-        // SAFETY: within the mapping, as was checked, and initialised, for new pages are
+        // SAFETY: within the mapping, as was checked, and initialized, for new pages are
         // zero. `self` is borrowed exclusively. The kernel writes frames of the fill ring
         // alone, which are not those that the caller passes.
         unsafe { std::slice::from_raw_parts_mut(start, bytes) }

@@ -1,6 +1,5 @@
 //! Kernels of Debian, out of its packages, which are unpacked and never installed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -41,19 +40,11 @@ impl Wanted {
     }
 }
 
-/// Packages of Debian, unpacked into a folder unless it is there; another process may do the same.
+/// Packages of Debian, unpacked into a folder unless it is there.
 fn unpacked(machine: Machine, suite: &str, packages: &[&str], folder: &Path) -> Result<PathBuf, String> {
     if !folder.exists() {
-        let scratch = folder.with_extension(format!("{}.new", std::process::id()));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/debian");
-        let mut unpack = Command::new(script);
-        let unpacked = tool(unpack.args([machine.debian(), suite]).arg(&scratch).args(packages));
-        if unpacked.is_ok() {
-            // Whoever was first has put the same there.
-            let _ = fs::rename(&scratch, folder);
-        }
-        let _ = fs::remove_dir_all(&scratch);
-        unpacked?;
+        tool(Command::new(script).args([machine.debian(), suite]).arg(folder).args(packages))?;
     }
     Ok(folder.to_owned())
 }

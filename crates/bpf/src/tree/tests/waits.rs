@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::record::Holder;
 use netfathom_sys::cpu;
+use netfathom_testkit::{Burner, Killed};
 
 use super::*;
 
@@ -14,6 +15,50 @@ fn burner(times: u32) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", &first, "sh", "-c", &count]).stdout(Stdio::null());
     command
+}
+
+/// Two processes of a tree on that processor.
+fn two_burners() -> Command {
+    let both = "taskset -cp CPU $$ >/dev/null; i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done) & \
+                while [ $i -lt 200000 ]; do i=$((i+1)); done; wait";
+    shell(&both.replace("CPU", &cpu::allowed().unwrap()[0].to_string()))
+}
+
+/// Leaves no place for another process, as thousands that had a processor do.
+fn fill(tree: &Tree) {
+    let map = SET.map(&tree.object, "holders").unwrap();
+    let value = vec![0; map.value_size() as usize];
+    // Beyond the highest number of a process.
+    let takes = |number: &u32| map.update(&number.to_ne_bytes(), &value, MapFlags::NO_EXIST).is_ok();
+    assert!((1 << 24..).take_while(takes).count() > 1000);
+}
+
+#[test]
+fn processes_beyond_the_room_for_single_ones_are_charged_by_name() {
+    needs_root!();
+    needs_times!();
+    let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
+    tree.follow_waits(true).unwrap();
+    fill(&tree);
+    let mut burners = Vec::new();
+    let mut with_another = || {
+        burners.push(Burner::on(cpu::allowed().unwrap()[0]));
+        run(&tree, &mut burner(300_000));
+        tree.waits().unwrap()
+    };
+    let waits = [with_another(), with_another()];
+    // One of a name has its number, several have none.
+    for (waits, pid) in waits.into_iter().zip([burners[0].pid(), 0]) {
+        let most = waits.holders.iter().max_by_key(|held| held.ns).unwrap();
+        assert_eq!(most.by, Holder::Process { name: Burner::NAME.into(), pid, cgroup: None }, "{waits:?}");
+        assert!(most.ns * 3 > waits.waited_ns, "{waits:?}");
+        assert_eq!(waits.holders.iter().map(|held| held.ns).sum::<u64>(), waits.waited_ns);
+    }
+    // Its own processes have their place before, and are none of the others of their name.
+    let _other = Killed(burner(30_000_000).spawn().unwrap());
+    run(&tree, &mut two_burners());
+    let own = tree.waits().unwrap();
+    assert!(own.holders.iter().any(|held| held.by == Holder::Itself && held.ns > 0), "{own:?}");
 }
 
 #[test]
@@ -61,9 +106,7 @@ fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     // Of two of its own each waits for the other.
     tree.reset().unwrap();
     tree.follow_waits(true).unwrap();
-    let both = "taskset -cp CPU $$ >/dev/null; i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done) & \
-                while [ $i -lt 200000 ]; do i=$((i+1)); done; wait";
-    run(&tree, &mut shell(&both.replace("CPU", &cpu::allowed().unwrap()[0].to_string())));
+    run(&tree, &mut two_burners());
     tree.follow_waits(false).unwrap();
     let own = tree.waits().unwrap();
     let most = own.holders.iter().max_by_key(|held| held.ns).unwrap();

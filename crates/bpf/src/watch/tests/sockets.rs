@@ -30,8 +30,10 @@ fn sum(sockets: &Sockets, of: fn(&WatchSocket) -> (u64, i64)) -> (u64, i64) {
     all.fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
 }
 
-/// Those of single sockets and of the others are those of all, to the nanosecond.
+/// Those of single sockets and of the others are those of all, to the nanosecond; by process, they are as many.
 pub(super) fn are_all(watch: &Watch, sockets: &Sockets) {
+    let of_processes: u64 = sockets.processes.iter().map(|of| of.sockets.messages()).sum();
+    assert_eq!(of_processes, sum(sockets, |s| (s.messages(), 0)).0);
     let total = watch.total().unwrap().moments;
     assert_eq!(sum(sockets, |s| (s.receive.total.n, s.receive.total.sum_ns)), (total.n, total.sum as i64));
     let stages = |s: &WatchSocket| (s.messages(), s.receive.stages.iter().map(|sum| sum.sum_ns).sum());
@@ -104,4 +106,8 @@ fn sockets_without_a_place_are_one_until_idle_ones_make_room() {
     let peer = connections[last].1.local_addr().unwrap().to_string();
     assert!(sockets.each.iter().any(|socket| socket.peer.as_deref() == Some(&peer)), "{:?}", sockets.each);
     assert!(sockets.each.len() < 255);
+    let [own, unplaced] = &sockets.processes[..] else { panic!("{:?}", sockets.processes) };
+    assert!(own.pids == [std::process::id()] && unplaced.name.is_none(), "{own:?} {unplaced:?}");
+    // Those of sockets that lost their place, too.
+    assert!(own.sockets.messages() > sockets.each.iter().map(WatchSocket::messages).sum::<u64>());
 }

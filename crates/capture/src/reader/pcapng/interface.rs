@@ -21,7 +21,6 @@ pub struct Interface {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// This number of nanoseconds.
     Nanoseconds(u64),
     /// A nanosecond divided by this number; `None` if the number is too large.
     PartOfNanosecond(Option<u64>),

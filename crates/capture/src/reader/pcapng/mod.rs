@@ -108,10 +108,7 @@ impl Pcapng {
             return Err(damaged(offset, cut(bytes.len() as u64, claimed)));
         }
         let behind = self.order.u32_at(bytes, length - 4);
-        if behind != claimed {
-            return Err(damaged(offset, lengths_differ(claimed, behind)));
-        }
-        Ok(length)
+        if behind != claimed { Err(damaged(offset, lengths_differ(claimed, behind))) } else { Ok(length) }
     }
 
     /// Skips an unneeded block, however long it is.

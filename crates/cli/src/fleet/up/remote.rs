@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use netfathom_model::plan::as_name;
 use serde::{Deserialize, Serialize};
+use signal_hook::consts::SIGUSR1;
 
 use super::launcher::Launcher;
 use super::server::{self, End, Process};
@@ -27,7 +28,6 @@ const MOST_BEFORE: u64 = 64 << 10;
 /// Until a launcher that stays has started an agent; a queue of Slurm is not waited for.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// An agent that was started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Agent {
     pub host: String,
@@ -137,7 +137,7 @@ fn start_staying(
     if let Some(agent) = first_line(host, output) {
         return keep(host, Some(Agent { launcher: Some(process), ..agent }));
     }
-    process.end("-USR1").map_err(|e| e.to_string())?;
+    process.end(SIGUSR1).map_err(|e| e.to_string())?;
     let _ = child.wait();
     keep(host, None)?;
     Err(why(launcher, &std::fs::read(log).unwrap_or_default()))
@@ -172,7 +172,7 @@ pub fn end_all(launcher: &Launcher, agents: &[Agent]) -> Vec<(String, String)> {
     let ended = each(agents, |agent| {
         let Agent { host, directory, pid, launcher: stays } = agent;
         if let Some(process) = stays {
-            let how = match process.end("-USR1").map_err(|e| e.to_string())? {
+            let how = match process.end(SIGUSR1).map_err(|e| e.to_string())? {
                 End::BySignal => return Ok(String::new()),
                 End::Before => "had ended before",
                 End::Killed => "had to be killed",

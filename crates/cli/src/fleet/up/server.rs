@@ -7,11 +7,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use netfathom_sys::process::started;
+use netfathom_sys::process::{self, SIGKILL, SIGTERM, Waited, started};
 use nkeys::KeyPair;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyUsagePurpose};
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,6 @@ pub struct Process {
     started: u64,
 }
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// It was gone already.
@@ -49,18 +49,17 @@ impl Process {
     }
 
     /// Ends it, if it is still the same: by this signal, or else by SIGKILL.
-    pub fn end(self, signal: &str) -> Result<End> {
-        for (signal, end) in [(signal, End::BySignal), ("-KILL", End::Killed)] {
-            if !self.is_there() {
-                return Ok(End::Before);
-            }
-            let sent = Command::new("kill").args([signal, &self.pid.to_string()]).status();
-            sent.context("cannot run kill, which ends what fleet up has started")?;
-            let until = Instant::now() + ENDS_WITHIN;
-            while self.is_there() && Instant::now() < until {
-                thread::sleep(Duration::from_millis(20));
-            }
-            if !self.is_there() {
+    pub fn end(self, signal: i32) -> Result<End> {
+        let process = process::Process::open(self.pid);
+        // Opened before: its number may be another's later.
+        if !self.is_there() {
+            return Ok(End::Before);
+        }
+        let process = process.context("cannot end what fleet up has started")?;
+        for (signal, end) in [(signal, End::BySignal), (SIGKILL, End::Killed)] {
+            // It may have ended just now.
+            let _ = process.signal(signal);
+            if process.wait(ENDS_WITHIN, &AtomicBool::new(false))? == Waited::Ended {
                 return Ok(end);
             }
         }
@@ -88,7 +87,7 @@ pub fn start(directory: &Path, fleet: &str, address: IpAddr, port: u16) -> Resul
         if child.try_wait()?.is_some() || Instant::now() > until {
             let message = fs::read_to_string(directory.join(LOG)).unwrap_or_default();
             let last = message.lines().last().unwrap_or("no output").to_owned();
-            let _ = process.end("-TERM");
+            let _ = process.end(SIGTERM);
             bail!(
                 "nats-server does not take connections at {address}, port {port}: {last}; choose another --address or --port"
             );

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use netfathom_model::path::Direction;
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchSocket;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -57,8 +58,9 @@ pub struct Row<'a> {
 }
 
 impl State {
-    pub fn new(directions: &[Direction]) -> Self {
-        Self { directions: directions.to_vec(), ..Self::default() }
+    pub fn new(directions: &[Direction], target: &WatchTarget) -> Self {
+        let by_process = *target == WatchTarget::All;
+        Self { directions: directions.to_vec(), by_process, ..Self::default() }
     }
 
     pub fn add(&mut self, second: Second, answer: String) {

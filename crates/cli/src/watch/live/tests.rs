@@ -1,5 +1,7 @@
 //! The screen as text, by ratatui's own test terminal.
 
+use netfathom_model::path::Direction;
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -36,7 +38,7 @@ fn second(at_s: u64, busy: u64) -> Second {
 }
 
 fn state(directions: &[Direction]) -> State {
-    let mut state = State::new(directions);
+    let mut state = State::new(directions, &SERVER);
     let answer = || "redis-server (pid 712): mean times: send 2.00 µs, receive 40.0 µs".to_owned();
     (1..=20).for_each(|at_s| state.add(second(at_s, 500 * at_s), answer()));
     state
@@ -54,6 +56,7 @@ fn press(state: &mut State, code: KeyCode) -> bool {
 }
 
 const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
+const SERVER: WatchTarget = WatchTarget::Port(6379);
 
 #[test]
 fn a_small_terminal_shows_the_second_its_stages_and_the_sockets() {
@@ -95,6 +98,15 @@ fn enter_shows_one_socket_or_process_and_escape_all() {
 }
 
 #[test]
+fn the_whole_host_begins_with_its_processes() {
+    let mut state = State::new(&BOTH, &WatchTarget::All);
+    state.add(second(1, 5), String::new());
+    assert!(screen(&state, 80, 24).contains("\nprocesses: 2 "), "{}", screen(&state, 80, 24));
+    press(&mut state, KeyCode::Char('p'));
+    assert!(screen(&state, 80, 24).contains("\npeers: 3 "), "{}", screen(&state, 80, 24));
+}
+
+#[test]
 fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     let mut state = state(&BOTH);
     press(&mut state, KeyCode::Char('f'));
@@ -108,7 +120,7 @@ fn what_is_frozen_stays_and_goes_on_with_the_latest() {
 
 #[test]
 fn names_of_others_cannot_steer_the_terminal() {
-    let mut state = State::new(&BOTH);
+    let mut state = State::new(&BOTH, &SERVER);
     let mut second = second(1, 5);
     second.sockets[0].process = Some(WatchedProcess { pid: 1, name: "\x1b[2Jevil".into() });
     state.add(second, "\x1b[2Jevil".into());
@@ -125,7 +137,7 @@ fn q_and_ctrl_c_end_the_run_and_other_keys_do_not() {
 
 #[test]
 fn a_minute_is_remembered_and_no_more() {
-    let mut state = State::new(&BOTH);
+    let mut state = State::new(&BOTH, &SERVER);
     (0..200).for_each(|at_s| state.add(second(at_s, 1), String::new()));
     assert!(state.history.values().all(|points| points.len() == state::MINUTE));
     (0..200).for_each(|at_s| state.add(Second { at_ns: at_s, ..Second::default() }, String::new()));

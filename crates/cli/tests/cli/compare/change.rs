@@ -10,7 +10,8 @@ use netfathom_results::store;
 use netfathom_testkit::{needs, needs_root};
 
 use super::SHORT;
-use crate::child::{children, end, netfathom, out, run, shell, signal, start, until};
+use crate::child::{children, end, kill, netfathom, out, run, shell, signal, start, until};
+use crate::refusals::{refused, refused_for};
 
 /// Two rounds with these commands around each run.
 fn compare(out: &Path, commands: &[[&str; 2]]) -> Command {
@@ -34,8 +35,7 @@ fn commands_are_run_around_each_interleaved_run_and_are_in_the_record() {
     let runs = dir.path().join("runs");
     let (a, b, undo) = (write("a"), write("b"), write("undo"));
     let commands = [["--before-a", &a], ["--before-b", &b], ["--after", &undo], ["--run", SHORT]];
-    let found = run(&mut compare(&runs, &commands));
-    assert!(matches!(found.status, 0 | 3), "{found}");
+    let found = run(&mut compare(&runs, &commands)).measured();
     let order = fs::read_to_string(&log).unwrap();
     assert_eq!(
         order.split_whitespace().collect::<Vec<_>>(),
@@ -44,8 +44,7 @@ fn commands_are_run_around_each_interleaved_run_and_are_in_the_record() {
     let around: Vec<_> = records(&runs).into_iter().map(|record| record.around.unwrap()).collect();
     assert_eq!(around.len(), 4);
     assert!(around.iter().all(|around| around.after.as_ref() == Some(&undo)), "{around:?}");
-    assert!(found.out.contains("changed") && found.out.contains("before"), "{found}");
-    assert!(found.err.contains("settings as before: "), "{found}");
+    found.shows(&["changed", "before"]).explains(&["settings as before: "]);
 }
 
 #[test]
@@ -56,11 +55,7 @@ fn a_command_that_fails_is_undone_and_nothing_is_measured() {
     let runs = dir.path().join("runs");
     let before = "echo no such card >&2; exit 7";
     let found = run(&mut compare(&runs, &[["--before-a", before], ["--after", &after], ["--run", SHORT]]));
-    assert_eq!(found.status, 1, "{found}");
-    assert!(
-        found.err.contains("the command before it failed") && found.err.contains("no such card"),
-        "{found}"
-    );
+    found.exited(1).explains(&["the command before it failed", "no such card"]);
     assert_eq!(fs::read_to_string(&log).unwrap(), "undone\n");
     assert!(!runs.exists());
 }
@@ -107,9 +102,7 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
     let child = start(&mut compare(&runs, &[["--before-a", &before], ["--after", &after], ["--run", &long]]));
     until("the run", || runs.exists().then_some(()));
     signal("INT", &child);
-    let ended = end(child);
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("the change may still be there"), "{ended}");
+    end(child).exited(1).explains(&["the change may still be there"]);
     assert_eq!(fs::read_to_string(dir.path().join("state")).unwrap(), "usual\n");
 }
 
@@ -128,8 +121,7 @@ fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
     assert!(shell(&format!("kill -9 {watched}")).status().unwrap().success());
     let ended = end(child);
     let goes_on = !is_stopped();
-    process.kill().unwrap();
-    process.wait().unwrap();
+    kill(&mut process);
     assert!(ended.status == 128 + 9 && goes_on, "{ended}");
 }
 
@@ -153,7 +145,7 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{found}");
     let refused = dir.path().join("x");
     let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
-    assert!(loopback.status == 1 && loopback.err.contains("makes no lab"), "{loopback}");
+    loopback.exited(1).explains(&["makes no lab"]);
     assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
     // It leaves a program with its standard error, which nothing waits for.
     let began = Instant::now();
@@ -199,11 +191,8 @@ fn commands_around_a_run_that_hang_end_when_they_are_asked_to() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(runs(&hangs), "the first signal waits for it");
     signal("TERM", &child);
-    let ended = end(child);
-    assert!(ended.status == 1 && !runs(&hangs), "{ended}");
-    for text in ["press Ctrl-C again to give up", "the change may still be there"] {
-        assert!(ended.err.contains(text), "{ended}");
-    }
+    end(child).exited(1).explains(&["press Ctrl-C again to give up", "the change may still be there"]);
+    assert!(!runs(&hangs));
 }
 
 /// Runs alternate: what is changed for one side and not undone holds for the other one from the second round on.
@@ -212,11 +201,8 @@ fn a_change_of_one_side_that_nothing_undoes_is_refused() {
     let dir = out();
     for (side, other) in [("a", "b"), ("b", "a")] {
         let before = format!("--before-{side}");
-        let refused = run(&mut compare(dir.path(), &[[&before, "true"], ["--run", SHORT]]));
-        assert_eq!(refused.status, 2, "{refused}");
-        for remedy in ["--after CMD", &format!("--before-{other} CMD")] {
-            assert!(refused.err.contains(remedy), "{refused}");
-        }
+        let mut command = compare(dir.path(), &[[&before, "true"], ["--run", SHORT]]);
+        refused_for(&mut command, 2, &["--after CMD", &format!("--before-{other} CMD")]);
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
@@ -235,8 +221,7 @@ fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
     let reply = "the command of B changed none of the watched settings; it wrote: nothing was written";
     assert!(text.contains(reply), "{ended}");
     assert!(text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"), "{ended}");
-    let failed = compare("false");
-    assert!(failed.err.contains("the command of --before-b failed in the lab's sender"), "{failed}");
+    let failed = compare("false").explains(&["the command of --before-b failed in the lab's sender"]);
     assert!(!failed.err.contains("--setup") && !failed.err.contains("loopback"), "{failed}");
 }
 
@@ -245,19 +230,16 @@ fn a_threshold_for_nothing_ends_the_rounds_after_the_first_run() {
     let dir = out();
     for done in 1..=2 {
         let mut command = netfathom("compare --rounds 50 --fail-if roundtrip.maen>5% --out");
-        let ended = run(command.arg(dir.path()).args(["--run", SHORT, "--", SHORT]));
-        assert_eq!(ended.status, 2, "{ended}");
-        assert!(ended.err.contains("did you mean"), "{ended}");
+        let message = refused(command.arg(dir.path()).args(["--run", SHORT, "--", SHORT]), 2);
         assert_eq!(records(dir.path()).len(), done);
         // There is nothing to decide, and no pair to compare all the same.
-        assert!(ended.out.is_empty() && !ended.err.contains("--force"), "{ended}");
-        assert!(!ended.err.contains("once more"), "{ended}");
+        assert!(message.contains("did you mean") && !message.contains("--force"), "{message}");
+        assert!(!message.contains("once more"), "{message}");
     }
     // Runs that are there already are not compared either.
     let names: Vec<String> = records(dir.path()).into_iter().map(|record| record.id).collect();
-    let late = run(netfathom("compare --fail-if nonsense>5% --out").arg(dir.path()).args(&names));
-    assert_eq!(late.status, 2, "{late}");
-    assert!(late.out.is_empty() && late.err.contains("did you mean"), "{late}");
+    let mut late = netfathom("compare --fail-if nonsense>5% --out");
+    refused_for(late.arg(dir.path()).args(&names), 2, &["did you mean"]);
 }
 
 /// The job of docs/ci: its command, with less to do and nothing to install.
@@ -283,8 +265,7 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
         script = script.replace(there, here);
     }
     let dir = out();
-    let ended = run(crate::child::shell(&script).current_dir(dir.path()));
-    assert_eq!(ended.status, 0, "{ended}");
+    run(shell(&script).current_dir(dir.path())).exited(0);
     let markdown = fs::read_to_string(dir.path().join("comparison.md")).unwrap();
     assert!(markdown.starts_with("**") && markdown.contains("## Settings and plan"), "{markdown}");
 }

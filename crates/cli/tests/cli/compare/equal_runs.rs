@@ -14,9 +14,8 @@ const PLANTED: f64 = 1.05;
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(3600);
 
 fn shown(args: &[String]) -> Value {
-    let ended = end_within(start(netfathom("compare --quiet --json").args(args)), LONGEST);
-    assert_eq!(ended.status, 0, "{ended}");
-    serde_json::from_str::<Value>(&ended.out).unwrap()["comparisons"][0].clone()
+    let ended = end_within(start(netfathom("compare --quiet --json").args(args)), LONGEST).exited(0);
+    ended.json::<Value>()["comparisons"][0].clone()
 }
 
 fn median(comparison: &Value) -> (String, f64, f64) {

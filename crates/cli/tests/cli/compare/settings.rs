@@ -4,7 +4,7 @@ use netfathom_results::store;
 use netfathom_testkit::needs_root;
 
 use super::{SHORT, compare};
-use crate::child::{out, run, shell};
+use crate::child::{out, run, unshared};
 
 /// In a network namespace of its own, so that no sysctl of the host is touched.
 #[test]
@@ -18,11 +18,7 @@ fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
          echo '4096 4096 4096' > /proc/sys/net/ipv4/tcp_wmem; measure after",
         dir.path().display()
     );
-    let made = run(std::process::Command::new("unshare")
-        .args(["--net"])
-        .arg(shell(&script).get_program())
-        .args(shell(&script).get_args()));
-    assert_eq!(made.status, 0, "{made}");
+    let made = run(&mut unshared("--net", &script)).exited(0);
     let usual = made.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let only = |name: &str| std::fs::read_dir(dir.path().join(name)).unwrap().next().unwrap().unwrap().path();
     let (before, after) = (only("before"), only("after"));

@@ -6,7 +6,8 @@ use std::process::Command;
 use netfathom_testkit::{needs, needs_root, privileged, test_name};
 
 use super::{CHEAP, SHORT, Short, TRIALS, cost, measured, trials};
-use crate::child::{is_root, record, run, runs, shell, unprivileged};
+use crate::child::{is_root, record, run, runs, unprivileged, unshared};
+use crate::refusals::refused;
 
 const NOTHING: &str = "--nothing";
 
@@ -22,18 +23,21 @@ fn three_files(short: &Short) -> String {
 #[test]
 fn one_that_fails_shows_its_output() {
     let short = Short::new();
-    let message = short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1);
-    assert!(message.contains("b failed (exit status: 7): its last line was `broken`"), "{message}");
+    let why = "b failed (exit status: 7): its last line was `broken`";
+    short.refused(short.beside("b=echo broken >&2; exit 7").arg(NOTHING), 1, &[why]);
     // The first run is for getting to know it; then it fails in every trial.
     let file = short.file("there");
     let turns = format!("b=test -e {file} && {{ echo spoilt >&2; exit 9; }}; touch {file}");
-    let ended = run(short.beside(&turns).arg(NOTHING));
-    assert_eq!(ended.status, 3, "{ended}");
-    let result = cost(&record(&short.runs()).unwrap());
-    let failed: Vec<_> =
-        result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
+    run(short.beside(&turns).arg(NOTHING)).exited(3);
     // The rest of such a run is not waited for.
-    assert_eq!(failed, ["b failed (exit status: 9): its last line was `spoilt`"; 4]);
+    assert_eq!(failures(&short), ["b failed (exit status: 9): its last line was `spoilt`"; 4]);
+}
+
+/// Why each trial failed.
+fn failures(short: &Short) -> Vec<String> {
+    let result = cost(&record(&short.runs()).unwrap());
+    let trials = result.benchmarks[0].trials.iter();
+    trials.map(|trial| trial.failed.clone().unwrap_or_default()).collect()
 }
 
 /// A command line that no other process has.
@@ -48,15 +52,12 @@ fn one_that_never_ends_is_killed_with_all_its_own_and_named() {
     let short = Short::new();
     let (sleep, lives) = lasting(4001);
     let benchmark = format!("b={sleep} & wait");
-    let message = short.refused(short.beside(&benchmark).arg(NOTHING), 1);
-    assert!(
-        message.contains("b had not ended after 10 s and was killed: it has to end by itself, within --time"),
-        "{message}"
-    );
+    let why = "b had not ended after 10 s and was killed: it has to end by itself, within --time";
+    short.refused(short.beside(&benchmark).arg(NOTHING), 1, &[why]);
     assert!(!lives());
     if privileged(test_name!()) {
-        let message = short.refused(short.beside(&benchmark).args(["--sequence", "auto", NOTHING]), 1);
-        assert!(message.contains("had not ended after 10 s and was killed"), "{message}");
+        let why = "had not ended after 10 s and was killed";
+        short.refused(short.beside(&benchmark).args(["--sequence", "auto", NOTHING]), 1, &[why]);
         assert!(!lives());
     }
 }
@@ -66,13 +67,9 @@ fn one_that_ends_no_more_takes_no_longer_than_the_time_and_one_run() {
     let short = Short::new();
     let (sleep, lives) = lasting(4002);
     let file = short.file("there");
-    let ended = run(short.beside(&format!("b=test -e {file} && {sleep}; touch {file}")).arg(NOTHING));
-    assert_eq!(ended.status, 3, "{ended}");
-    let result = cost(&record(&short.runs()).unwrap());
-    let failed: Vec<_> =
-        result.benchmarks[0].trials.iter().map(|trial| trial.failed.as_deref().unwrap_or("fine")).collect();
+    run(short.beside(&format!("b=test -e {file} && {sleep}; touch {file}")).arg(NOTHING)).exited(3);
     // The time is over by then, so that nothing is gained by another one.
-    assert_eq!(failed, ["b had not ended after 10 s and was killed"]);
+    assert_eq!(failures(&short), ["b had not ended after 10 s and was killed"]);
     assert!(!lives());
 }
 
@@ -94,16 +91,15 @@ fn what_cannot_be_is_wrong_usage() {
         ("--max-blocks 1 --nothing", "blocks"),
         ("--self", "name the program after --"),
     ] {
-        let message = short.refused(short.command().args(args.split_whitespace()), 2);
-        assert!(message.contains(why), "{args}: {message}");
+        short.refused(short.command().args(args.split_whitespace()), 2, &[why]);
     }
 }
 
 #[test]
 fn a_mark_that_is_never_reached_is_known_before_anything_is_measured() {
     let short = Short::new();
-    let message = short.refused(short.beside(CHEAP).args(["--marks", "/etc/hosts,/etc/nowhere", NOTHING]), 1);
-    assert!(message.contains("the mark nowhere is never reached by b"), "{message}");
+    let args = ["--marks", "/etc/hosts,/etc/nowhere", NOTHING];
+    short.refused(short.beside(CHEAP).args(args), 1, &["the mark nowhere is never reached by b"]);
 }
 
 #[test]
@@ -166,12 +162,9 @@ fn no_room_for_a_tree() {
         status=$?; ls -A {tree} >&2; exit $status",
         short.runs().display()
     );
-    let inner = shell(&script);
-    let mut unshared = Command::new("unshare");
-    unshared.arg("-m").arg(inner.get_program()).args(inner.get_args());
-    let message = short.refused(&mut unshared, 1);
+    let message = refused(&mut unshared("-m", &script), 1);
     assert!(message.contains(&tree) && message.contains("no room for the tree"), "{message}");
-    assert!(!message.contains("netfathom-tree"), "{message}");
+    assert!(!message.contains("netfathom-tree") && runs(&short.runs()).is_empty(), "{message}");
 }
 
 #[test]
@@ -208,6 +201,6 @@ fn without_privilege_marks_are_taken_another_way() {
     }
     let short = Short::new();
     let asked = ["--marks-by", "tracepoints", "--marks", "one", "--benchmark", CHEAP, NOTHING, "--out"];
-    let message = short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1);
-    assert!(message.contains("cannot observe by tracepoints"), "{message}");
+    let why = "cannot observe by tracepoints";
+    short.refused(unprivileged(SHORT).args(asked).arg(short.runs()), 1, &[why]);
 }

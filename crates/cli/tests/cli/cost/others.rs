@@ -19,7 +19,7 @@ fn a_process_is_stopped_and_goes_on() {
     until("both to go on for a trial", || (stopped() == [false; 2]).then_some(()));
     let ended = end(run).measured();
     assert!(lives(&pid) && stopped() == [false; 2]);
-    let record = serde_json::from_str(&ended.out).unwrap();
+    let record = ended.json();
     let result = super::cost(&record);
     assert_eq!(result.subject, format!("sh (pid {pid})"));
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
@@ -27,11 +27,11 @@ fn a_process_is_stopped_and_goes_on() {
     drop(process);
     assert!(Command::new("kill").arg(child).status().unwrap().success());
     let gone = Short::new();
-    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &pid]), 2);
-    assert!(message.contains(&format!("--pid {pid}: there is no such process")), "{message}");
+    let no_process = format!("--pid {pid}: there is no such process");
     let ours = std::process::id().to_string();
-    let message = gone.refused(gone.beside(super::CHEAP).args(["--pid", &ours]), 2);
-    assert!(message.contains("netfathom was started by it"), "{message}");
+    for (pid, why) in [(&pid, &*no_process), (&ours, "netfathom was started by it")] {
+        gone.refused(gone.beside(super::CHEAP).args(["--pid", pid]), 2, &[why]);
+    }
 }
 
 #[test]
@@ -50,7 +50,6 @@ fn what_a_command_starts_another_stops() {
     assert_eq!((short.lines("log")[0].as_str(), trials(&result, 1).len()), ("off", super::TRIALS));
     assert!(!std::path::Path::new(&there).exists());
     let failing = ["--toggle", "echo no such service >&2; exit 6", "true"];
-    let message = Short::new();
-    let message = message.refused(message.beside(super::CHEAP).args(failing), 1);
-    assert!(message.contains("exit status: 6") && message.contains("no such service"), "{message}");
+    let short = Short::new();
+    short.refused(short.beside(super::CHEAP).args(failing), 1, &["exit status: 6", "no such service"]);
 }

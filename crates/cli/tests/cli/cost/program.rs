@@ -12,22 +12,16 @@ const SLOW: &str = "b=sleep 0.2";
 #[test]
 fn one_that_cannot_be_started_or_ends_at_once() {
     let short = Short::new();
-    let not_found = short.refused(short.beside(CHEAP).args(["--", "/nonexistent/program"]), 1);
-    assert!(not_found.contains("cannot start COMMAND `/nonexistent/program`"), "{not_found}");
-    assert!(not_found.contains("is it installed, and in PATH?"), "{not_found}");
+    let not_found = ["cannot start COMMAND `/nonexistent/program`", "is it installed, and in PATH?"];
+    short.refused(short.beside(CHEAP).args(["--", "/nonexistent/program"]), 1, &not_found);
     let plain = short.file("plain");
     std::fs::write(&plain, "x").unwrap();
-    let not_executable = short.refused(short.beside(CHEAP).args(["--", &plain]), 1);
-    assert!(not_executable.contains("chmod +x"), "{not_executable}");
-    let done = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "true"]), 1);
-    assert!(done.contains("COMMAND `true` ended at once (exit status: 0)"), "{done}");
-    assert!(done.contains("--again") && done.contains("--job"), "{done}");
+    short.refused(short.beside(CHEAP).args(["--", &plain]), 1, &["chmod +x"]);
+    let done = ["COMMAND `true` ended at once (exit status: 0)", "--again", "--job"];
+    short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "true"]), 1, &done);
     let script = "echo wrong >&2; echo no such device >&2; exit 4";
-    let failed = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
-    assert!(
-        failed.contains("ended at once (exit status: 4): its last line was `no such device`"),
-        "{failed}"
-    );
+    let failed = "ended at once (exit status: 4): its last line was `no such device`";
+    short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1, &[failed]);
 }
 
 #[test]
@@ -35,17 +29,14 @@ fn one_that_ends_in_the_middle_was_not_measured() {
     let short = Short::new();
     let script = "sleep 0.1; echo out of memory >&2; exit 3";
     // Long enough that the program ends first, also where others keep it from the processor.
-    let ended = run(short.quickly("b=sleep 1").args(["--", "sh", "-c", script]));
-    assert_eq!(ended.status, 3, "{ended}");
+    run(short.quickly("b=sleep 1").args(["--", "sh", "-c", script])).exited(3);
     let result = cost(&record(&short.runs()).unwrap());
     let with: Vec<_> = result.benchmarks[0].trials.iter().filter(|trial| trial.condition == 1).collect();
     assert!(!with.is_empty());
     for trial in with {
         let why = trial.failed.as_ref().unwrap();
-        assert!(
-            why.starts_with("COMMAND was there for ") && why.ends_with("its last line was `out of memory`)"),
-            "{why}"
-        );
+        let end = " of the benchmark only (exit status: 3: its last line was `out of memory`)";
+        assert!(why.starts_with("COMMAND was there for ") && why.ends_with(end), "{why}");
         let present = trial.program.unwrap().present;
         assert!(present > 0.0 && present < 1.0, "{present}");
     }
@@ -101,8 +92,8 @@ fn one_that_floods_its_outputs_never_waits() {
 fn one_that_wants_a_terminal_gets_one_if_asked_for() {
     let short = Short::new();
     let script = "test -t 0 -a -t 1 -a -t 2 || { echo no terminal >&2; exit 1; }; exec sleep 1000";
-    let message = short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1);
-    assert!(message.contains("its last line was `no terminal`"), "{message}");
+    let why = "its last line was `no terminal`";
+    short.refused(short.beside(CHEAP).args(["--settle", "5s", "--", "sh", "-c", script]), 1, &[why]);
     let (_, result) = measured(short.quickly(CHEAP).args(["--terminal", "--", "sh", "-c", script]));
     assert_eq!(trials(&result, 1).len(), super::TRIALS);
 }
@@ -130,8 +121,7 @@ fn a_job_may_end_and_again_starts_it_anew() {
         assert!(program.starts > 1 && program.present > 0.5, "{program:?}");
     }
     // A job that fails is none.
-    let ended = run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"]));
-    assert_eq!(ended.status, 3, "{ended}");
+    run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"])).exited(3);
     assert_eq!(runs(&short.runs()).len(), 3);
 }
 

@@ -5,26 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use netfathom_model::sample::Sample;
-use netfathom_results::store;
-use netfathom_sys::directory::Directory;
 use netfathom_testkit::{needs, skip};
 use rustix::fs::{Mode, OFlags, open};
 use tempfile::TempDir;
 
-use crate::child::{end, fixture, is_root, names, netfathom, out, run, shell, start, until};
+use super::with_samples;
+use crate::child::{end, is_root, names, netfathom, run, shell, start, until};
 
 /// Enough that an export of them is far from its end when it is killed.
 const SAMPLES: u64 = 200_000;
 
 /// A run with many sampled messages, and a directory for what is made of them.
 fn many() -> (TempDir, PathBuf) {
-    let dir = out();
-    let at = dir.path().join("a-run");
-    fs::create_dir(&at).unwrap();
-    fs::copy(fixture("stack"), at.join(store::RECORD_FILE)).unwrap();
     let samples: Vec<Sample> =
         (0..SAMPLES).map(|i| Sample { sequence: i, sent_ns: 1000 * i, ..Sample::default() }).collect();
-    store::samples::write(&Directory::open(&at).unwrap(), &samples).unwrap();
+    let (dir, at) = with_samples(&samples);
     fs::create_dir(dir.path().join("to")).unwrap();
     (dir, at)
 }

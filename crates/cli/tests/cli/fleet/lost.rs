@@ -10,8 +10,8 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_programs, needs_root};
 
-use super::{Fleet, agent, name, needs_fleet, result, serve, temporary, until_measured};
-use crate::child::{end, end_within, only_run, until};
+use super::{Fleet, name, needs_fleet, result, serve, temporary, until_measured};
+use crate::child::{end, end_within, kill, only_run, until};
 
 /// Processes in the network namespace of a host.
 fn processes(fleet: &Fleet, place: usize) -> Vec<u32> {
@@ -62,12 +62,10 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let running = fleet.start_command(&args);
     until_measured(&into, 2 * usize::from(hosts / 2));
     for &place in &chosen {
-        fleet.agents[usize::from(place)].kill().unwrap();
-        fleet.agents[usize::from(place)].wait().unwrap();
+        kill(&mut fleet.agents[usize::from(place)]);
     }
-    let ended = end_within(running, within);
+    let ended = end_within(running, within).exited(5);
     let result = result(&into);
-    assert_eq!(ended.status, 5, "{ended}");
     let there = hosts - number;
     assert!(ended.out.starts_with(&format!("PARTIAL {there} of {}", hosts + 1)), "{ended}");
     let report = std::fs::read_to_string(only_run(&into).join("report.html")).unwrap();
@@ -105,13 +103,11 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     // Receivers of the round that has begun.
     let busy = |fleet: &Fleet| (0..4).map(|place| waiting(fleet, place)).sum::<usize>() > 0;
     until("the next round", || busy(&fleet).then_some(()));
-    fleet.server.kill().unwrap();
-    fleet.server.wait().unwrap();
+    kill(&mut fleet.server);
     thread::sleep(Duration::from_millis(1500));
     fleet.server = serve(&fleet.star);
-    let ended = end(running);
+    let ended = end(running).exited(5);
     let result = result(&into);
-    assert_eq!(ended.status, 5, "{ended}");
     let measured = result.measured().count();
     assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{ended}");
     let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -133,20 +129,15 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     let running = fleet
         .start_command(&format!("fleet load --to c00 --rate 200,400,600 --time 1s --out {}", into.display()));
     until_measured(&into, 2);
-    fleet.agents[2].kill().unwrap();
-    fleet.agents[2].wait().unwrap();
-    let ended = end(running);
+    kill(&mut fleet.agents[2]);
+    let ended = end(running).exited(5);
     let lost = result(&into);
     let senders = |result: &FleetResult| result.steps.iter().map(|step| step.senders).collect::<Vec<_>>();
-    assert_eq!(ended.status, 5, "{ended}");
     assert!(ended.out.starts_with("PARTIAL 2 of 3  c00 sustains at least"), "{ended}");
     assert_eq!(senders(&lost), [2, 1, 1], "{ended}");
     assert_eq!(lost.steps.iter().map(|step| step.failed.len()).collect::<Vec<_>>(), [0, 1, 0]);
 
-    let back = agent(&fleet.star, 2, "");
-    fleet.agents.push(back);
-    let names = fleet.names(3);
-    until("three hosts", || (fleet.run(&format!("fleet hosts --hosts {names}")).status == 0).then_some(()));
+    fleet.add_agent(2, "", 3);
     let ended = fleet.run(&format!("fleet resume {} --out {}", only_run(&into).display(), whole.display()));
     let resumed = result(&whole);
     assert_eq!((ended.status, senders(&resumed)), (0, vec![2, 2, 2]), "{ended}");

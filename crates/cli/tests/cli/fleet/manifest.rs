@@ -8,7 +8,7 @@ use std::process::Command;
 use netfathom_testkit::{python, skip, test_name};
 use tempfile::TempDir;
 
-use crate::child::{Ended, netfathom, out, run};
+use crate::child::{Ended, netfathom, out, run, sources};
 
 const KEY: &str = "SUAEXAMPLEOFASEED";
 const CA: &str = "-----BEGIN CERTIFICATE-----\nMIIB+/=\n-----END CERTIFICATE-----\n";
@@ -32,10 +32,6 @@ fn written(by: &str, more: &str, name: &str) -> (TempDir, PathBuf) {
     let path = dir.path().join(name);
     fs::write(&path, ended.out).unwrap();
     (dir, path)
-}
-
-fn sources(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// A program that is installed beside Python's readers.
@@ -63,13 +59,11 @@ fn kubernetes_takes_the_secret_and_the_daemon_sets() {
     let (_dir, agent) =
         written("kubernetes", "--fleet 2024 --image registry.local:5000/nf@sha256:0a", "agent.yaml");
     let validate = |path: &Path| run(beside(&python, "kubernetes-validate").arg("--strict").arg(path));
-    for path in [&agent, &sources("packaging/kubernetes/watch.yaml")] {
-        let ended = validate(path);
-        assert_eq!(ended.status, 0, "{ended}");
+    for path in [&agent, &sources().join("packaging/kubernetes/watch.yaml")] {
+        validate(path).exited(0);
     }
     let read = "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))";
-    let read = run(Command::new(&python).args(["-c", read]).arg(&agent));
-    let all: serde_json::Value = serde_json::from_str(&read.out).expect(&read.err);
+    let all: serde_json::Value = run(Command::new(&python).args(["-c", read]).arg(&agent)).json();
     let (secret, set) = (&all[0], &all[1]["spec"]["template"]["spec"]);
     assert_eq!(secret["stringData"]["ca.pem"], CA);
     assert_eq!(secret["stringData"]["agent.nk"].as_str().unwrap().trim(), KEY);
@@ -95,8 +89,7 @@ fn ansible_takes_the_playbook_and_names_hosts_as_the_list_does() {
         command.args(["-i", "root@c01.x,", "-c", "local"]).args(more.split_whitespace()).arg(&playbook);
         run(&mut command)
     };
-    let checked = play("--syntax-check");
-    assert_eq!(checked.status, 0, "{checked}");
+    play("--syntax-check").exited(0);
     // Without a change to this host: what it would write. The last task fails where there is no systemd.
     let shown = play(&format!(
         "--check --diff -e ansible_become=false -e ansible_python_interpreter={}",
@@ -126,10 +119,8 @@ fn values_that_a_manifest_would_read_in_another_way_are_refused() {
         let ended = manifest("systemd", more).1;
         assert_eq!((ended.status, ended.out.as_str()), (2, ""), "{more}: {ended}");
     }
-    let upper = manifest("kubernetes", "--fleet Lab").1;
-    assert!(upper.status == 2 && upper.err.contains("lower-case"), "{upper}");
+    manifest("kubernetes", "--fleet Lab").1.exited(2).explains(&["lower-case"]);
     let dir = out();
     let mut command = netfathom("fleet manifest ansible");
-    let none = run(command.env("XDG_RUNTIME_DIR", dir.path()));
-    assert!(none.status == 1 && none.err.contains("fleet up"), "{none}");
+    run(command.env("XDG_RUNTIME_DIR", dir.path())).exited(1).explains(&["fleet up"]);
 }

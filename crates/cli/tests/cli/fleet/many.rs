@@ -109,24 +109,9 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
     }
     let took = began.elapsed() / (2 * RUNS as u32);
     println!("{took:.1?} a run");
-    row(
-        "named",
-        &[
-            HOSTS.to_string(),
-            format!("one {kind}; `mesh {plan}`"),
-            RUNS.to_string(),
-            format!("named first in {first}, alone in {only}"),
-        ],
-    );
-    row(
-        "named",
-        &[
-            HOSTS.to_string(),
-            "none, after each of these".into(),
-            RUNS.to_string(),
-            format!("none named in {none}"),
-        ],
-    );
+    let rated = |what: String, named| row("named", &[HOSTS.to_string(), what, RUNS.to_string(), named]);
+    rated(format!("one {kind}; `mesh {plan}`"), format!("named first in {first}, alone in {only}"));
+    rated("none, after each of these".into(), format!("none named in {none}"));
     assert!(first + 1 >= RUNS && none == RUNS);
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use netfathom_model::record::{FleetResult, Measured};
 use netfathom_model::verdict::Level;
 
-use super::{Fleet, agent, name, needs_fleet, result};
-use crate::child::{Ended, only_run, record, until};
+use super::{Fleet, name, needs_fleet, result};
+use crate::child::{Ended, kill, only_run, record, until};
 
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 
@@ -36,8 +36,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let running = fleet.start_command(&format!("{STACK} --hosts {listed} --out {}", died.display()));
     until_judged(&died, 1);
     // The last one: its turn has not come.
-    fleet.agents[2].kill().unwrap();
-    fleet.agents[2].wait().unwrap();
+    kill(&mut fleet.agents[2]);
     let ended = crate::child::end(running);
     let partial = result(&died);
     // Hosts without the processor vouch for nothing.
@@ -47,9 +46,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let missing: Vec<&str> = partial.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     assert_eq!((judged(&partial), missing), (names(2), vec!["c02"]), "{ended}");
 
-    let back = agent(&fleet.star, 2, "");
-    fleet.agents.push(back);
-    until("three hosts", || (fleet.run(&format!("fleet hosts --hosts {listed}")).status == 0).then_some(()));
+    fleet.add_agent(2, "", 3);
     goes_on(&fleet, &died, &whole, 3);
     let again = fleet.run(&format!("fleet resume {}", only_run(&whole).display()));
     assert!(again.status == 1 && again.err.contains("nothing is missing"), "{again}");
@@ -62,8 +59,7 @@ fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let mut running = fleet.start_command(&format!("{STACK} --out {}", died.display()));
     until_judged(&died, 1);
-    running.kill().unwrap();
-    running.wait().unwrap();
+    kill(&mut running);
     assert_eq!(judged(&result(&died)), names(1));
     goes_on(&fleet, &died, &whole, 2);
 }

@@ -11,7 +11,7 @@ use netfathom_testkit::{Star, alone, needs_programs, needs_root};
 use tempfile::TempDir;
 
 use super::{name, result};
-use crate::child::{Ended, end, netfathom, out, shell, until};
+use crate::child::{Ended, end, kill, netfathom, out, shell, until};
 
 /// Hosts with what starts programs on them. All of it is gone with this value.
 struct Site {
@@ -83,8 +83,7 @@ impl Site {
         let answer = format!("{hosts} of ");
         until("the agents", || self.fleet("hosts").out.trim_start().starts_with(&answer).then_some(()));
         let runs = self.dir.path().join(runs);
-        let ended = self.fleet(&format!("mesh throughput --time 200ms --out {}", runs.display()));
-        assert_eq!(ended.status, status, "{ended}");
+        self.fleet(&format!("mesh throughput --time 200ms --out {}", runs.display())).exited(status);
         assert_eq!(result(&runs).measured().count() as u32, hosts * (hosts - 1));
         let ended = self.fleet("down");
         let line = format!("ended {hosts} agents and the server");
@@ -95,8 +94,7 @@ impl Site {
         assert_eq!(fs::read_dir(self.dir.path().join("netfathom")).unwrap().count(), 0);
         let connected = self.star.hub.run(|| TcpStream::connect((Star::hub_address(), port))).unwrap();
         assert!(connected.is_err(), "the server goes on");
-        let again = self.fleet("down");
-        assert!(again.status == 1 && again.err.contains("is not up"), "{again}");
+        self.fleet("down").exited(1).explains(&["is not up"]);
     }
 }
 
@@ -186,8 +184,7 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let ended = end(up("root@c00\nc01\nc02\n", ""));
     assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{ended}");
     assert!(ended.out.contains("3 of 3 hosts answer"), "{ended}");
-    let twice = end(up("c00\n", ""));
-    assert!(twice.status == 1 && twice.err.contains("is up"), "{twice}");
+    end(up("c00\n", "")).exited(1).explains(&["is up"]);
     site.measured_and_down("whole", 3, 0);
 
     // By one command, with the status of the mesh.
@@ -201,12 +198,9 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
         site.start(&mut command)
     };
     let at_once = |hosts: &str| end(starts_at_once(hosts, "200ms"));
-    let ended = at_once("c00\nc01\nc02\n");
-    assert_eq!(ended.status, 0, "{ended}");
-    assert!(ended.out.contains("3 of 3 hosts answer") && ended.out.contains("median"), "{ended}");
+    let ended = at_once("c00\nc01\nc02\n").exited(0).shows(&["3 of 3 hosts answer", "median"]);
     assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{ended}");
-    let ended = at_once("c00\nc01\nc03\n");
-    assert!(ended.status == 5 && ended.out.contains("PARTIAL"), "{ended}");
+    let ended = at_once("c00\nc01\nc03\n").exited(5).shows(&["PARTIAL"]);
     assert!(!site.dir.path().join("netfathom/fleet-default").exists(), "{ended}");
 
     // The second Ctrl-C ends the measurement at once, and what was started all the same.
@@ -224,8 +218,7 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
 
     let binary = format!("--binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let ended = end(up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary));
-    assert_eq!(ended.status, 5, "{ended}");
-    assert!(ended.err.contains("c03: ssh failed") && ended.err.contains("does not begin with -"), "{ended}");
+    ended.exited(5).explains(&["c03: ssh failed", "does not begin with -"]);
     site.measured_and_down("partial", 2, 5);
 
     // A host that takes the connection and says nothing, and a user who does not wait for it: what has started is known.
@@ -233,8 +226,7 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let mut waiting = up("c00\nc03\nc01\n", &binary);
     let state = site.dir.path().join("netfathom/fleet-default/state.json");
     until("two agents", || (state.exists() && site.state().1.len() == 2).then_some(()));
-    waiting.kill().unwrap();
-    waiting.wait().unwrap();
+    kill(&mut waiting);
     drop(mute);
     site.measured_and_down("left", 2, 5);
 }
@@ -295,12 +287,10 @@ fn slurm_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     // A list of Slurm's is no host; a node that there is not is named; a job that is cancelled leaves nothing.
     let binary = format!("--wait 1s --binary {}", env!("CARGO_BIN_EXE_netfathom"));
     let ended = up("c00\nc[01-02]\nc09\n", &binary);
-    assert_eq!(ended.status, 5, "{ended}");
-    assert!(ended.err.contains("c[01-02]: a host is named by") && ended.err.contains("c09: srun failed"));
+    ended.exited(5).explains(&["c[01-02]: a host is named by", "c09: srun failed"]);
     let (_, agents) = site.state();
     assert!(agents.len() == 1 && agents[0].0.exists(), "{agents:?}");
     slurm("scancel -u root");
     until("an empty directory", || (!agents[0].0.exists()).then_some(()));
-    let ended = site.fleet("down");
-    assert!(ended.status == 1 && ended.err.contains("srun had ended before"), "{ended}");
+    site.fleet("down").exited(1).explains(&["srun had ended before"]);
 }

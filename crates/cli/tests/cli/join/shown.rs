@@ -7,17 +7,22 @@ use std::time::Instant;
 
 use super::*;
 
-/// How the clock of the sender is behind all others here.
-const BEHIND_NS: u64 = 20_000_000_000;
+/// How the clock of the sender is behind all others here, unless it is ahead.
+const BEHIND_NS: i64 = 20_000_000_000;
 /// When a message is sent, on the clock of the log.
 const BEGIN_NS: u64 = 1_000_000_000_000;
 const EACH: u64 = 6000;
 
 /// A capture of flows one after the other, each message so long after it was sent.
 fn capture(flows: Range<u32>, after_ns: u64, there: impl Fn(u64) -> bool) -> Vec<u8> {
+    stamped(flows, -BEHIND_NS, after_ns, there)
+}
+
+/// The same, with a sender that has its clock so far ahead.
+fn stamped(flows: Range<u32>, ahead_ns: i64, after_ns: u64, there: impl Fn(u64) -> bool) -> Vec<u8> {
     let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
     for (flow, sequence, sent_ns) in messages(flows).filter(|(_, sequence, _)| there(*sequence)) {
-        let stamp = sent_ns - BEHIND_NS;
+        let stamp = sent_ns.checked_add_signed(ahead_ns).unwrap();
         let header = Header { flow, sequence, intended_ns: stamp, sent_ns: stamp };
         pcap.packet(sent_ns + AHEAD_NS as u64 + after_ns, 60, &udp(&header)).unwrap();
     }
@@ -52,13 +57,15 @@ fn reasons(record: &Record) -> String {
 
 #[test]
 fn who_only_received_tells_no_way_out() {
-    let files =
-        files(&[("in.pcap", capture(0..2, 1000, |_| true)), ("in.log", log(0..2, Columns::RECEIVED))]);
-    let (_, record) = files.join("in.pcap in.log --window 1024");
-    assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
-    let [rx] = &result(&record).spans[..] else { panic!("{:?}", result(&record).spans) };
-    assert_eq!(rx.direction, Some(netfathom_model::path::Direction::Rx));
-    assert_eq!((rx.times.n, rx.times.min_ns, rx.times.max_ns), (2 * EACH, 39_000, 39_000));
+    for ahead_ns in [-BEHIND_NS, BEHIND_NS] {
+        let capture = stamped(0..2, ahead_ns, 1000, |_| true);
+        let files = files(&[("in.pcap", capture), ("in.log", log(0..2, Columns::RECEIVED))]);
+        let (_, record) = files.join("in.pcap in.log --window 1024");
+        assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
+        let [rx] = &result(&record).spans[..] else { panic!("{:?}", result(&record).spans) };
+        assert_eq!(rx.direction, Some(netfathom_model::path::Direction::Rx));
+        assert_eq!((rx.times.n, rx.times.min_ns, rx.times.max_ns), (2 * EACH, 39_000, 39_000));
+    }
 }
 
 #[test]

@@ -81,7 +81,5 @@ fn zsh_completes_what_is_typed() {
 
 #[test]
 fn other_shells_are_wrong_usage() {
-    let ended = run(&mut netfathom("completions tcsh"));
-    assert_eq!((ended.status, ended.out.as_str()), (2, ""));
-    assert!(ended.err.contains("bash, zsh, fish"), "{ended}");
+    refused_for(&mut netfathom("completions tcsh"), 2, &["bash, zsh, fish"]);
 }

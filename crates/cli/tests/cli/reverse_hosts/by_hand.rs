@@ -284,6 +284,5 @@ fn windows_that_do_not_add_up_are_not_believed() {
     let (server, dir) = (FakeServer::new(), out());
     let client = start(&mut server.client(dir.path()));
     server.serve("", 1 << 44, |_| ());
-    let ended = end(client);
-    assert!(ended.status == 1 && ended.err.contains("reports what cannot be"), "{ended}");
+    end(client).exited(1).explains(&["reports what cannot be"]);
 }

@@ -6,8 +6,8 @@ use std::process::Stdio;
 use netfathom_model::record::{TransferResult, ZeroCopied};
 use netfathom_testkit::{TwoHosts, needs_root, skip};
 
-use super::{free_port, receiver, receiving, result, ttcp};
-use crate::child::{Ended, end, is_root, run, shell, unprivileged};
+use super::{receiver, receiving, result, ttcp};
+use crate::child::{Ended, end, is_root, kill, run, shell, unprivileged};
 
 /// Both ends of a whole transfer of generated data, the transmitter's first.
 fn both(transmit: &str, receive: &str) -> [Ended; 2] {
@@ -79,8 +79,7 @@ fn a_veth_copies_too_and_a_file_does_not() {
 /// More than an ordinary user may lock: the kernel has no room for even one call.
 #[test]
 fn a_buffer_that_may_not_be_locked_is_copied_and_all_of_it_arrives() {
-    let port = free_port();
-    let to = receiver(&mut ttcp(&format!("-rs -p {port} --json")), port);
+    let (mut to, port) = receiving("-rs --json");
     let mut command =
         shell(&format!("ulimit -l 64; exec \"$0\" ttcp -ts -Z -l 1m -n 5 --json -p {port} 127.0.0.1"));
     if is_root() {
@@ -88,9 +87,7 @@ fn a_buffer_that_may_not_be_locked_is_copied_and_all_of_it_arrives() {
     }
     let from = run(&mut command);
     if from.status == 126 || from.status == 127 {
-        let mut to = to;
-        to.kill().unwrap();
-        to.wait().unwrap();
+        kill(&mut to);
         skip!("another user cannot run this build");
     }
     let to = end(to);

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use super::{receiving, result, ttcp};
+use super::{both, receiving, result, ttcp};
 use crate::child::{end, run, signal, start};
 
 /// One line: which stream, from, to, rate.
@@ -44,7 +44,7 @@ fn of_several_streams_each_is_shown_and_their_sum() {
     let mut sending = start(&mut ttcp(&format!("-ts -P 2 --time 60s --interval 200ms -p {port} 127.0.0.1")));
     let mut lines = BufReader::new(sending.stderr.take().unwrap()).lines();
     let mut shown = Vec::new();
-    let both = loop {
+    let last = loop {
         shown.extend(interval(&lines.next().expect("an interval of both").unwrap()));
         // The stream that began first comes first.
         let is_of_both = |last: &&[(String, f64, f64, f64); 3]| {
@@ -55,8 +55,8 @@ fn of_several_streams_each_is_shown_and_their_sum() {
             break last;
         }
     };
-    let [one, two, sum] = both.each_ref().map(|(.., rate)| rate);
-    assert!((one + two - sum).abs() < 0.1, "{both:?}");
+    let [one, two, sum] = last.each_ref().map(|(.., rate)| rate);
+    assert!((one + two - sum).abs() < 0.1, "{last:?}");
     [&sending, &receiving].into_iter().for_each(|child| signal("INT", child));
     drop(lines);
     end(sending);
@@ -65,9 +65,8 @@ fn of_several_streams_each_is_shown_and_their_sum() {
 
 #[test]
 fn a_record_has_the_looks_and_nothing_is_printed() {
-    let (receiving, port) = receiving("-rs");
-    let ended = run(&mut ttcp(&format!("-ts --json --time 300ms --interval 100ms -p {port} 127.0.0.1")));
-    assert_eq!((ended.status, end(receiving).status, ended.err.as_str()), (0, 0, ""));
+    let [ended, _] = both("-ts --json --time 300ms --interval 100ms", "-rs");
+    assert_eq!(ended.err, "");
     let result = result(&ended.out);
     let looks = &result.streams[0].samples;
     assert!(looks.len() > 10 && looks.is_sorted_by_key(|look| (look.at_ns, look.bytes)), "{}", looks.len());
@@ -76,9 +75,7 @@ fn a_record_has_the_looks_and_nothing_is_printed() {
 
 #[test]
 fn an_explanation_is_the_first_line() {
-    let (receiving, port) = receiving("-rs");
-    let ended = run(&mut ttcp(&format!("-ts --explain -n 1 -p {port} 127.0.0.1")));
-    assert_eq!((ended.status, end(receiving).status), (0, 0), "{ended}");
+    let [ended, _] = both("-ts --explain -n 1", "-rs");
     let first = ended.err.lines().next().unwrap_or_default();
     assert!(first.contains("too short to explain"), "{ended}");
     assert!(ended.err.contains("what to do: send more") && !ended.err.contains("I/O calls"), "{ended}");

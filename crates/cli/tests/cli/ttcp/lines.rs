@@ -86,9 +86,7 @@ fn numbers(line: &str) -> Vec<f64> {
 /// of a call are 1024 to the second.
 #[test]
 fn the_figures_follow_from_each_other_as_the_books_do() {
-    let (to, port) = receiving("-rs");
-    let from = run(&mut ttcp(&format!("-ts -n 200 -p {port} 127.0.0.1")));
-    assert_eq!(end(to).status, 0);
+    let [from, _] = super::both("-ts -n 200", "-rs");
     let line = |what: &str| numbers(from.err.lines().find(|l| l.contains(what)).unwrap());
     let real = line("real seconds");
     let (bytes, seconds) = (real[0], real[1]);

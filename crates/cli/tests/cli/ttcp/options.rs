@@ -11,7 +11,7 @@ use netfathom_model::record::{TransferResult, Way};
 use netfathom_sys::child::descriptor;
 use netfathom_sys::endpoint::{self, SocketBuffer};
 
-use super::{free_port, receiver, receiving, result, ttcp};
+use super::{both, free_port, receiver, receiving, result, ttcp};
 use crate::child::{end, is_root, run, start, until};
 
 /// The socket that a child has open, as the kernel has it.
@@ -113,11 +113,7 @@ fn a_receiver_has_its_buffer_before_it_listens() {
 
 /// A whole transfer with these options, as either end has it.
 fn transferred(transmit: &str, receive: &str) -> [TransferResult; 2] {
-    let (to, port) = receiving(&format!("-r -s --json {receive}"));
-    let from = run(&mut ttcp(&format!("-t -s --json {transmit} -p {port} localhost")));
-    let to = end(to);
-    assert_eq!((from.status, to.status), (0, 0), "{from}{to}");
-    [result(&from.out), result(&to.out)]
+    both(&format!("-t -s --json {transmit}"), &format!("-r -s --json {receive}")).map(|end| result(&end.out))
 }
 
 #[test]
@@ -184,8 +180,7 @@ fn datagrams_have_the_size_of_the_buffer_and_go_to_the_port() {
         let classic = UdpSocket::bind("127.0.0.1:0").unwrap();
         classic.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let port = classic.local_addr().unwrap().port();
-        let ended = run(&mut ttcp(&format!("{options} --port {port} 127.0.0.1")));
-        assert_eq!(ended.status, 0, "{ended}");
+        run(&mut ttcp(&format!("{options} --port {port} 127.0.0.1"))).exited(0);
         let lengths: Vec<usize> = (0..8).map(|_| classic.recv(&mut [0; 999]).unwrap()).collect();
         assert_eq!(lengths, [4, 700, 700, 4, 4, 4, 4, 4]);
     }
@@ -216,9 +211,7 @@ fn the_rate_is_in_the_unit_that_was_asked_for() {
         ("-f g", "Gbit/sec"),
         ("-f G", "GB/sec"),
     ] {
-        let (to, port) = receiving("-rs");
-        let from = run(&mut ttcp(&format!("-ts -n 100 {options} -p {port} 127.0.0.1")));
-        assert_eq!(end(to).status, 0);
+        let [from, _] = both(&format!("-ts -n 100 {options}"), "-rs");
         assert!(from.err.contains(&format!(" {unit} (")), "{options}: {from}");
     }
 }

@@ -5,11 +5,12 @@ use std::process::Stdio;
 
 use netfathom_testkit::{TwoHosts, needs_root};
 
-use super::{free_port, receiving, ttcp};
-use crate::child::{end, run, shell, signal, start, until};
+use super::{both, free_port, receiving, ttcp};
+use crate::child::{end, run, shell, signal, start, unprivileged, until};
+use crate::refusals::{refused, refused_for};
 
 /// Arguments, exit status, and the message.
-const CASES: [(&str, i32, &str); 61] = [
+const CASES: [(&str, i32, &str); 65] = [
     ("-ts", 2, "<HOST>"),
     ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
     ("-ts -r host", 2, "cannot be used with"),
@@ -47,6 +48,8 @@ const CASES: [(&str, i32, &str); 61] = [
     ("-ts --serve 127.0.0.1", 2, "--serve is for the receiver"),
     ("-r --serve", 2, "several senders cannot share standard output"),
     ("-rsu --serve", 2, "--serve is for TCP"),
+    ("-rs --serve --explain", 2, "--explain is for one transfer"),
+    ("-rs --serve --cost", 2, "--cost is for one transfer"),
     ("-rs --serve -P 2", 2, "takes any number of streams"),
     ("-rs --serve --time 1s", 2, "--time is for a transmitter"),
     ("-rs --serve --max-clients 0", 2, "--max-clients 0: choose from 1 to 1024"),
@@ -66,6 +69,8 @@ const CASES: [(&str, i32, &str); 61] = [
     ("-tsu -C cubic 127.0.0.1", 2, "--congestion is for TCP"),
     ("-tsu -Z 127.0.0.1", 2, "--zero-copy is for TCP"),
     ("-ts -Z --checksum 127.0.0.1", 2, "leave --checksum out"),
+    ("-rsu -Z", 2, "--zero-copy"),
+    ("-rs -Z --checksum", 2, "leave --checksum out"),
     ("-rs -Z -T", 2, "leave --full-blocks and --touch out"),
     ("-r -Z -B", 2, "leave --full-blocks and --touch out"),
     // No name can be like that: no server is asked.
@@ -77,19 +82,19 @@ const CASES: [(&str, i32, &str); 61] = [
 #[test]
 fn what_cannot_be_is_refused() {
     for (args, status, reply) in CASES {
-        let ended = run(&mut ttcp(args));
-        assert!(ended.status == status && ended.err.contains(reply), "{args}: {ended}");
-        assert_eq!(ended.out, "", "{args}");
+        let message = refused(&mut ttcp(args), status);
+        assert!(message.contains(reply), "{args}: {message}");
+        // The message names the option that was given.
+        assert!(!args.contains("-Z") || !message.contains("--discard"), "{args}: {message}");
     }
 }
 
 #[test]
 fn a_receiver_that_is_not_there_is_named_with_what_to_do() {
     let port = free_port();
-    let ended = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
-    let reply = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
-    assert!(ended.status == 1 && ended.err.contains(&reply), "{ended}");
-    assert!(ended.err.contains(&format!("netfathom ttcp -r -p {port}")), "{ended}");
+    let why = format!("cannot connect to 127.0.0.1:{port}: Connection refused");
+    let remedy = format!("netfathom ttcp -r -p {port}");
+    refused_for(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")), 1, &[&why, &remedy]);
 }
 
 #[test]
@@ -99,39 +104,34 @@ fn a_host_without_a_way_to_it_is_named() {
     // One is routed nowhere, the other's wire has no host there.
     for (host, reply) in [("10.78.0.1", "Network is unreachable"), ("10.77.0.9", "No route to host")] {
         let ended = hosts.near.run(|| run(&mut ttcp(&format!("-ts {host}")))).unwrap();
-        let shown = ended.err.contains(reply) && ended.err.contains(&format!("ip route get {host}"));
-        assert!(ended.status == 1 && shown, "{ended}");
+        ended.exited(1).explains(&[reply, &format!("ip route get {host}")]);
     }
 }
 
 #[test]
 fn a_port_in_use_is_reported() {
     let taken = TcpListener::bind("[::]:0").or_else(|_| TcpListener::bind("0.0.0.0:0")).unwrap();
-    let ended = run(&mut ttcp(&format!("-rs -p {}", taken.local_addr().unwrap().port())));
-    assert!(ended.status == 1 && ended.err.contains("another program has the port"), "{ended}");
+    let args = format!("-rs -p {}", taken.local_addr().unwrap().port());
+    refused_for(&mut ttcp(&args), 1, &["another program has the port"]);
 }
 
 #[test]
 fn a_buffer_beyond_the_limit_is_granted_in_part_and_reported() {
     let limit: u64 = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap().trim().parse().unwrap();
-    let (to, port) = receiving("-rs");
-    let from = run(&mut ttcp(&format!("-ts -b 1g -p {port} 127.0.0.1")));
-    assert_eq!((from.status, end(to).status), (0, 0));
+    let [from, _] = both("-ts -b 1g", "-rs");
     if limit < 1 << 30 {
-        let reply = format!("of 1073741824 bytes was asked for, and {limit} were granted");
-        assert!(from.err.contains(&reply) && from.err.contains("sysctl -w"), "{from}");
+        let granted = format!("of 1073741824 bytes was asked for, and {limit} were granted");
+        from.explains(&[&granted, "sysctl -w"]);
     }
 }
 
 #[test]
 fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
     for args in ["-ts -C no_such 127.0.0.1", "-rs -C no_such"] {
-        let ended = run(&mut ttcp(&format!("{args} -p {}", free_port())));
-        assert!(ended.status == 1 && ended.err.contains("control `no_such`: No such file"), "{ended}");
-        assert!(ended.err.contains("reno") && ended.err.contains("modprobe tcp_no_such"), "{ended}");
+        let why = ["control `no_such`: No such file", "reno", "modprobe tcp_no_such"];
+        refused_for(&mut ttcp(&format!("{args} -p {}", free_port())), 1, &why);
     }
-    let ended = run(&mut ttcp("-ts -C a_name_that_is_too_long 127.0.0.1"));
-    assert!(ended.status == 1 && ended.err.contains("there is: "), "{ended}");
+    refused_for(&mut ttcp("-ts -C a_name_that_is_too_long 127.0.0.1"), 1, &["there is: "]);
     let names = |which| {
         let path = format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control");
         let text = std::fs::read_to_string(path).unwrap();
@@ -139,8 +139,8 @@ fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
     };
     let allowed = names("allowed");
     if let Some(name) = names("available").iter().find(|name| !allowed.contains(name)) {
-        let ended = run(&mut crate::child::unprivileged(&format!("ttcp -ts -C {name} 127.0.0.1")));
-        assert!(ended.status == 1 && ended.err.contains("tcp_allowed_congestion_control"), "{ended}");
+        let mut command = unprivileged(&format!("ttcp -ts -C {name} 127.0.0.1"));
+        refused_for(&mut command, 1, &["tcp_allowed_congestion_control"]);
     }
 }
 
@@ -148,9 +148,8 @@ fn an_unknown_congestion_control_is_refused_with_the_known_ones() {
 fn debugging_without_privilege_is_reported() {
     let port = free_port();
     let _listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let mut command = crate::child::unprivileged("ttcp -tsd 127.0.0.1");
-    let ended = run(command.args(["-p", &port.to_string()]));
-    assert!(ended.status == 1 && ended.err.contains("CAP_NET_ADMIN"), "{ended}");
+    let mut command = unprivileged("ttcp -tsd 127.0.0.1");
+    refused_for(command.args(["-p", &port.to_string()]), 1, &["CAP_NET_ADMIN"]);
 }
 
 #[test]
@@ -160,8 +159,7 @@ fn closed_and_impossible_standard_streams_are_reported_before_anything_is_sent()
         ("exec $0 ttcp -t 127.0.0.1 <&-", "standard input is closed"),
         ("exec $0 ttcp -t 127.0.0.1 < /", "standard input is a directory"),
     ] {
-        let ended = run(&mut shell(script));
-        assert!(ended.status == 1 && ended.err.contains(reply), "{script}: {ended}");
+        refused_for(&mut shell(script), 1, &[reply]);
     }
 }
 
@@ -172,10 +170,8 @@ fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
     let to = command.stderr(Stdio::piped()).spawn().unwrap();
     super::listens(&to, port);
     let from = run(&mut ttcp(&format!("-ts -n 100000 -p {port} 127.0.0.1")));
-    let to = end(to);
-    assert!(to.status == 1 && to.err.contains("free some space"), "{to}");
-    assert!(to.err.contains("received ") && to.err.contains("not the whole"), "{to}");
-    assert!(from.status == 1 && from.err.contains("sent "), "{from}");
+    end(to).exited(1).explains(&["free some space", "received ", "not the whole"]);
+    let from = from.exited(1).explains(&["sent "]);
     assert!(!from.err.contains("I/O calls"), "figures of what failed: {from}");
 }
 
@@ -196,8 +192,7 @@ fn a_sender_that_is_ended_by_any_signal_fails_both_ends() {
         signal(name, &from);
         let status = end(from).status;
         assert!(if name == "KILL" { status == 137 } else { status == 1 }, "{name}: {status}");
-        let to = end(to);
-        assert!(to.status == 1 && to.err.contains("cut the connection"), "{name}: {to}");
+        let to = end(to).exited(1).explains(&["cut the connection"]);
         assert_eq!(to.out, "half of it");
     }
 }

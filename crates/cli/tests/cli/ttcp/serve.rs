@@ -9,7 +9,7 @@ use netfathom_model::record::{Record, State, TransferEnd};
 use netfathom_testkit::test_name;
 
 use super::{free_port, receiving, result, service_on_a_terminal, ttcp};
-use crate::child::{Ended, end, run, shell, signal, start, until};
+use crate::child::{Ended, end, kill, run, shell, signal, start, until};
 
 fn serving(options: &str) -> (Child, u16) {
     receiving(&format!("-rs --serve {options}"))
@@ -17,9 +17,7 @@ fn serving(options: &str) -> (Child, u16) {
 
 fn stopped(child: Child) -> Ended {
     signal("INT", &child);
-    let ended = end(child);
-    assert_eq!(ended.status, 0, "{ended}");
-    ended
+    end(child).exited(0)
 }
 
 fn connect(port: u16) -> TcpStream {
@@ -42,8 +40,7 @@ fn senders_at_once_are_served_until_ctrl_c_and_each_has_its_line() {
     let senders: Vec<Child> =
         (0..2).map(|_| start(&mut ttcp(&format!("-ts -n 1000 -p {port} 127.0.0.1")))).collect();
     for sender in senders {
-        let ended = end(sender);
-        assert_eq!(ended.status, 0, "{ended}");
+        end(sender).exited(0);
     }
     let ended = stopped(service);
     assert_eq!(ended.out, "");
@@ -65,7 +62,7 @@ fn the_record_is_complete_and_counts_all() {
     let _ = long.write_all(&[1; 5000]);
     assert!(long.read(&mut [0; 1]).is_err());
     let ended = stopped(service);
-    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    let record: Record = ended.json();
     assert_eq!(record.state, State::Complete);
     let result = result(&ended.out);
     let served = result.served.unwrap();
@@ -80,11 +77,10 @@ fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
     there.write_all(b"half").unwrap();
     client(port, 10);
     signal("TERM", &service);
-    let ended = end(service);
-    assert_eq!(ended.status, 0, "{ended}");
+    let ended = end(service).exited(0);
     assert!(there.read(&mut [0; 1]).is_err(), "it was cut");
-    assert!(ended.err.contains("cut: it was still sending when the service was ended"), "{ended}");
-    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{ended}");
+    let cut = "cut: it was still sending when the service was ended";
+    ended.explains(&[cut, "2 clients: 1 whole, 1 broken"]);
 }
 
 #[test]
@@ -97,12 +93,10 @@ fn a_killed_sender_is_reported_and_the_next_is_served() {
         text.contains(&connected).then_some(())
     });
     std::thread::sleep(Duration::from_millis(100));
-    sender.kill().unwrap();
-    sender.wait().unwrap();
+    kill(&mut sender);
     client(port, 10);
-    let ended = stopped(service);
-    assert!(ended.err.contains("cut: the other end cut the connection"), "{ended}");
-    assert!(ended.err.contains("2 clients: 1 whole, 1 broken"), "{ended}");
+    let cut = "cut: the other end cut the connection";
+    stopped(service).explains(&[cut, "2 clients: 1 whole, 1 broken"]);
 }
 
 #[test]
@@ -110,13 +104,15 @@ fn limits_cut_clients_off_with_their_reason() {
     let (service, port) = serving("--max-clients 1 --timeout 500ms");
     let mut silent = connect(port);
     let beyond = run(&mut ttcp(&format!("-ts -p {port} 127.0.0.1")));
-    assert!(beyond.status == 1 && beyond.err.contains("cut the connection"), "{beyond}");
+    beyond.exited(1).explains(&["cut the connection"]);
     assert!(silent.read(&mut [0; 1]).is_err());
     client(port, 10);
-    let ended = stopped(service);
-    assert!(ended.err.contains("0 bytes in ") && ended.err.contains("sent nothing for 500ms"), "{ended}");
-    assert!(ended.err.contains("1 turned away so far: 1 clients may be there"), "{ended}");
-    assert!(ended.err.contains("1 whole, 1 broken, 0 too long; 1 turned away"), "{ended}");
+    stopped(service).explains(&[
+        "0 bytes in ",
+        "sent nothing for 500ms",
+        "1 turned away so far: 1 clients may be there",
+        "1 whole, 1 broken, 0 too long; 1 turned away",
+    ]);
 }
 
 /// Processor time of a child, in ticks of the kernel.

@@ -4,7 +4,8 @@ use netfathom_model::record::{Measurement, Record, State, SweepResult};
 use netfathom_testkit::needs_root;
 
 use super::{receiving, ttcp};
-use crate::child::{end, out, record, run, runs, signal, start, until};
+use crate::child::{end, names, only_run, out, record, run, signal, start, until};
+use crate::refusals::refused_for;
 
 const TINY: &str = "sweep --here loopback --sndbuf 4096,auto --time 50ms --trials 2";
 
@@ -36,16 +37,14 @@ fn a_sweep_leaves_its_record_and_its_tables() {
     assert_eq!(order, [0, 1, 2, 3]);
     assert!(ended.out.contains("Rate by send buffer, writes of 8,192 bytes"), "{ended}");
     assert!(ended.out.lines().any(|l| l.trim_start().starts_with("auto ")), "{ended}");
-    let files: Vec<_> =
-        runs(&runs(dir.path())[0]).iter().map(|f| f.file_name().unwrap().to_owned()).collect();
-    assert_eq!(files, ["head.json", "record.json", "report.html"]);
+    assert_eq!(names(&only_run(dir.path())), ["head.json", "record.json", "report.html"]);
 }
 
 #[test]
 fn json_is_the_record_and_nothing_else() {
     let dir = out();
     let ended = run(ttcp(TINY).args(["--json", "-D", "both"]).arg("--out").arg(dir.path())).measured();
-    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    let record: Record = ended.json();
     let settings: Vec<bool> = swept(&record).points.iter().map(|p| p.no_delay).collect();
     assert_eq!((settings, ended.err.as_str()), (vec![false, false, true, true], ""));
 }
@@ -83,8 +82,7 @@ fn a_receiver_that_does_not_serve_is_named_with_what_to_do() {
     let dir = out();
     let mut command = ttcp(&format!("sweep -p {port} --sndbuf auto --time 50ms --trials 2 127.0.0.1"));
     let ended = run(command.arg("--out").arg(dir.path()));
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("netfathom ttcp -rs --serve"), "{ended}");
+    ended.exited(1).explains(&["netfathom ttcp -rs --serve"]);
     assert_eq!(end(single).status, 0);
     // What was finished before is kept and shown.
     let record = record(dir.path()).unwrap();
@@ -108,14 +106,12 @@ fn what_cannot_be_is_refused() {
         ("sweep --no-delay perhaps", "possible values: off, on, both"),
     ];
     for (args, message) in cases {
-        let ended = run(&mut ttcp(args));
-        assert!(ended.status == 2 && ended.err.contains(message), "{args}: {ended}");
+        refused_for(&mut ttcp(args), 2, &[message]);
     }
 }
 
 /// Behind an option of the classic the word is a host, as it has always been.
 #[test]
 fn a_host_may_be_called_sweep() {
-    let ended = run(&mut ttcp("-ts -n 1 sweep"));
-    assert!(ended.status == 1 && ended.err.contains("the host `sweep`"), "{ended}");
+    refused_for(&mut ttcp("-ts -n 1 sweep"), 1, &["the host `sweep`"]);
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, chown};
 
 use super::*;
+use crate::child::unprivileged;
 
 /// What a server answers to a request for a path, with its headers.
 fn scraped(address: &str, path: &str, host: &str) -> String {
@@ -91,6 +92,13 @@ fn an_exporter_at_a_taken_port_is_refused() {
     let ended = run(&mut netfathom(&format!("watch --port 1 --serve {}", taken.local_addr().unwrap())));
     assert_eq!(ended.status, 1, "{ended}");
     assert!(ended.err.contains("another program has that port; choose another with --serve"), "{ended}");
+}
+
+#[test]
+fn an_exporter_that_has_nothing_to_serve_is_not_announced() {
+    let dir = out();
+    let ended = run(unprivileged("watch --port 1 --serve :0").arg("--out").arg(dir.path())).exited(1);
+    assert!(!ended.err.contains("/metrics"), "{ended}");
 }
 
 #[test]

@@ -99,8 +99,14 @@ fn the_whole_host_is_watched_and_before_what_that_takes_is_shown() {
     assert!(ended.err.find(cost) < ended.err.find("watching all sockets of this host"), "{ended}");
     assert!(ended.err.contains(cost), "{ended}");
     let record = record(&ended);
+    let result = result(&record);
     // Both ends, but for the first message of each thread.
-    assert!(result(&record).account.timed + 2 >= 2 * MESSAGES as u64, "{ended}");
+    let least = 2 * MESSAGES as u64 - 2;
+    assert!(result.account.timed >= least, "{ended}");
+    let own = fs::read_to_string("/proc/self/comm").unwrap();
+    let of_own = result.processes.iter().find(|of| of.name.as_deref() == Some(own.trim())).expect("its name");
+    assert!(of_own.pids.contains(&std::process::id()), "{of_own:?}");
+    assert!(of_own.sockets.receive.total.n >= least, "{of_own:?}");
 }
 
 /// `None`, after saying so, without setpriv.

@@ -78,10 +78,7 @@ pub fn read_sysfs(sys: &Path, name: &str, into: &mut Reading) {
 fn same_device(own: &Path, name: &str) -> Result<(), String> {
     let index = link::read(name).map_err(|error| error.source.to_string())?.index;
     let shown = words(&own.join("ifindex")).map_err(|error| format!("/sys: {error}"))?;
-    if shown == index.to_string() {
-        return Ok(());
-    }
-    Err("/sys shows another network namespace".into())
+    if shown == index.to_string() { Ok(()) } else { Err("/sys shows another network namespace".into()) }
 }
 
 /// Parameters of a module, as far as they may be read.

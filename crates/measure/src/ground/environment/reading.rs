@@ -58,7 +58,6 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The number that a name ends in.
 pub fn number(name: &str) -> Option<usize> {
     name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }

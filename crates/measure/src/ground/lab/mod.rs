@@ -40,7 +40,6 @@ pub const MTU: u32 = 1500;
 /// It takes well under a millisecond; a machine that swaps may need more.
 const IN_SERVICE: Duration = Duration::from_secs(2);
 
-/// Why there is no lab.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     #[error("no lab: {0}")]

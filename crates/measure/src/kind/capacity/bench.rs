@@ -61,7 +61,6 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The CPUs of `workers` workers and of the receiver.
 pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     let workers = workers as usize;
     let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };

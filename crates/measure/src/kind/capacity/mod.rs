@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use itertools::Itertools as _;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{CapacityPlan, Place};
 use netfathom_model::print;
@@ -75,15 +76,7 @@ pub fn run(
 
 /// Each engine with each number of workers, once.
 fn rows(plan: &CapacityPlan) -> Rows {
-    let mut rows = Rows::new();
-    for &engine in &plan.engines {
-        for &workers in &plan.workers {
-            if !rows.contains(&(engine, workers)) {
-                rows.push((engine, workers));
-            }
-        }
-    }
-    rows
+    plan.engines.iter().copied().cartesian_product(plan.workers.iter().copied()).unique().collect()
 }
 
 fn conclude(p: &mut Progressed<CapacityResult>, wanted: &Rows) {

@@ -76,10 +76,8 @@ impl BurnPlan {
         if kinds.is_empty() {
             return Err(BurnError::Nothing);
         }
-        match kinds.iter().find_map(BurnKind::wrong) {
-            Some(wrong) => Err(BurnError::Range(wrong)),
-            None => Ok(kinds),
-        }
+        let wrong = kinds.iter().find_map(BurnKind::wrong);
+        wrong.map_or(Ok(kinds), |wrong| Err(BurnError::Range(wrong)))
     }
 
     fn may_go_first(&self) -> bool {

@@ -42,7 +42,7 @@ pub fn planned(plan: &CostPlan) -> Vec<Condition> {
             }
         }
     }
-    if plan.controls {
+    if plan.baselines {
         all.push(Condition { name: "baseline, unobserved".into(), armed: false, ..baseline() });
     }
     all
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_program_is_compared_with_the_same_load_without_it() {
         let load = Some(CostLoad::Udp { frame_bytes: 1064 });
-        let plan = CostPlan { load, levels: levels(), controls: true, ..plan() };
+        let plan = CostPlan { load, levels: levels(), baselines: true, ..plan() };
         assert_eq!(names(&plan), ["baseline", "0", "8M, load alone", "8M", "baseline, unobserved"]);
         let of = |effect, condition, against| Compared { effect, condition, against };
         let expected = [
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn levels_of_the_command_itself_have_no_load_alone() {
-        let plan = CostPlan { levels: levels(), controls: false, ..plan() };
+        let plan = CostPlan { levels: levels(), baselines: false, ..plan() };
         assert_eq!(names(&plan), ["baseline", "0", "8M"]);
         assert!(compared(&planned(&plan)).iter().all(|c| c.effect == Effect::Program && c.against == 0));
     }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn observers_are_compared_with_an_unobserved_benchmark() {
         let ways = vec![Interception::Strace, Interception::Tracepoints];
-        let plan = CostPlan { subject: Subject::Interception { ways }, controls: true, ..plan() };
+        let plan = CostPlan { subject: Subject::Interception { ways }, baselines: true, ..plan() };
         let all = planned(&plan);
         assert!(all.len() == 3 && all.iter().all(|c| !c.armed));
         assert!(compared(&all).iter().all(|c| c.effect == Effect::Observation && c.against == 0));
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn nothing_is_compared_with_nothing() {
-        let plan = CostPlan { subject: Subject::Nothing, controls: false, ..plan() };
+        let plan = CostPlan { subject: Subject::Nothing, baselines: false, ..plan() };
         assert_eq!(names(&plan), ["baseline", "with the program"]);
         assert_eq!(names(&CostPlan { own: true, ..plan }), ["baseline"]);
     }

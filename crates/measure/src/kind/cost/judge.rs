@@ -97,9 +97,10 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
 /// That other work had the CPUs; netfathom itself and the benchmark's own processes are none.
 fn others(benchmark: &CostBenchmark) -> Option<String> {
     let parts = benchmark.waits.iter().flat_map(|of| of.waits.parts());
-    let mut processes = parts.filter(|(by, part)| matches!(by, Holder::Process { .. }) && *part >= SOME);
+    let mut processes =
+        parts.filter(|(by, part)| matches!(by.first, Holder::Process { .. }) && *part >= SOME);
     let (by, part) = processes.next()?;
-    let another = matches!(by, Holder::Process { name, .. } if name == "netfathom");
+    let another = matches!(by.first, Holder::Process { name, .. } if name == "netfathom");
     let another = if another { "another " } else { "" };
     Some(format!(
         "stop other work ({another}{by} had the CPU for {:.0} % of the time it waited for one), or ",

@@ -4,7 +4,7 @@ use netfathom_model::record::{Amount, Resource};
 use netfathom_sys::cpu::{MachineUsage, machine_usage};
 use netfathom_sys::pressure::{self, Pressure};
 
-use super::watch::known;
+use super::observation::known;
 
 pub struct Machine {
     usage: Option<MachineUsage>,
@@ -17,7 +17,6 @@ impl Machine {
         Self { usage: machine_usage().ok(), pressure: pressure::read().ok() }
     }
 
-    /// What was added since an earlier moment.
     pub fn since(&self, earlier: &Self) -> Vec<Amount> {
         let usage = self.usage.as_ref().zip(earlier.usage.as_ref()).map(|(now, before)| now.since(before));
         let pressure =

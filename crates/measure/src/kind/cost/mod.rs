@@ -18,6 +18,7 @@ mod judge;
 pub mod light;
 mod load;
 mod machine;
+mod observation;
 mod order;
 mod own_calls;
 mod program;
@@ -25,7 +26,6 @@ mod sequence;
 mod sequences;
 mod summary;
 mod trial;
-mod watch;
 mod workload;
 pub mod workplace;
 
@@ -122,13 +122,8 @@ fn host_of_program(load: &BackgroundLoad) -> Result<Option<Arc<Namespace>>, Cost
 
 /// A process by its name, while it is there: `redis-server (pid 3121)`.
 fn called(subject: &Subject) -> String {
-    match subject {
-        Subject::Process { pid } => match process::name(*pid) {
-            Some(name) => format!("{name} (pid {pid})"),
-            None => subject.in_words(),
-        },
-        _ => subject.in_words(),
-    }
+    let Subject::Process { pid } = subject else { return subject.in_words() };
+    process::name(*pid).map_or_else(|| subject.in_words(), |name| format!("{name} (pid {pid})"))
 }
 
 fn empty(plan: &CostPlan) -> CostResult {

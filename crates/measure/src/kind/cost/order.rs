@@ -3,7 +3,6 @@
 
 use netfathom_model::random::SplitMix64;
 
-/// The conditions of a block in their order.
 pub fn block(conditions: &[usize], random: &mut SplitMix64) -> Vec<usize> {
     let mut there = conditions.to_vec();
     // Which one is in the middle of a block is left to chance.

@@ -1,6 +1,6 @@
 //! A benchmark's own system calls, ranked by the time that a run spends in them.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use netfathom_model::record::{CallTotal, Comparison, CostBenchmark, CostTrial, Estimate, OwnCall, OwnTime};
 
@@ -8,12 +8,10 @@ use super::blocks;
 
 /// All calls of all conditions, those of the baseline that take most first.
 pub fn ranked(benchmark: &CostBenchmark, conditions: usize) -> Vec<OwnCall> {
-    let mut names: BTreeMap<&str, f64> = BTreeMap::new();
-    for call in benchmark.trials.iter().flat_map(|trial| &trial.calls) {
-        *names.entry(&call.name).or_default() += call.total_ns as f64;
-    }
+    let names: BTreeSet<&str> =
+        benchmark.trials.iter().flat_map(|trial| &trial.calls).map(|call| call.name.as_str()).collect();
     let mut calls: Vec<OwnCall> = names
-        .into_keys()
+        .into_iter()
         .map(|name| OwnCall {
             name: name.into(),
             times: (0..conditions).map(|condition| time(&benchmark.trials, condition, name)).collect(),

@@ -13,7 +13,6 @@ pub struct Reached {
 const MOST_MARKS: usize = 64;
 /// The names of where a benchmark starts and ends, which every one has.
 pub const START: &str = "start";
-/// See [`START`].
 pub const END: &str = "end";
 
 /// The marks that a benchmark passes in each run, in order.

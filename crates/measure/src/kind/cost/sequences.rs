@@ -109,8 +109,7 @@ fn unit_ns(names: &[&str]) -> Result<f64, String> {
 }
 
 fn mark(name: &str) -> String {
-    let unit = ["_s", "_ms", "_us", "_ns"].into_iter().find(|unit| name.ends_with(unit)).unwrap_or("");
-    name.strip_suffix(unit).unwrap_or(name).into()
+    ["_s", "_ms", "_us", "_ns"].into_iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name).into()
 }
 
 /// A row: its name, and its marks as spans.

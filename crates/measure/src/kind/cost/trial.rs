@@ -50,10 +50,7 @@ impl Stage<'_> {
         let run = measured?;
         let ran = ran.transpose()?;
         let missed = missed?;
-        if run.outcome.stopped {
-            return Ok(None);
-        }
-        Ok(Some(record(place, run, ran, missed)))
+        if run.outcome.stopped { Ok(None) } else { Ok(Some(record(place, run, ran, missed))) }
     }
 
     fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<MeasuredRun, CostError> {
@@ -80,10 +77,8 @@ struct MeasuredRun {
 fn record(place: Coordinates, run: MeasuredRun, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
     let MeasuredRun { outcome, machine, load_reached } = run;
     let BenchmarkRun { spans_ns, amounts, calls, .. } = outcome;
-    let (spans_ns, failed) = match spans_ns {
-        Ok(spans_ns) => (spans_ns, None),
-        Err(why) => (Vec::new(), Some(why)),
-    };
+    let failed = spans_ns.as_ref().err().cloned();
+    let spans_ns = spans_ns.unwrap_or_default();
     // A program that was not there is no trial of it.
     let absent = ran.as_ref().and_then(|ran| ran.trouble.clone());
     CostTrial {

@@ -27,7 +27,6 @@ pub(super) fn rows(lab: &Result<Lab, LabError>) -> Vec<HostRow> {
     in_lab.into_iter().chain(FAMILIES.map(loopback_row)).collect()
 }
 
-/// How the row of the lab is called.
 pub(super) fn lab_name(family: Family) -> String {
     format!("lab, {}", name(family))
 }
@@ -39,7 +38,6 @@ fn name(family: Family) -> &'static str {
     }
 }
 
-/// Why there is no lab.
 pub(super) fn no_lab_reason(error: &LabError) -> String {
     match error {
         LabError::Namespace(e) => format!("cannot {}: {}", e.action, words(&e.source)),

@@ -180,12 +180,10 @@ fn apart(plan: &JoinPlan, pairs: &[Pair], spans: &[Span]) -> Option<Finding> {
     }
     let unstated = pairs.iter().find(|pair| pair.joined.clock.statements == 0);
     let cause = match unstated {
-        Some(pair) => {
-            format!(
-                "{} does not state its clock, so its times were taken for such since 1970",
-                plan.logs[pair.log]
-            )
-        }
+        Some(pair) => format!(
+            "{} does not state its clock, so its times were taken for such since 1970",
+            plan.logs[pair.log]
+        ),
         None => "the log states another clock than that of the capture".into(),
     };
     Some(Finding {

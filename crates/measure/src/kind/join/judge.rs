@@ -19,7 +19,6 @@ const MOST_NEGATIVE: f64 = 0.5;
 /// A clock that moved by more moved what was measured.
 const MOST_MOVED_NS: u64 = 1_000;
 
-/// The verdict, with every reason.
 pub fn run(plan: &JoinPlan, pairs: &[Pair], ways: &[Hop], spans: &[Span], clocks: &[ClockOffset]) -> Verdict {
     let mut verdict = Verdict::default();
     if pairs.is_empty() {

@@ -111,7 +111,6 @@ pub fn join(
     Ok(pair)
 }
 
-/// How all captures of a plan are joined.
 pub fn options(plan: &JoinPlan) -> Options {
     Options { numbering: plan.numbering, port: plan.port, way: None, window: plan.window, fitted: None }
 }

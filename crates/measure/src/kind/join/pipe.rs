@@ -27,7 +27,6 @@ pub struct Pipe<'a> {
 }
 
 impl<'a> Pipe<'a> {
-    /// Opens it, and says how it was packed.
     pub fn open(name: &str, stop: &'a AtomicBool) -> Result<(Self, Packing), CaptureError> {
         let (open, opened) = sync_channel(1);
         let (give, chunks) = sync_channel(AHEAD);

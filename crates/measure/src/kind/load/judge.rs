@@ -75,7 +75,6 @@ fn unanswered(trial: &LoadTrial) -> f64 {
     trial.echo.as_ref().map_or(0.0, |e| share(delivered.saturating_sub(e.answered), delivered))
 }
 
-/// How far one trial of an engine can be trusted.
 pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
     judge::trial(rules(engine), trial)
 }

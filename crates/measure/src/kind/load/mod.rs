@@ -92,7 +92,6 @@ pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<Part, R
     Ok(Part { trial, first_ns: outcome.sent.first_ns, start_waited_ns: outcome.sent.start_waited_ns })
 }
 
-/// What came of [`part`].
 pub struct Part {
     pub trial: LoadTrial,
     /// When the first message departed, CLOCK_MONOTONIC; 0 if none did.

@@ -6,8 +6,8 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use netfathom_model::message::HEADER_BYTES;
 use netfathom_model::units::format_duration;
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::{link, route};
+use parking_lot::Mutex;
 
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
@@ -92,7 +93,6 @@ pub enum SinkEvent {
     },
 }
 
-/// Serves until it is stopped.
 pub fn serve(
     plan: &SinkPlan,
     notify: &mut (dyn FnMut(SinkEvent) + Send),
@@ -118,7 +118,6 @@ pub fn serve(
     log.map_or(Ok(()), MessageLog::finish)
 }
 
-/// Loads of a sink, in all.
 #[derive(Default)]
 struct Loads {
     begun: AtomicU32,
@@ -163,7 +162,7 @@ impl Attended<'_> {
         reader_died: impl Fn() -> bool,
     ) -> Result<(), FlightError> {
         let (notify, loads) = (Mutex::new(notify), Loads::default());
-        let tell = |event| notify.lock().unwrap_or_else(PoisonError::into_inner)(event);
+        let tell = |event| notify.lock()(event);
         thread::scope(|scope| {
             while !stop.load(Relaxed)
                 && !reader_died()

@@ -1,8 +1,11 @@
 //! Trials put together.
 
-use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
-use netfathom_model::record::{Counted, Distribution, MessageCell, MessageRate, MessageResult, MessageTrial};
-use netfathom_stats::{self as stats, between_trials, paired_ratio};
+use netfathom_model::layer::Layer;
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement, Until};
+use netfathom_model::record::{
+    Counted, Distribution, Estimate, MessageCell, MessageRate, MessageResult, MessageTrial,
+};
+use netfathom_stats::{self as stats, Interval, paired_ratio_by};
 
 use super::order::Cell;
 use super::shot::Shot;
@@ -28,7 +31,7 @@ pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot
     known.service = service.map(|service| more(&known.service, &service));
     known.lag = lag.map(|lag| more(&known.lag, &lag));
     known.trials.push(trial(&result.plan, cell.placement, index, round, shot));
-    known.rate = rate(&known.trials);
+    known.rate = rate(&known.trials, Until::interval(result.plan.until));
 }
 
 pub fn key(of: &MessageCell) -> Cell {
@@ -116,9 +119,9 @@ fn at_rate_of_later(done: &Done, lasted_ns: u64) -> u64 {
     if later == 0 { 0 } else { (lasted_ns as f64 * done.timed as f64 / later as f64) as u64 }
 }
 
-fn rate(trials: &[MessageTrial]) -> Option<MessageRate> {
+fn rate(trials: &[MessageTrial], interval: Interval) -> Option<MessageRate> {
     let mut rates: Vec<f64> = trials.iter().filter_map(MessageTrial::per_s).collect();
-    let mean_per_s = between_trials(&rates).map(Into::into);
+    let mean_per_s = interval(&rates).map(Into::into);
     rates.sort_by(f64::total_cmp);
     let n = rates.len();
     Some(MessageRate {
@@ -132,17 +135,15 @@ fn rate(trials: &[MessageTrial]) -> Option<MessageRate> {
 /// Holds each cell against the first layer of its point, round by round.
 pub fn compare(result: &mut MessageResult) {
     let Some(first) = result.plan.layers.first().cloned() else { return };
-    let ratios: Vec<_> = result.cells.iter().map(|cell| ratio(&result.cells, cell, &first)).collect();
+    let interval = Until::interval(result.plan.until);
+    let ratios: Vec<_> =
+        result.cells.iter().map(|cell| ratio(&result.cells, cell, &first, interval)).collect();
     for (cell, ratio) in result.cells.iter_mut().zip(ratios) {
         cell.ratio = ratio;
     }
 }
 
-fn ratio(
-    cells: &[MessageCell],
-    cell: &MessageCell,
-    first: &netfathom_model::layer::Layer,
-) -> Option<netfathom_model::record::Estimate> {
+fn ratio(cells: &[MessageCell], cell: &MessageCell, first: &Layer, interval: Interval) -> Option<Estimate> {
     if cell.layer == *first {
         return None;
     }
@@ -151,7 +152,7 @@ fn ratio(
     let of_round = |round| reference.trials.iter().find(|t| t.round == round).and_then(MessageTrial::per_s);
     let pairs: Vec<(f64, f64)> =
         cell.trials.iter().filter_map(|trial| Some((trial.per_s()?, of_round(trial.round)?))).collect();
-    paired_ratio(&pairs).map(Into::into)
+    paired_ratio_by(&pairs, interval).map(Into::into)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Cells for tests: only the fields that a test reads are set.
 
-use netfathom_model::plan::Placement;
-use netfathom_model::record::{Counted, MessageCell, MessageTrial};
+use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
+use netfathom_model::record::{Counted, MessageCell, MessageResult, MessageTrial};
 use netfathom_stats::Distribution;
 
 /// A trial with this many received messages, and nothing else.
@@ -23,5 +23,19 @@ pub fn cell(layer: &str, trial: MessageTrial, times: &Distribution) -> MessageCe
         service: None,
         lag: None,
         calls: Counted::Not(String::new()),
+    }
+}
+
+/// Round trips over loopback, and no cells.
+pub fn result() -> MessageResult {
+    MessageResult {
+        plan: MessagePlan::paper(MessageTest::Pingpong, Place::Loopback),
+        pairs: Vec::new(),
+        cells: Vec::new(),
+        absent: Vec::new(),
+        remedies: Vec::new(),
+        contention: Vec::new(),
+        server: None,
+        precision: None,
     }
 }

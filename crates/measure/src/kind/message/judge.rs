@@ -4,7 +4,7 @@ use netfathom_model::plan::Carrier;
 use netfathom_model::record::{LoadThread, MessageCell, MessageResult};
 use netfathom_model::verdict::{Level, Verdict};
 
-use super::{cells, stalls};
+use super::{cells, precision, stalls};
 use crate::ground::observer::Progressed;
 use crate::load::judge::occupied;
 
@@ -23,9 +23,10 @@ const LOST: f64 = 0.01;
 /// A 99th percentile of fewer times is the longest of them.
 const TAIL: u64 = 100;
 
-/// Ratios, verdict and findings of what is there.
-pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize) {
+/// Ratios, precision, verdict and findings of what is there. `planned` is 0 where the number of trials is not fixed.
+pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize, after_ns: u64) {
     cells::compare(&mut p.result);
+    precision::note(&mut p.result, after_ns);
     p.verdict = judge(&p.result, planned);
     p.findings = stalls::findings(&p.result);
 }
@@ -55,6 +56,7 @@ fn judge(result: &MessageResult, planned: usize) -> Verdict {
         short(&result.cells),
     ];
     degraded.into_iter().flatten().for_each(|text| verdict.lower(Level::Degraded, text));
+    precision::judge(&mut verdict, result);
     verdict
 }
 
@@ -131,7 +133,6 @@ fn short(cells: &[MessageCell]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::{MessagePlan, MessageTest, Place};
     use netfathom_model::record::MessageTrial;
     use netfathom_stats as stats;
 
@@ -146,20 +147,9 @@ mod tests {
     }
 
     fn judged(cells: Vec<MessageCell>) -> Verdict {
-        let plan = MessagePlan {
-            carrier: Carrier::Udp,
-            ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
-        };
         let planned = cells.len();
-        let result = MessageResult {
-            plan,
-            pairs: Vec::new(),
-            cells,
-            absent: Vec::new(),
-            remedies: Vec::new(),
-            contention: Vec::new(),
-            server: None,
-        };
+        let mut result = MessageResult { cells, ..fixture::result() };
+        result.plan.carrier = Carrier::Udp;
         judge(&result, planned)
     }
 

@@ -2,13 +2,14 @@
 //!
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
 //! connections, `kernel` and `driver` the ends that are in the kernel, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
-//! `post`), `cells` puts the trials together, `judge` says what they are worth, `stalls` recognises
-//! what keeps messages waiting, and `remedies` measures what helps.
+//! `post`), `cells` puts the trials together, `precision` says when they are enough, `judge` what they are worth, `stalls`
+//! recognises what keeps messages waiting, and `remedies` measures what helps.
 //!
 //! `task` is what two ends share: the client says how many messages there will have been before it sends the last one, so that
 //! both ends read their `costs` before anything is closed. `kernel` gives a connected socket to a program; the end that
 //! made the connection sends the first message, if any. `driver` puts an end into the driver of the lab's device, for UDP.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ mod pace;
 mod pairs;
 mod pingpong;
 mod post;
+mod precision;
 mod remedies;
 mod samples;
 pub mod serve;
@@ -53,10 +55,10 @@ use crate::load::contention::Contention;
 use calls::Watched;
 use far::Far;
 use ground::Ground;
-use order::{Cell, Refusals, Turn};
+use order::{Cell, Order, Refusals};
 use shot::Shot;
 
-/// A killed run loses no more than this, or a round if that is shorter.
+/// A killed run loses no more than this, one with a fixed number of trials no more than a round.
 const KEEP: Duration = Duration::from_secs(5);
 
 /// Measures. Ends early, keeping the finished trials, once `stop` is set.
@@ -65,6 +67,7 @@ pub fn run(
     observer: &mut impl Observer<MessageResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<MessageResult>, RunError> {
+    let started = Instant::now();
     let ground = Ground::build(plan, stop)?;
     let server = ground.far().and_then(Far::server);
     let pairs = match &server {
@@ -73,8 +76,9 @@ pub fn run(
     };
     let environment = environment::read(Vec::new(), ground.devices(plan.place), ground.lab());
     let refusals = Refusals { socket: kernel::refusal(plan), driver: driver::refusal(plan, &ground) };
-    let (turns, absent) = order::of(plan, &pairs, &refusals);
-    if let (true, Some(cell)) = (turns.is_empty(), absent.first()) {
+    let order = Order::of(plan, pairs.len(), &refusals);
+    let (cells, absent) = (order.cells(), order::absent(plan, &refusals));
+    if let (0, Some(cell)) = (cells, absent.first()) {
         return Err(MessageError::Nothing(cell.why.clone()).into());
     }
     let result = MessageResult {
@@ -85,24 +89,21 @@ pub fn run(
         remedies: Vec::new(),
         contention: Vec::new(),
         server: server.map(|(host, _)| host),
+        precision: None,
     };
     let mut p = Progressed::new(environment, result);
-    let mut steps = Steps {
-        observer,
-        done: 0,
-        all: turns.len() + order::cells(&turns),
-        planned: turns.len(),
-        kept: Instant::now(),
-    };
+    let planned = if plan.until.is_some() { 0 } else { plan.trials as usize * cells };
+    let all = if planned > 0 { planned + cells } else { 0 };
+    let mut steps = Steps { observer, done: 0, all, planned, started, kept: Instant::now() };
     steps.keep(&mut p)?;
     let around = Around { ground: &ground, stop };
-    let measured = take_turns(plan, &turns, around, &mut steps, &mut p)
+    let measured = take_rounds(plan, order, around, &mut steps, &mut p)
         .and_then(|()| remedies::measure(plan, around, &mut steps, &mut p));
     if measured.is_err() && !p.result.cells.is_empty() {
         // Finished cells are kept; an empty result is not.
         steps.keep(&mut p)?;
     }
-    judge::conclude(&mut p, steps.planned);
+    steps.conclude(&mut p);
     measured.map(|()| p)
 }
 
@@ -131,8 +132,10 @@ impl Around<'_> {
 struct Steps<'a, O> {
     observer: &'a mut O,
     done: usize,
+    /// 0 where the number of trials is not fixed; so is the next one.
     all: usize,
     planned: usize,
+    started: Instant,
     /// When the record was last written.
     kept: Instant,
 }
@@ -142,37 +145,59 @@ impl<O: Observer<MessageResult>> Steps<'_, O> {
     fn begins(&mut self, what: &str, cell: &Cell) {
         self.done += 1;
         let Cell { layer, bytes, placement, .. } = cell;
-        let (number, of) = (self.done, self.all.max(self.done));
-        let name = format!("{what} {number}/{of}: {layer}, {bytes} bytes, {}", placement.name());
+        let number = self.done;
+        let of = if self.all > 0 { self.all.max(number) } else { 0 };
+        let of_all = if of > 0 { format!("/{of}") } else { String::new() };
+        let name = format!("{what} {number}{of_all}: {layer}, {bytes} bytes, {}", placement.name());
         self.observer.begins(Step { name, number, of }, &Arc::new(Live::default()));
     }
 
     fn keep(&mut self, p: &mut Progressed<MessageResult>) -> Result<(), RunError> {
-        judge::conclude(p, self.planned);
+        self.conclude(p);
         self.kept = Instant::now();
         Ok(self.observer.keep(p)?)
     }
+
+    fn conclude(&self, p: &mut Progressed<MessageResult>) {
+        judge::conclude(p, self.planned, self.started.elapsed().as_nanos() as u64);
+    }
 }
 
-fn take_turns<O: Observer<MessageResult>>(
+/// The rounds, until there are as many as planned or the answer is narrow.
+fn take_rounds<O: Observer<MessageResult>>(
     plan: &MessagePlan,
-    turns: &[Turn],
+    order: Order<'_>,
     around: Around<'_>,
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) -> Result<(), RunError> {
     let mut contention = Contention::begin().map(Contention::rested);
-    for (index, turn) in turns.iter().enumerate() {
-        steps.begins("trial", &turn.cell);
-        let Some(shot) = around.shot(plan, &turn.cell, &p.result.pairs, None)? else { break };
-        cells::add(&mut p.result, &turn.cell, index as u32, turn.round, shot);
-        let ends_round = turns.get(index + 1).is_none_or(|next| next.round != turn.round);
-        if ends_round {
-            observe(plan, turn.round, &mut contention, around, steps, p);
+    let most = if plan.until.is_some() { usize::MAX } else { plan.trials as usize };
+    let (mut index, mut observed) = (0, 0);
+    for (round, turns) in order.take(most).enumerate() {
+        for cell in turns {
+            steps.begins("trial", &cell);
+            let Some(shot) = around.shot(plan, &cell, &p.result.pairs, None)? else { return Ok(()) };
+            cells::add(&mut p.result, &cell, index, round as u32, shot);
+            index += 1;
+            // Not after each of hundreds of short trials: writing takes a processor.
+            if steps.kept.elapsed() > KEEP {
+                steps.keep(p)?;
+            }
         }
-        // Not after each of hundreds of short trials: writing takes a processor.
-        if ends_round || steps.kept.elapsed() > KEEP {
+        steps.conclude(p);
+        let ends = precision::ends(&mut p.result, round + 1);
+        let cells = p.result.cells.len();
+        let rounds = if ends { round + 1 } else { plan.trials as usize };
+        let due = (cells * (round + 1)).div_ceil(rounds).min(cells);
+        observe(plan, observed..due, &mut contention, around, steps, p);
+        observed = due;
+        // A run until its answer is narrow may have thousands of rounds.
+        if ends || plan.until.is_none() {
             steps.keep(p)?;
+        }
+        if ends {
+            break;
         }
     }
     Ok(())
@@ -182,14 +207,12 @@ fn take_turns<O: Observer<MessageResult>>(
 /// and it is seen who has its processors: both take time.
 fn observe<O: Observer<MessageResult>>(
     plan: &MessagePlan,
-    round: u32,
+    places: Range<usize>,
     contention: &mut Option<Contention>,
     around: Around<'_>,
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,
 ) {
-    let (cells, rounds) = (p.result.cells.len(), plan.trials as usize);
-    let places: Vec<usize> = (0..cells).filter(|place| place * rounds / cells == round as usize).collect();
     if places.is_empty() {
         return;
     }

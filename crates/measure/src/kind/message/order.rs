@@ -3,7 +3,7 @@
 use netfathom_model::layer::{Form, Layer};
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::random::SplitMix64;
-use netfathom_model::record::{AbsentCell, ProcessorPair};
+use netfathom_model::record::AbsentCell;
 
 use super::{driver, kernel};
 
@@ -17,32 +17,39 @@ pub struct Cell {
     pub pair: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    pub cell: Cell,
-    pub round: u32,
+/// Rounds without end, each with a trial of every cell: the layers of a point follow each other, in an order that each
+/// round shuffles anew, so that what drifts on the machine drifts for all of them.
+pub struct Order<'a> {
+    plan: &'a MessagePlan,
+    refusals: &'a Refusals,
+    pairs: usize,
+    random: SplitMix64,
 }
 
-/// All trials: the layers of a point follow each other, in an order that each round shuffles anew,
-/// so that what drifts on the machine drifts for all of them; and what there can be none
-/// of.
-pub fn of(plan: &MessagePlan, pairs: &[ProcessorPair], refusals: &Refusals) -> (Vec<Turn>, Vec<AbsentCell>) {
-    let mut random = SplitMix64::new(plan.seed);
-    let mut turns = Vec::new();
-    let absent = absent(plan, refusals);
-    for round in 0..plan.trials {
-        for (placement, pair, bytes) in points(plan, pairs.len()) {
-            let mut layers = layers(plan, placement, bytes, refusals);
-            random.shuffle(&mut layers);
-            let cell = |layer| Cell { layer, bytes, placement, pair };
-            turns.extend(layers.into_iter().map(|layer| Turn { cell: cell(layer), round }));
-        }
+impl<'a> Order<'a> {
+    pub fn of(plan: &'a MessagePlan, pairs: usize, refusals: &'a Refusals) -> Self {
+        Self { plan, refusals, pairs, random: SplitMix64::new(plan.seed) }
     }
-    (turns, absent)
+
+    /// Trials of a round.
+    pub fn cells(&self) -> usize {
+        let points = points(self.plan, self.pairs).into_iter();
+        points.map(|(placement, _, bytes)| layers(self.plan, placement, bytes, self.refusals).len()).sum()
+    }
 }
 
-pub fn cells(turns: &[Turn]) -> usize {
-    turns.iter().filter(|turn| turn.round == 0).count()
+impl Iterator for Order<'_> {
+    type Item = Vec<Cell>;
+
+    fn next(&mut self) -> Option<Vec<Cell>> {
+        let mut round = Vec::new();
+        for (placement, pair, bytes) in points(self.plan, self.pairs) {
+            let mut layers = layers(self.plan, placement, bytes, self.refusals);
+            self.random.shuffle(&mut layers);
+            round.extend(layers.into_iter().map(|layer| Cell { layer, bytes, placement, pair }));
+        }
+        Some(round)
+    }
 }
 
 fn points(plan: &MessagePlan, pairs: usize) -> Vec<(Placement, usize, u64)> {
@@ -70,7 +77,8 @@ fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
     plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp && placement.kernel_client()
 }
 
-fn absent(plan: &MessagePlan, refusals: &Refusals) -> Vec<AbsentCell> {
+/// What there can be no trials of.
+pub fn absent(plan: &MessagePlan, refusals: &Refusals) -> Vec<AbsentCell> {
     let of = |&placement: &Placement| {
         plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer, refusals))
     };
@@ -162,7 +170,6 @@ impl From<(&str, &'static str)> for Reason {
 #[cfg(test)]
 mod tests {
     use netfathom_model::plan::Place;
-    use netfathom_model::record::Shares;
 
     use super::*;
 
@@ -173,18 +180,18 @@ mod tests {
             layers: vec!["write".parse().unwrap(), "xdp".parse().unwrap()],
             placements: vec![Placement::UU, Placement::KU],
             sizes_bytes: vec![4, 16, 28, 1468, 1469],
-            trials: 1,
             ..MessagePlan::paper(MessageTest::Oneway, Place::Lab)
         };
-        let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
-        let (turns, absent) = of(&plan, &pairs, &Refusals::default());
+        let refusals = Refusals::default();
+        let round = Order::of(&plan, 1, &refusals).next().unwrap();
         let sizes = |layer: &str, placement| -> Vec<u64> {
-            let is = |t: &&Turn| t.cell.layer.to_string() == layer && t.cell.placement == placement;
-            turns.iter().filter(is).map(|t| t.cell.bytes).collect()
+            let is = |cell: &&Cell| cell.layer.to_string() == layer && cell.placement == placement;
+            round.iter().filter(is).map(|cell| cell.bytes).collect()
         };
         assert_eq!(sizes("write", Placement::UU), plan.sizes_bytes);
         assert_eq!(sizes("write", Placement::KU), [0; 0]);
         assert_eq!(sizes("xdp", Placement::KU), [28, 1468]);
+        let absent = absent(&plan, &refusals);
         let why: Vec<(Placement, String)> =
             absent.into_iter().map(|a| (a.placement, a.why.chars().take(24).collect())).collect();
         let expected = [
@@ -203,18 +210,34 @@ mod tests {
             layers: vec!["write".parse().unwrap(), "xdp".parse().unwrap()],
             placements: vec![Placement::UU, Placement::KK],
             sizes_bytes: vec![64],
-            trials: 1,
             ..MessagePlan::paper(MessageTest::Pingpong, Place::Lab)
         };
-        let pairs = [ProcessorPair { shares: Shares::Same, client: 0, server: 0 }];
         let refusals = Refusals { driver: Some("verifier: no".into()), socket: None };
-        let (turns, absent) = of(&plan, &pairs, &refusals);
-        let mut cells: Vec<String> =
-            turns.iter().map(|t| format!("{} {}", t.cell.layer, t.cell.placement.name())).collect();
-        cells.sort();
-        assert_eq!(cells, ["write KK", "write UU"]);
+        let absent = absent(&plan, &refusals);
+        let round = Order::of(&plan, 1, &refusals).next().unwrap();
+        assert_eq!(names(round), ["write KK", "write UU"]);
         assert!(absent.iter().any(|a| a.placement == Placement::KK && a.why == "verifier: no"), "{absent:?}");
-        let (turns, _) = of(&plan, &pairs, &Refusals::default());
-        assert_eq!(turns.len(), 3);
+        assert_eq!(Order::of(&plan, 1, &Refusals::default()).cells(), 3);
+    }
+
+    fn names(round: Vec<Cell>) -> Vec<String> {
+        let name = |cell: &Cell| format!("{} {}", cell.layer, cell.placement.name());
+        let mut names: Vec<String> = round.iter().map(name).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_round_has_each_cell_in_an_order_of_its_own() {
+        let plan =
+            MessagePlan { sizes_bytes: vec![64], ..MessagePlan::paper(MessageTest::Pingpong, Place::Lab) };
+        let refusals = Refusals::default();
+        let order = Order::of(&plan, 1, &refusals);
+        let cells = order.cells();
+        let rounds: Vec<Vec<Cell>> = order.take(9).collect();
+        assert!(rounds.iter().any(|round| *round != rounds[0]));
+        let all = names(rounds[0].clone());
+        assert_eq!(all.len(), cells);
+        assert!(rounds.into_iter().all(|round| names(round) == all));
     }
 }

@@ -121,7 +121,6 @@ impl Until<'_> {
     }
 }
 
-/// Reads and counts until it is to end.
 pub fn read(socket: &UdpSocket, mut counts: WindowCounts, until: Until<'_>) -> io::Result<WindowCounts> {
     until.each(socket, |batch| counts.take(batch))?;
     Ok(counts)

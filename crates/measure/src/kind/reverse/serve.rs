@@ -58,7 +58,6 @@ pub struct ServePlan {
     pub most_hosts: Option<u32>,
 }
 
-/// Serves until it is stopped.
 pub fn serve(
     plan: &ServePlan,
     notify: &mut dyn FnMut(ServeEvent),

@@ -1,7 +1,6 @@
 //! One trial: full load out, and in the middle of it load in.
 
 use std::net::UdpSocket;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use netfathom_model::record::{self, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_sys::socket::drops;
+use parking_lot::Mutex;
 
 use super::edges::Edge;
 use super::error::ReverseError;
@@ -40,7 +40,6 @@ pub const FLAT_OUT_MESSAGES: usize = 1 << 32;
 /// The sender's thread stays until the last edge was read, but no longer than this.
 const STAY: Duration = Duration::from_secs(1);
 
-/// What all trials share.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
     pub plan: &'a ReversePlan,
@@ -71,7 +70,6 @@ pub struct ReverseTask<'a> {
     pub contention: Option<&'a Contention>,
 }
 
-/// Where the far end is.
 #[derive(Clone, Copy)]
 pub enum Far<'a> {
     Lab(&'a Lab),
@@ -106,7 +104,6 @@ pub struct Between {
     pub round_trip: Duration,
 }
 
-/// What the threads of a trial tell each other.
 #[derive(Default)]
 pub struct Signals {
     /// The sender's thread, once it runs.
@@ -303,15 +300,13 @@ impl Flight<'_> {
         let observed = self.task.contention.and_then(|contention| contention.observe(cpu));
         let done = work();
         let account = observed.and_then(|observed| observed.account(thread));
-        if let Ok(mut all) = self.contention.lock() {
-            all.extend(account);
-        }
+        self.contention.lock().extend(account);
         done
     }
 
     /// The accounts of all threads, the sender's first.
     fn contention(self) -> Vec<record::Contention> {
-        let mut all = self.contention.into_inner().unwrap_or_default();
+        let mut all = self.contention.into_inner();
         all.sort_by_key(|of| of.thread as u8);
         all
     }

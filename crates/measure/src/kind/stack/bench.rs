@@ -1,4 +1,5 @@
-//! What all trials of a run share, and how each of them is set up where it is to run.
+//! What all trials of a run share, and how each of them is set up where it is to run. No benchmark: that is
+//! `benches/stack.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -66,8 +67,8 @@ impl Turn {
     fn step(&self) -> Step {
         let kind = match self.kind {
             TrialKind::Measured => "measured",
-            TrialKind::Control => "baseline, no tap",
-            TrialKind::Witness => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
+            TrialKind::Baseline => "baseline, no tap",
+            TrialKind::CrossCheck => &format!("cross-check, {} tap", self.tap.map_or("no", Tap::name)),
             TrialKind::Alternating => "tap on and off",
         };
         let widest =
@@ -145,7 +146,7 @@ impl Bench<'_> {
         let index = turn.index as u32;
         let flat_out_per_s = match turn.kind {
             // A burst that fails takes nothing from the trial before it.
-            TrialKind::Witness if self.plan.tap != TapChoice::All => None,
+            TrialKind::CrossCheck if self.plan.tap != TapChoice::All => None,
             TrialKind::Alternating => None,
             _ if !turn.bursts => None,
             _ => self.flat_out(turn),

@@ -19,13 +19,12 @@ pub struct Taps {
 }
 
 impl Taps {
-    /// The trials of a run, in the order in which they run.
     pub fn order(&self, plan: &StackPlan) -> Order {
         let own = [
             ((TrialKind::Measured, Some(self.main)), plan.trials),
-            ((TrialKind::Control, None), plan.controls),
+            ((TrialKind::Baseline, None), plan.baselines),
         ];
-        let others = self.others.iter().map(|&tap| ((TrialKind::Witness, Some(tap)), plan.witnesses));
+        let others = self.others.iter().map(|&tap| ((TrialKind::CrossCheck, Some(tap)), plan.cross_checks));
         let alternating = ((TrialKind::Alternating, Some(Tap::Timestamping)), self.alternating(plan));
         Order::of(&own.into_iter().chain(others).chain([alternating]).collect::<Vec<_>>())
     }
@@ -34,7 +33,7 @@ impl Taps {
     fn alternating(&self, plan: &StackPlan) -> u32 {
         let here = matches!(plan.place, Place::Lab | Place::Loopback);
         let both = self.main == Tap::Bpf && self.others.contains(&Tap::Timestamping);
-        u32::from(here && both && plan.witnesses > 0)
+        u32::from(here && both && plan.cross_checks > 0)
     }
 }
 
@@ -80,7 +79,7 @@ pub fn choose_taps(plan: &StackPlan) -> Result<Taps, TapError> {
         TapChoice::Only(tap) => (vec![tap], &[Tap::Bpf]),
     };
     // To look for a tap loads its programs.
-    let beside = if plan.witnesses > 0 { beside } else { &[] };
+    let beside = if plan.cross_checks > 0 { beside } else { &[] };
     let mut left_out = Vec::new();
     let mut works = |&tap: &Tap| {
         let probed = probe(tap, plan);
@@ -125,7 +124,8 @@ mod tests {
     fn taps_that_the_plan_does_not_use_are_not_looked_for() {
         let profile = "constant:1k/1s".parse().unwrap();
         let one = StackPlan { transport: Transport::Tcp, ..StackPlan::one_trial(profile) };
-        let chosen = |tap, witnesses| choose_taps(&StackPlan { tap, witnesses, ..one.clone() }).unwrap();
+        let chosen =
+            |tap, cross_checks| choose_taps(&StackPlan { tap, cross_checks, ..one.clone() }).unwrap();
         let timestamping = TapChoice::Only(Tap::Timestamping);
         let (alone, beside) = (chosen(timestamping, 0), chosen(timestamping, 1));
         assert!(alone.others.is_empty() && alone.left_out.is_empty(), "{:?}", alone.left_out);

@@ -1,7 +1,8 @@
-//! The ruler measured: what a tap costs, and what other taps say.
+//! The overhead of a tap, by baselines and alternating trials, and the cross-check with other taps.
 
+use itertools::Itertools as _;
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::record::{Agreement, Distribution, SelfCost, TapRow, Trial, TrialKind, Witness};
+use netfathom_model::record::{Agreement, CrossCheck, Distribution, SelfCost, TapRow, Trial, TrialKind};
 use netfathom_stats::{Estimate, between_trials, difference, ratio};
 
 use crate::load::judge::share;
@@ -10,7 +11,6 @@ use crate::load::judge::share;
 const AGREE_SHARE: f64 = 0.15;
 const AGREE_NS: f64 = 300.0;
 
-/// The values of the trials of a kind, and with a tap.
 fn values(trials: &[Trial], is: impl Fn(&Trial) -> bool, value: impl Fn(&Trial) -> Option<f64>) -> Vec<f64> {
     trials.iter().filter(|t| is(t)).filter_map(value).collect()
 }
@@ -29,7 +29,7 @@ fn added(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Estimate> {
 }
 
 fn is_control(trial: &Trial) -> bool {
-    trial.kind == TrialKind::Control
+    trial.kind == TrialKind::Baseline
 }
 
 /// Trials with a tap against trials without; `None` where either are less than two.
@@ -54,14 +54,9 @@ pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
 
 /// Every tap that ran, the run's own first.
 pub fn beside_each_other(trials: &[Trial]) -> Vec<TapRow> {
-    let mut taps: Vec<Tap> = Vec::new();
     let own = trials.iter().filter(|t| t.kind == TrialKind::Measured);
     let others = trials.iter().filter(|t| t.kind != TrialKind::Alternating);
-    for tap in own.chain(others).filter_map(|t| t.tap) {
-        if !taps.contains(&tap) {
-            taps.push(tap);
-        }
-    }
+    let taps: Vec<Tap> = own.chain(others).filter_map(|t| t.tap).unique().collect();
     let first = taps.first().copied();
     taps.iter().map(|&tap| row(trials, tap, first.filter(|&first| first != tap))).collect()
 }
@@ -90,25 +85,20 @@ fn row(trials: &[Trial], tap: Tap, first: Option<Tap>) -> TapRow {
     }
 }
 
-/// What the witness trials say beside the measured ones, tap by tap.
-pub fn witnesses(trials: &[Trial], directions: &[Direction]) -> Vec<Witness> {
-    let mut taps: Vec<Tap> = Vec::new();
-    for tap in trials.iter().filter(|t| t.kind == TrialKind::Witness).filter_map(|t| t.tap) {
-        if !taps.contains(&tap) {
-            taps.push(tap);
-        }
-    }
-    let pairs = taps.iter().flat_map(|&tap| directions.iter().map(move |&d| (tap, d)));
-    pairs.filter_map(|(tap, direction)| witness(trials, tap, direction)).collect()
+/// What the cross-check trials say beside the measured ones, tap by tap.
+pub fn cross_checks(trials: &[Trial], directions: &[Direction]) -> Vec<CrossCheck> {
+    let taps = trials.iter().filter(|t| t.kind == TrialKind::CrossCheck).filter_map(|t| t.tap).unique();
+    let pairs = taps.cartesian_product(directions);
+    pairs.filter_map(|(tap, &direction)| cross_check(trials, tap, direction)).collect()
 }
 
-fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> {
+fn cross_check(trials: &[Trial], tap: Tap, direction: Direction) -> Option<CrossCheck> {
     let own = trials.iter().find(|t| t.kind == TrialKind::Measured)?.tap?;
     let begin = Begin::common(own, tap, direction)?;
     let compare = |of: fn(&Distribution) -> f64| {
         let each = |is: &dyn Fn(&Trial) -> bool| values(trials, is, |t| time_of(t, direction, begin, of));
         let main = each(&|t| t.kind == TrialKind::Measured);
-        let other = each(&|t| t.kind == TrialKind::Witness && t.tap == Some(tap));
+        let other = each(&|t| t.kind == TrialKind::CrossCheck && t.tap == Some(tap));
         let other_ns = mean(&other)?;
         let difference_ns = mean(&main)? - other_ns;
         let half_width_ns = difference(&main, &other).map(|d| d.half_width);
@@ -120,7 +110,7 @@ fn witness(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Witness> 
     let stamps = trials.iter().filter(|t| t.tap == Some(tap)).flat_map(|t| &t.added);
     let behind: Vec<f64> = stamps.filter(|a| a.direction == direction).filter_map(|a| a.behind_ns).collect();
     let behind_ns = mean(&behind);
-    Some(Witness { direction, tap, mean_ns, difference_ns, half_width_ns, behind_ns, agreement })
+    Some(CrossCheck { direction, tap, mean_ns, difference_ns, half_width_ns, behind_ns, agreement })
 }
 
 /// What a difference and half its interval say of a margin. The value alone says nothing: trials

@@ -18,7 +18,6 @@ use crate::tap::error::TapError;
 const PEAKS_PER_S: [f64; 2] = [20e3, 100e3];
 /// The peak where none of them is sent on schedule: a busy machine delays messages at any rate.
 const LEAST_PER_S: f64 = 5e3;
-/// Length of a try.
 const TRY_NS: u64 = 150_000_000;
 /// With fewer, as beside a program that has half of a CPU, chance would decide whether the verdict is of them.
 const MOST_UNDISTURBED: f64 = 0.7;

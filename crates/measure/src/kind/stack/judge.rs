@@ -1,4 +1,5 @@
-//! When a trial of the stack can be trusted, beyond what holds of every load.
+//! When a trial of `stack`, and the run, can be trusted: the rules of every load (`load::judge`), those of the tap, those of
+//! each direction (`direction`), wide intervals (`precision`), then baselines and cross-checks.
 
 use std::sync::LazyLock;
 
@@ -10,7 +11,7 @@ use netfathom_model::record::{
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 
-use super::{precision, way};
+use super::{direction, precision};
 use crate::load::judge::{self, Judged, Rule, count, lateness_rules, load_rules, percent, share};
 
 /// Trials of a run that ends by its intervals which may be late or disturbed.
@@ -93,7 +94,7 @@ pub fn trial(trial: &Trial) -> Verdict {
 /// The ways, each by the messages that its answer is of, and the load.
 fn judge_parts(verdict: &mut Verdict, ways: &[Direction], trials: &[&Trial], spared: f64) {
     for &way in ways {
-        way::judge(verdict, way, trials, spared);
+        direction::judge(verdict, way, trials, spared);
     }
     judge::lower_beyond(verdict, &[Part::Load], &*LATENESS, trials, spared);
 }
@@ -151,11 +152,11 @@ fn judge_capture(verdict: &mut Verdict, plan: &StackPlan, cost: Option<SelfCost>
 
 /// What baselines and cross-checks say. Trials of theirs that are VOID take from what is compared with them alone.
 fn judge_others(verdict: &mut Verdict, result: &StackResult) {
-    let StackResult { trials, witnesses, .. } = result;
+    let StackResult { trials, cross_checks, .. } = result;
     // An alternating trial stalls while programs are attached; its differences are of the blocks between.
     let kinds = [
-        (TrialKind::Control, "baseline", Part::Overhead),
-        (TrialKind::Witness, "cross-check", Part::CrossCheck),
+        (TrialKind::Baseline, "baseline", Part::Overhead),
+        (TrialKind::CrossCheck, "cross-check", Part::CrossCheck),
     ];
     for (kind, name, part) in kinds {
         let void = |t: &&Trial| t.kind == kind && t.verdict.level == Level::Void;
@@ -165,12 +166,12 @@ fn judge_others(verdict: &mut Verdict, result: &StackResult) {
             let text =
                 format!("{bad} of {all} {name} trials are VOID: do not rely on what is compared with them");
             // Baselines decide whether a capture distorts, and so what it measures.
-            let rests_on_them = result.tap == Tap::Pcap && kind == TrialKind::Control;
+            let rests_on_them = result.tap == Tap::Pcap && kind == TrialKind::Baseline;
             let about: &[Part] = if rests_on_them { &[] } else { &[part] };
             verdict.lower_only(about, Level::Degraded, text);
         }
     }
-    for w in witnesses.iter().filter(|w| w.agreement == Agreement::Disagree) {
+    for w in cross_checks.iter().filter(|w| w.agreement == Agreement::Disagree) {
         let text = format!(
             "the {} tap disagrees on {} by {:.0} ns: the cross-check in the report has both",
             w.tap.name(),
@@ -183,7 +184,8 @@ fn judge_others(verdict: &mut Verdict, result: &StackResult) {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::{Measured, Record};
+    use netfathom_model::plan::Until;
+    use netfathom_model::record::{Measured, Precision, Record, Value, Width};
 
     use super::*;
 
@@ -201,12 +203,28 @@ mod tests {
     #[test]
     fn void_baselines_take_from_the_overhead_and_with_a_capture_from_everything() {
         let mut result = result();
-        let baseline = result.trials.iter_mut().find(|t| t.kind == TrialKind::Control).unwrap();
+        let baseline = result.trials.iter_mut().find(|t| t.kind == TrialKind::Baseline).unwrap();
         baseline.verdict.lower(Level::Void, "late");
         let bpf = run(&result);
         assert_eq!(about(&bpf, "baseline trials are VOID"), Some((Level::Degraded, vec![Part::Overhead])));
         result.tap = Tap::Pcap;
         assert_eq!(about(&run(&result), "baseline trials are VOID"), Some((Level::Degraded, Vec::new())));
+    }
+
+    #[test]
+    fn a_wide_p99_takes_from_itself_alone() {
+        let mut result = result();
+        result.plan.until = Some(Until { precision: 0.05, time_limit_ns: 1 });
+        let of_rx = |of, half| Width { direction: Some(Direction::Rx), of, half: Some(half) };
+        let mut judged = |[mean, p99]: [f64; 2]| {
+            let widths = vec![of_rx(Value::Mean, mean), of_rx(Value::P99, p99)];
+            result.precision = Some(Precision { after_ns: 1, widths, ended: None });
+            let verdict = run(&result);
+            let of = [Value::Mean, Value::P99].map(|of| verdict.of_value(Part::Rx, Some(of)));
+            of.map(|level| level == Level::Void)
+        };
+        assert_eq!(judged([0.02, 1.2]), [false, true]);
+        assert_eq!(judged([1.2, 0.02]), [true, false]);
     }
 
     #[test]

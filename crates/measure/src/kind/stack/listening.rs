@@ -1,4 +1,5 @@
-//! Where `netfathom load send` on another host knocks, once for each of its trials.
+//! The listening side of `stack rx --listen`: `netfathom load send` on another host connects here, once for each of its
+//! trials.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

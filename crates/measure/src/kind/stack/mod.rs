@@ -1,14 +1,20 @@
-//! `netfathom stack`: how long the operating system takes with each message on its way out
-//! and in, stage by stage, as the rate rises.
+//! `netfathom stack`: how long the operating system takes to send and to receive each message, stage by stage, as the rate
+//! rises.
 //!
-//! [`run`] is the map: build the rig, run the trials in their order, say what came of them.
+//! [`run`] is the map: build the rig, run the trials in their order, and draw conclusions (`conclude`) after each.
+//!
+//! `choice` has what the plan leaves open, `fit` the rates. `order` has the turns; `bench` sets up each trial, `trial` makes
+//! it of two `ends` and a tap, `programs` keeps what was loaded. `report` makes the record of a trial and the findings,
+//! `summary` the tables, `cost` the overhead of the tap and the cross-check, from `alternation` too.
+//!
+//! The verdict: `judge` has the rules of trials and of the run, `direction` those of one direction, `precision` those of wide
+//! intervals, and when a run ends.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_model::path::Tap;
-use netfathom_model::plan::{Place, StackPlan, TapChoice};
+use netfathom_model::plan::{Place, StackPlan, TapChoice, Until};
 use netfathom_model::record::StackResult;
-use netfathom_stats::{between_sequential_trials, between_trials};
 use netfathom_sys::clock::monotonic_ns;
 
 use crate::ground::environment;
@@ -24,6 +30,7 @@ mod bench;
 mod choice;
 mod cost;
 mod delay;
+mod direction;
 mod ends;
 mod fit;
 mod judge;
@@ -34,7 +41,6 @@ mod programs;
 mod report;
 mod summary;
 mod trial;
-mod way;
 
 use bench::{Bench, Turn};
 use choice::{choose_cpus, choose_taps};
@@ -69,7 +75,7 @@ pub fn run(
         trials: Vec::new(),
         summaries: Vec::new(),
         self_cost: None,
-        witnesses: Vec::new(),
+        cross_checks: Vec::new(),
         taps: Vec::new(),
         precision: None,
     };
@@ -132,13 +138,13 @@ fn measure(
 /// Draws every conclusion from the trials that are there.
 fn conclude(p: &mut Progressed<StackResult>, bench: &Bench<'_>) {
     let listening = bench.listening;
-    let StackResult { plan, tap, trials, summaries, self_cost, witnesses, taps, .. } = &mut p.result;
+    let StackResult { plan, tap, trials, summaries, self_cost, cross_checks, taps, .. } = &mut p.result;
     // Only the sender knows how many it is.
     plan.workers = listening.and_then(Listening::lanes).unwrap_or(plan.workers);
-    let interval = if plan.until.is_some() { between_sequential_trials } else { between_trials };
+    let interval = Until::interval(plan.until);
     *summaries = plan.directions.iter().filter_map(|&d| summary::summarize(d, trials, interval)).collect();
     *self_cost = cost::of_tap(trials, *tap);
-    *witnesses = cost::witnesses(trials, &plan.directions);
+    *cross_checks = cost::cross_checks(trials, &plan.directions);
     *taps = cost::beside_each_other(trials);
     p.result.precision = precision::reached(&p.result, bench.elapsed_ns());
     p.verdict = judge::run(&p.result);

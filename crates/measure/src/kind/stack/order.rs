@@ -7,7 +7,6 @@ use netfathom_model::record::TrialKind;
 /// What a trial is for, and the tap that it has.
 pub type Kind = (TrialKind, Option<Tap>);
 
-/// One kind in the order.
 struct Share {
     kind: Kind,
     /// How many of them are in a round.
@@ -31,7 +30,6 @@ impl Order {
         Self(kinds.iter().filter(|(_, of_round)| *of_round > 0).map(share).collect())
     }
 
-    /// Trials of a round.
     pub fn round(&self) -> usize {
         self.0.iter().map(|share| share.of_round as usize).sum()
     }
@@ -60,8 +58,8 @@ mod tests {
     #[test]
     fn kinds_are_spread() {
         let m = (TrialKind::Measured, Some(Tap::Bpf));
-        let c = (TrialKind::Control, None);
-        let w = (TrialKind::Witness, Some(Tap::Pcap));
+        let c = (TrialKind::Baseline, None);
+        let w = (TrialKind::CrossCheck, Some(Tap::Pcap));
         let round = |kinds: &[(Kind, u32)]| {
             let order = Order::of(kinds);
             let round = order.round();
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn rounds_follow_each_other_in_the_same_proportions() {
-        let kinds = [(TrialKind::Measured, 6), (TrialKind::Control, 2), (TrialKind::Alternating, 1)];
+        let kinds = [(TrialKind::Measured, 6), (TrialKind::Baseline, 2), (TrialKind::Alternating, 1)];
         let order = Order::of(&kinds.map(|(kind, n)| ((kind, None), n)));
         let taken: Vec<TrialKind> = order.take(9 + 4 * 8).map(|(kind, _)| kind).collect();
         let count = |of: &[TrialKind], kind| of.iter().filter(|&&k| k == kind).count();

@@ -1,10 +1,9 @@
 //! Kernel programs between trials: loading them takes longer than all else that a trial needs to begin.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use netfathom_bpf::SetError;
 use netfathom_bpf::stack::{Hooks, StackTap, Target};
 use netfathom_model::path::Direction;
+use parking_lot::Mutex;
 
 use crate::load::contention::Contention;
 use crate::load::flight::Departures;
@@ -19,7 +18,7 @@ pub struct Programs {
 impl Programs {
     /// Attached, and with nothing of earlier trials.
     pub fn tap(&self, at: Hooks, directions: &[Direction], target: Target) -> Result<StackTap, SetError> {
-        let kept = locked(&self.taps).extract_if(.., |(hooks, _)| *hooks == at).next();
+        let kept = self.taps.lock().extract_if(.., |(hooks, _)| *hooks == at).next();
         // Before Linux 5.13 a program is attached to a function once: what stands in for a hook there is loaded anew.
         let again = kept.and_then(|(_, mut tap)| tap.again(target).is_ok().then_some(tap));
         again.map_or_else(|| StackTap::load(at, directions, target), Ok)
@@ -27,22 +26,17 @@ impl Programs {
 
     pub fn keep_tap(&self, at: Hooks, mut tap: StackTap) {
         tap.detach();
-        locked(&self.taps).push((at, tap));
+        self.taps.lock().push((at, tap));
     }
 
     /// What sees who has the processors, of a load that is to be observed.
     pub fn contention(&self, departures: Departures<'_>) -> Option<Contention> {
-        departures.observed(&mut locked(&self.contention))
+        departures.observed(&mut self.contention.lock())
     }
 
     pub fn keep_contention(&self, contention: Option<Contention>) {
         if let Some(contention) = contention {
-            *locked(&self.contention) = Some(contention.rested());
+            *self.contention.lock() = Some(contention.rested());
         }
     }
-}
-
-/// What a trial has left is whole, also if it panicked.
-fn locked<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! From what a trial did to what the record says of it.
+//! The record of a trial, made of what the trial did, and the findings of a run.
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::environment::Device;

@@ -6,10 +6,7 @@ use netfathom_model::record::{
     Undisturbed, UndisturbedTimes,
 };
 use netfathom_model::verdict::Level;
-use netfathom_stats::{Distribution, Estimate, mean};
-
-/// The interval of the trials' values.
-pub type Interval = fn(&[f64]) -> Option<Estimate>;
+use netfathom_stats::{Distribution, Interval, mean};
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
 pub fn summarize(direction: Direction, trials: &[Trial], interval: Interval) -> Option<PathSummary> {

@@ -54,7 +54,6 @@ impl Ends {
         Ok(Self::Lab(Box::new(lab)))
     }
 
-    /// The lab, if they are in one.
     pub fn lab(&self) -> Option<&Lab> {
         match self {
             Self::Lab(lab) => Some(lab),

@@ -1,6 +1,6 @@
 //! Trials put together, and what they are worth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netfathom_model::plan::Combination;
 use netfathom_model::record::{
@@ -112,14 +112,12 @@ fn judge(result: &SweepResult) -> Verdict {
 /// Buffers that the system's limit has cut: their points are all of the same buffer.
 fn not_granted(result: &SweepResult) -> Option<Finding> {
     let asked_and_granted = |p: &SweepPoint| Some((p.socket_buffer_bytes?, p.granted_buffer_bytes?));
-    let mut cut: Vec<(u32, u32)> = result
+    let cut: BTreeSet<(u32, u32)> = result
         .points
         .iter()
         .filter_map(asked_and_granted)
         .filter(|(asked, granted)| granted < asked)
         .collect();
-    cut.sort_unstable();
-    cut.dedup();
     let &(most, granted) = cut.last()?;
     let asked: Vec<String> = cut.iter().map(|(asked, _)| asked.to_string()).collect();
     Some(Finding {

@@ -46,7 +46,6 @@ impl<'a, T: Timing> Meter<'a, T> {
         self.on.live.restarted(self.started_ns);
     }
 
-    /// One call has moved `bytes` bytes.
     #[inline]
     pub fn moved(&mut self, bytes: usize) {
         self.calls += 1;
@@ -68,7 +67,7 @@ impl<'a, T: Timing> Meter<'a, T> {
 
     /// What others saw of it until now.
     pub fn seen(&self) -> Vec<TransferSample> {
-        self.on.lane.seen().samples.clone()
+        self.on.lane.seen.lock().samples.clone()
     }
 
     /// What its thread waited for processors until now. Reading it takes a moment, in which the peer should not wait.

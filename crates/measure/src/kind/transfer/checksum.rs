@@ -24,7 +24,6 @@ use super::{Around, Broken};
 
 /// What no data ends with by chance, together with a checksum that fits.
 const SIGN: [u8; 8] = *b"nfsha256";
-/// Sign and checksum.
 const TRAILER: usize = SIGN.len() + 32;
 
 type Trailer = [u8; TRAILER];
@@ -65,9 +64,7 @@ pub(super) fn send(
             break;
         }
         buffers = buffers.saturating_sub(1);
-        if let Some(pace) = &mut pace {
-            pace.wait(bytes, around);
-        }
+        pace.wait(bytes, around);
         hash.update(&buffer[..bytes]);
         send_all(around, socket, &buffer[..bytes], meter)?;
     }
@@ -102,9 +99,7 @@ pub(super) fn receive(
     let mut taken = Taken::new(plan, around)?;
     let most = plan.serve.and_then(|service| service.most_bytes).unwrap_or(u64::MAX);
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         match meter.timing.on_socket(|| endpoint::receive(socket, buffer)) {
             Ok(0) => break,
             Ok(bytes) => {
@@ -132,10 +127,7 @@ pub(super) fn receive(
             "the checksum behind the data is another: the data was changed on its way",
         ));
     }
-    match endpoint::send(socket, &ours) {
-        Ok(_) => Ok(checksum(&ours, true)),
-        Err(e) => Err(Broken::Network(e)),
-    }
+    endpoint::send(socket, &ours).map(|_| checksum(&ours, true)).map_err(Broken::Network)
 }
 
 /// What came, but for the last bytes of it.
@@ -182,10 +174,7 @@ impl<'a> Taken<'a> {
     }
 
     fn flush(&mut self) -> Result<(), Broken> {
-        match &mut self.output {
-            Some(output) => write_all(self.around, output, &self.block),
-            None => Ok(()),
-        }
+        self.output.as_mut().map_or(Ok(()), |output| write_all(self.around, output, &self.block))
     }
 
     /// The end of the stream, which is a checksum, or else data.

@@ -56,9 +56,7 @@ pub(super) fn end(
     endpoint::end_sending(socket).map_err(Broken::Network)?;
     let mut peer = Peer { socket, reply, ended: early, moved: Instant::now(), last: (0, 0, 0) };
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         let info = peer.look()?;
         if info.end_acknowledged && peer.ended && !early {
             return Ok((TransferEnd::Whole, peer.reply));

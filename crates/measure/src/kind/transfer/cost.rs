@@ -4,12 +4,11 @@
 //! Counting begins with the first stream, so that the wait for it is not within, and ends when
 //! the last has ended, acknowledgments and closing included.
 
-use std::sync::{Mutex, PoisonError};
-
 use netfathom_bpf::softirq::{Softirq, SoftirqError, SoftirqTimes, accounting_splits_softirq};
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{TransferCost, TransferResult};
 use netfathom_sys::cpu::{Spent, spent_by_process};
+use parking_lot::Mutex;
 
 /// Counts for a transfer that asked for it, or for none.
 #[derive(Default)]
@@ -32,12 +31,12 @@ impl Cost {
             let apart = softirq.is_ok() && accounting_splits_softirq() == Some(true);
             Counting { softirq, apart, since: SoftirqTimes::default(), spent: spent_by_process() }
         });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = counting;
+        *self.0.lock() = counting;
     }
 
     /// The transfer begins now, or anew.
     pub fn begin(&self) {
-        let mut counting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counting = self.0.lock();
         let Some(counting) = counting.as_mut() else { return };
         counting.spent = spent_by_process();
         if let Some(now) = counting.softirq.as_ref().ok().and_then(|softirq| softirq.read().ok()) {
@@ -47,7 +46,7 @@ impl Cost {
 
     /// It has ended: what it cost, if that was asked for.
     pub fn end(&self, result: &TransferResult) -> Option<TransferCost> {
-        let counting = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let counting = self.0.lock().take()?;
         let spent = spent_by_process().since(&counting.spent);
         let times = counting.softirq.and_then(|softirq| softirq.read());
         Some(cost(spent, result.bytes(), times.map(|now| now.since(&counting.since)), counting.apart))

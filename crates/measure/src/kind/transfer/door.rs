@@ -23,7 +23,6 @@ pub(super) struct Door<'a> {
 }
 
 impl<'a> Door<'a> {
-    /// Listens where the plan says.
     pub fn open(plan: &TransferPlan, around: Around<'a>) -> Result<Self, TransferError> {
         let listening = ends::listen(plan, around)?;
         Ok(Self { listening, around, patience: Duration::from_nanos(plan.idle_ns), host: None })

@@ -11,7 +11,7 @@ use netfathom_sys::splice::{Leads, leads};
 use netfathom_sys::{stdio, zero_copy};
 
 use super::serve::Left;
-use super::watch::Step;
+use super::socket_states::Step;
 use super::{Around, Standard, TransferError};
 
 /// Senders that may wait to be taken by a service; the kernel has a limit of its own.
@@ -29,7 +29,6 @@ pub enum TransferEvent {
     },
     /// TCP_NODELAY was set.
     NoDelay,
-    /// SO_DEBUG was set.
     Debug,
     /// It has its own address, and whoever connects now gets through.
     Listening(SocketAddr),
@@ -40,7 +39,6 @@ pub enum TransferEvent {
     /// A service has as many clients as it may have, or no thread or descriptor for another one.
     TurnedAway {
         turned_away: u64,
-        /// The most clients at once.
         most_clients: u32,
     },
     Interval(Step),

@@ -53,12 +53,10 @@ pub enum TransferError {
 
 fn connect_remedy(error: &io::Error, address: &SocketAddr) -> String {
     match error.kind() {
-        ErrorKind::ConnectionRefused => {
-            format!(
-                "; start the receiver there first: netfathom ttcp -r -p {}, with the same -s and -P",
-                address.port()
-            )
-        }
+        ErrorKind::ConnectionRefused => format!(
+            "; start the receiver there first: netfathom ttcp -r -p {}, with the same -s and -P",
+            address.port()
+        ),
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
             format!("; is there a route, and the host up? (ip route get {})", address.ip())
         }
@@ -163,11 +161,9 @@ fn output(error: &io::Error) -> String {
         ErrorKind::BrokenPipe => {
             format!("the program that reads standard output has ended; see why it did ({error})")
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            format!(
-                "cannot write to standard output: {error}; free some space, what is there is not the whole"
-            )
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => format!(
+            "cannot write to standard output: {error}; free some space, what is there is not the whole"
+        ),
         _ => format!("cannot write to standard output: {error}"),
     }
 }

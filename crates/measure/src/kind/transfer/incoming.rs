@@ -110,9 +110,7 @@ fn copy_in(
     let least = if plan.full_blocks { buffer.len() } else { 1 };
     let mut held = 0;
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         let room = &mut buffer[held..];
         match meter.timing.on_socket(|| wakeups.call(room.len(), || endpoint::receive(socket, room))) {
             Ok(bytes) => {

@@ -2,11 +2,12 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{self, Thread};
 
 use netfathom_bpf::contention::Followed;
 use netfathom_sys::interrupt::Interruptible;
+use parking_lot::Mutex;
 
 use super::cost::Cost;
 use super::sample_series::SampleSeries;
@@ -33,7 +34,6 @@ pub struct Live {
 }
 
 impl Live {
-    /// Bytes that went.
     pub fn bytes(&self) -> u64 {
         // The past first: a stream that ends in between is then counted less, not twice.
         let past = self.past_bytes.load(Relaxed);
@@ -46,7 +46,7 @@ impl Live {
     }
 
     pub fn streams(&self) -> usize {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.lanes.lock().len()
     }
 
     /// A stream began at that time; the first counts.
@@ -83,7 +83,7 @@ impl Live {
     }
 
     pub(super) fn lanes(&self) -> Vec<Arc<LiveStream>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lanes.lock().clone()
     }
 
     /// A stream of the calling thread begins; it is over when what is returned is dropped.
@@ -97,13 +97,12 @@ impl Live {
             calls: AtomicU64::new(0),
             seen: Mutex::default(),
         });
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&lane));
+        self.lanes.lock().push(Arc::clone(&lane));
         self.watcher.get().inspect(|watcher| watcher.unpark());
         OnLane { live: self, lane }
     }
 }
 
-/// One stream, as others see it.
 #[derive(Debug)]
 pub(super) struct LiveStream {
     /// Its number, from 0.
@@ -113,14 +112,10 @@ pub(super) struct LiveStream {
     thread: Option<Interruptible>,
     pub bytes: AtomicU64,
     pub calls: AtomicU64,
-    seen: Mutex<SampleSeries>,
+    pub seen: Mutex<SampleSeries>,
 }
 
 impl LiveStream {
-    pub fn seen(&self) -> MutexGuard<'_, SampleSeries> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Ends the system call that its thread is in.
     pub fn interrupt(&self) {
         self.thread.inspect(Interruptible::interrupt);
@@ -134,7 +129,7 @@ pub(super) struct OnLane<'a> {
 
 impl Drop for OnLane<'_> {
     fn drop(&mut self) {
-        let mut lanes = self.live.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.live.lanes.lock();
         lanes.retain(|lane| !Arc::ptr_eq(lane, &self.lane));
         self.live.past_bytes.fetch_add(self.lane.bytes.load(Relaxed), Relaxed);
     }

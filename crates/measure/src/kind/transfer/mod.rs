@@ -45,24 +45,24 @@ mod report;
 mod sample_series;
 mod segments;
 mod serve;
+mod socket_states;
 mod streams;
 mod tcp;
 mod timing;
 mod udp;
 mod wakeups;
-mod watch;
 mod zero_copy;
 
 pub use ends::TransferEvent;
 pub use error::TransferError;
 pub use live::Live;
 pub use serve::Left;
-pub use watch::Step;
+pub use socket_states::Step;
 
 use beside::Beside;
 use buffer::Buffer;
 use error::Broken;
-use watch::Watch;
+use socket_states::Watch;
 
 /// How often it is looked whether to end; also how often a blocked call is then interrupted.
 const LOOK: Duration = Duration::from_millis(50);
@@ -90,6 +90,10 @@ pub struct Around<'a> {
 impl Around<'_> {
     fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    fn unless_stopped(&self) -> Result<(), Broken> {
+        if self.stopped() { Err(Broken::Interrupted) } else { Ok(()) }
     }
 
     fn tell(&self, event: TransferEvent) {

@@ -56,9 +56,7 @@ pub(super) fn send_generated(
     let mut segments = Segments::of(plan, socket);
     for left in (0..buffers).rev() {
         let bytes = buffer.first(segments.next(left == 0));
-        if let Some(pace) = &mut pace {
-            pace.wait(bytes.len(), around);
-        }
+        pace.wait(bytes.len(), around);
         if around.expired() {
             break;
         }
@@ -101,9 +99,7 @@ fn send_unless(
 ) -> Result<(), Broken> {
     let mut rest = bytes;
     while !rest.is_empty() {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         let sent = meter.timing.on_socket(|| call(rest))?;
         if sent > 0 && rest.len() == bytes.len() {
             meter.moved(sent);

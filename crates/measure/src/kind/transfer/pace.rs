@@ -24,26 +24,27 @@ const CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) struct Pace {
     due_ns: u64,
-    bits_per_s: u64,
+    bits_per_s: Option<u64>,
     /// Whether the last moments are spun: datagrams have no other pacing.
     exact: bool,
 }
 
 impl Pace {
-    /// From now on; `None` where nothing is asked for.
-    pub fn start(plan: &TransferPlan) -> Option<Self> {
-        let bits_per_s = plan.pace_bits_per_s?;
-        Some(Self { due_ns: monotonic_ns(), bits_per_s, exact: plan.protocol == Transport::Udp })
+    /// From now on.
+    pub fn start(plan: &TransferPlan) -> Self {
+        let exact = plan.protocol == Transport::Udp;
+        Self { due_ns: monotonic_ns(), bits_per_s: plan.pace_bits_per_s, exact }
     }
 
-    /// Waits until `bytes` bytes may go, or it is to end.
+    /// Waits until `bytes` bytes may go, or it is to end. That is at once where no rate is asked for.
     pub fn wait(&mut self, bytes: usize, around: Around<'_>) {
+        let Some(bits_per_s) = self.bits_per_s else { return };
         let mut now = monotonic_ns();
         while now < self.due_ns && !around.stopped() && !around.expired() {
             self.sleep(self.due_ns - now);
             now = monotonic_ns();
         }
-        self.next(now, bytes);
+        self.next(now, bytes, bits_per_s);
     }
 
     fn sleep(&self, left_ns: u64) {
@@ -56,8 +57,8 @@ impl Pace {
     }
 
     /// The call that is made now takes its time from those behind it.
-    fn next(&mut self, now: u64, bytes: usize) {
-        let takes = bytes as u128 * 8 * 1_000_000_000 / u128::from(self.bits_per_s);
+    fn next(&mut self, now: u64, bytes: usize, bits_per_s: u64) {
+        let takes = bytes as u128 * 8 * 1_000_000_000 / u128::from(bits_per_s);
         let from = self.due_ns.max(now.saturating_sub(CATCH_UP_NS));
         self.due_ns = from.saturating_add(u64::try_from(takes).unwrap_or(u64::MAX));
     }
@@ -67,24 +68,26 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const RATE: u64 = 8_000_000;
+
     fn pace(due_ns: u64) -> Pace {
-        Pace { due_ns, bits_per_s: 8_000_000, exact: false }
+        Pace { due_ns, bits_per_s: Some(RATE), exact: false }
     }
 
     #[test]
     fn a_calls_time_follows_from_the_rate_and_not_from_the_clock() {
         let mut pace = pace(1_000_000_000);
         // A little late, which the next is not.
-        pace.next(1_000_300_000, 1000);
+        pace.next(1_000_300_000, 1000, RATE);
         assert_eq!(pace.due_ns, 1_001_000_000);
-        pace.next(1_001_000_000, 500);
+        pace.next(1_001_000_000, 500, RATE);
         assert_eq!(pace.due_ns, 1_001_500_000);
     }
 
     #[test]
     fn who_was_kept_does_not_send_all_of_it_at_once() {
         let mut pace = pace(1_000_000_000);
-        pace.next(5_000_000_000, 1000);
+        pace.next(5_000_000_000, 1000, RATE);
         assert_eq!(pace.due_ns, 5_000_000_000 - CATCH_UP_NS + 1_000_000);
     }
 }

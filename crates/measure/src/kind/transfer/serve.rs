@@ -8,13 +8,14 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{Service, TransferPlan};
 use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream, Way};
 use netfathom_sys::endpoint;
+use parking_lot::Mutex;
 
 use super::ends::{self, End, TransferEvent};
 use super::{Around, TransferError, client};
@@ -142,13 +143,9 @@ struct Counts {
 }
 
 impl House {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether there was room for one more.
     fn enter(&self, most: u32) -> bool {
-        let mut counts = self.counts();
+        let mut counts = self.0.lock();
         if counts.inside >= most {
             return false;
         }
@@ -158,11 +155,11 @@ impl House {
     }
 
     fn had_no_thread(&self) {
-        self.counts().inside -= 1;
+        self.0.lock().inside -= 1;
     }
 
     fn turned_away(&self) -> u64 {
-        let mut counts = self.counts();
+        let mut counts = self.0.lock();
         counts.served.turned_away += 1;
         counts.served.turned_away
     }
@@ -177,7 +174,7 @@ impl House {
     }
 
     fn book(&self, client: client::Client) {
-        let mut counts = self.counts();
+        let mut counts = self.0.lock();
         counts.inside -= 1;
         counts.served.bytes += client.moved.stream.bytes;
         let count = match client.outcome {
@@ -196,7 +193,7 @@ impl House {
     }
 
     fn result(self, plan: &TransferPlan, listening: &End) -> TransferResult {
-        let counts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.0.into_inner();
         TransferResult {
             plan: plan.clone(),
             local: listening.local.to_string(),

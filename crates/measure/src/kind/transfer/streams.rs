@@ -20,7 +20,6 @@ pub(super) struct Moved {
 /// Moves the bytes of one stream, which has a number and a socket, in the calling thread.
 pub(super) type Moving = fn(&TransferPlan, Around<'_>, usize, &End) -> Moved;
 
-/// Connects all streams of a plan, and sends.
 pub(super) fn transmit(
     plan: &TransferPlan,
     around: Around<'_>,

@@ -161,9 +161,7 @@ pub(super) fn pump<T: Timing>(
     mut call: impl FnMut(&mut T) -> io::Result<usize>,
 ) -> Result<(), Broken> {
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         match call(&mut meter.timing) {
             Ok(0) => return Ok(()),
             Ok(bytes) => meter.moved(bytes),
@@ -181,9 +179,7 @@ pub(super) fn file(fd: BorrowedFd<'_>) -> io::Result<File> {
 /// Like [`write_all`] it ends when the user wants it to; 0 bytes at the end of the input.
 pub(super) fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> Result<usize, Broken> {
     loop {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         match input.read(buffer) {
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             outcome => return outcome.map_err(Broken::Input),
@@ -194,9 +190,7 @@ pub(super) fn read(around: Around<'_>, input: &mut File, buffer: &mut [u8]) -> R
 /// Unlike that of the standard library it ends when the user wants it to.
 pub(super) fn write_all(around: Around<'_>, output: &mut File, mut bytes: &[u8]) -> Result<(), Broken> {
     while !bytes.is_empty() {
-        if around.stopped() {
-            return Err(Broken::Interrupted);
-        }
+        around.unless_stopped()?;
         match output.write(bytes) {
             Ok(0) => return Err(Broken::Output(ErrorKind::WriteZero.into())),
             Ok(written) => bytes = &bytes[written..],

@@ -68,9 +68,7 @@ impl Sender<'_> {
         meter.restart();
         let mut pace = Pace::start(plan);
         for _ in 0..plan.time_ns.map_or(plan.buffers, |_| u64::MAX) {
-            if let Some(pace) = &mut pace {
-                pace.wait(bytes.len(), self.around);
-            }
+            pace.wait(bytes.len(), self.around);
             if self.around.expired() {
                 break;
             }
@@ -89,9 +87,7 @@ impl Sender<'_> {
             if bytes == 0 {
                 return self.mark_end(&[]);
             }
-            if let Some(pace) = &mut pace {
-                pace.wait(bytes, self.around);
-            }
+            pace.wait(bytes, self.around);
             self.send(&buffer[..bytes])?;
             meter.moved(bytes);
         }
@@ -116,9 +112,7 @@ impl Sender<'_> {
     #[inline]
     fn send(&mut self, bytes: &[u8]) -> Result<(), Broken> {
         loop {
-            if self.around.stopped() {
-                return Err(Broken::Interrupted);
-            }
+            self.around.unless_stopped()?;
             match endpoint::send(self.socket, bytes) {
                 Ok(_) => return Ok(()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -182,9 +176,7 @@ struct Receiver<'a> {
 impl Receiver<'_> {
     fn run(&mut self, socket: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<TransferEnd, Broken> {
         loop {
-            if self.around.stopped() {
-                return Err(Broken::Interrupted);
-            }
+            self.around.unless_stopped()?;
             let (length, from) = match endpoint::receive_from(socket, buffer) {
                 Ok(datagram) => datagram,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
@@ -237,10 +229,7 @@ impl Receiver<'_> {
         if self.plan.touch {
             touch(bytes);
         }
-        match &mut self.output {
-            Some(output) => write_all(self.around, output, bytes),
-            None => Ok(()),
-        }
+        self.output.as_mut().map_or(Ok(()), |output| write_all(self.around, output, bytes))
     }
 
     /// Counts a datagram of somebody else; whether nothing but such came for the idle time.

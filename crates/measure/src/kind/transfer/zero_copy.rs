@@ -53,9 +53,7 @@ impl ZeroCopy {
     ) -> Result<usize, Broken> {
         self.make_room(around, socket)?;
         loop {
-            if around.stopped() {
-                return Err(Broken::Interrupted);
-            }
+            around.unless_stopped()?;
             match zero_copy::send(socket, bytes) {
                 Ok(sent) => {
                     self.ledger.sent(sent);
@@ -128,9 +126,7 @@ impl ZeroCopy {
     ) -> Result<(), Broken> {
         let mut last_completion = Instant::now();
         while self.ledger.in_flight() > 0 {
-            if around.stopped() {
-                return Err(Broken::Interrupted);
-            }
+            around.unless_stopped()?;
             if self.look(around, socket, LOOK)? > 0 {
                 last_completion = Instant::now();
             } else if last_completion.elapsed() > idle {

@@ -27,7 +27,7 @@ impl HostCost {
         let hook_ns = probe::hook_ns().ok()?;
         let counting = Counting::start().ok()?;
         let detail =
-            Detail { by_socket: plan.by_socket, slow: plan.slow.is_some(), samples: true, unix: false };
+            Detail { by_socket: plan.sums_sockets(), slow: plan.slow.is_some(), samples: true, unix: false };
         let mut watch = Watch::attach(Selection::All, &plan.directions, detail).ok()?;
         watch.follow_datagrams().ok()?;
         watch.begin_sample().ok()?;

@@ -1,4 +1,4 @@
-//! How far the times can be trusted, and what was noticed.
+//! How far the times can be trusted. A run of `watch` has no trials: the rules are applied to it as to a single one.
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
@@ -114,7 +114,7 @@ const RULES: [Rule<WatchResult>; 13] = [
 /// Their part of the waits for a CPU, and that of the time to receive.
 pub fn held_by(result: &WatchResult, is: impl Fn(&Holder) -> bool) -> f64 {
     let waited = result.stages.iter().find(|stage| stage.stage == WatchStage::Runqueue);
-    let part: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
+    let part: f64 = result.waits.parts().filter(|(by, _)| is(by.first)).map(|(_, part)| part).sum();
     let (Some(waited), true) = (waited, result.total.sum_ns > 0) else { return 0.0 };
     part * waited.times.sum_ns as f64 / result.total.sum_ns as f64
 }

@@ -15,7 +15,7 @@ const LEAST: u64 = 1000;
 /// The record of a run that goes on is written that seldom.
 const APART: Duration = Duration::from_secs(10);
 
-pub(super) fn nothing(plan: &WatchPlan) -> Option<WatchSlow> {
+pub(super) fn empty(plan: &WatchPlan) -> Option<WatchSlow> {
     plan.slow.map(|_| WatchSlow { began_ns: monotonic_ns(), ..WatchSlow::default() })
 }
 

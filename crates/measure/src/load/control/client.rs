@@ -1,14 +1,15 @@
 //! The sender's side of the conversation.
 
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::line::{Lines, Writer, open, printable};
-use super::talk::locked;
 use super::words::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why, excess_delivered};
 use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
 
@@ -74,7 +75,7 @@ impl Session {
         let Stage::Opened(mut lines) = std::mem::replace(&mut self.stage, Stage::Over) else {
             panic!("a session begins once");
         };
-        say(&self.writer, &FromSender::Begin { start_ns })?;
+        self.writer.lock().say(&FromSender::Begin { start_ns })?;
         match lines.next(ANSWER_WITHIN, "that it is ready")? {
             FromSink::Ready => {}
             other => return Err(out_of_turn(&lines, "that it is ready", &other)),
@@ -102,9 +103,9 @@ impl Session {
         };
         // Before the line is sent: the tally may be here at once.
         self.peer.ended.store(true, Relaxed);
-        let written = say(&self.writer, &FromSender::End(sent));
+        let written = self.writer.lock().say(&FromSender::End(sent));
         if written.is_err() {
-            locked(&self.writer).hang_up();
+            self.writer.lock().hang_up();
         }
         // Why the watcher lost the sink says more than that nothing can be written to it.
         let heard = watcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -114,7 +115,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        locked(&self.writer).hang_up();
+        self.writer.lock().hang_up();
         if let Stage::Watched(watcher) = std::mem::replace(&mut self.stage, Stage::Over) {
             // It has nothing more to tell.
             let _ = watcher.join();
@@ -142,7 +143,7 @@ fn watch(
                 believed(excess_delivered(delivered, planned))?;
                 peer.delivered.store(delivered, Relaxed);
                 // A sink that has closed says nothing more, which the next read finds out.
-                let _ = say(writer, &FromSender::Alive);
+                let _ = writer.lock().say(&FromSender::Alive);
             }
             FromSink::Tally(tally) if peer.ended.load(Relaxed) => {
                 believed(tally.excess(planned))?;
@@ -160,10 +161,6 @@ fn watch(
             return Err(ControlError::Silent { peer: lines.peer(), awaited: "its tally", within });
         }
     }
-}
-
-fn say(writer: &Mutex<Writer>, word: &FromSender) -> Result<(), ControlError> {
-    locked(writer).say(word)
 }
 
 fn harmless(why: Why) -> Why {

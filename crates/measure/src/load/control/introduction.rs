@@ -33,7 +33,6 @@ pub struct Identity {
 }
 
 impl Introduction {
-    /// Of this host.
     pub fn own(cpu: usize) -> Self {
         Self {
             tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
@@ -69,7 +68,6 @@ impl Identity {
     }
 }
 
-/// What a peer reports.
 pub fn report(text: &str) -> String {
     cut(text, MOST_REPORT_CHARS)
 }

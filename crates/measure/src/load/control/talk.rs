@@ -4,10 +4,10 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -54,16 +54,16 @@ impl Talk {
     }
 
     pub fn peer(&self) -> SocketAddr {
-        locked(&self.lines).peer()
+        self.lines.lock().peer()
     }
 
     /// The address that the peer knows this host by.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        locked(&self.lines).local_addr()
+        self.lines.lock().local_addr()
     }
 
     pub fn say(&self, word: &impl Serialize) -> Result<(), ControlError> {
-        locked(&self.writer).say(word)
+        self.writer.lock().say(word)
     }
 
     /// The next word, which must be there within a time, unless the user stops the wait.
@@ -93,22 +93,17 @@ impl Talk {
         within: Duration,
         awaited: &'static str,
     ) -> Result<Option<T>, ControlError> {
-        locked(&self.lines).poll(within, awaited)
+        self.lines.lock().poll(within, awaited)
     }
 
     /// A word that was not due.
     pub fn out_of_turn(&self, awaited: &'static str) -> ControlError {
-        locked(&self.lines).garbage(awaited, "another word came".to_owned())
+        self.lines.lock().garbage(awaited, "another word came".to_owned())
     }
 
     /// Waits until the peer has closed, so that what was written last is not lost.
     pub fn part(&self, within: Duration) {
-        locked(&self.writer).finish();
-        locked(&self.lines).linger(within);
+        self.writer.lock().finish();
+        self.lines.lock().linger(within);
     }
-}
-
-/// A thread that died leaves a reader or a writer that is as good as before.
-pub(super) fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
-    behind.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -34,7 +34,6 @@ pub enum FromSender {
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum FromSink {
     Welcome(Welcome),
-    /// It may not.
     Refused {
         why: Why,
     },

@@ -8,7 +8,6 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::{Engine, Handed};
 
-/// One send(2) a message.
 pub struct Send {
     socket: UdpSocket,
     payload: Vec<u8>,

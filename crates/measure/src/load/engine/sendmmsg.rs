@@ -36,9 +36,6 @@ impl Engine for Sendmmsg {
             header.write(self.batch.payload(i));
         }
         // It stops at the first error and tells it by the next call.
-        match self.batch.send(&self.socket, 0..batch.len()) {
-            Ok(accepted) => Handed::taken(accepted),
-            Err(e) => Handed::refused(&e),
-        }
+        self.batch.send(&self.socket, 0..batch.len()).map_or_else(|e| Handed::refused(&e), Handed::taken)
     }
 }

@@ -1,5 +1,5 @@
 use netfathom_model::accounting::FateCount;
-use netfathom_model::record::{Contention, Distribution, Series};
+use netfathom_model::record::{Contention, Distribution, Held, Series};
 use netfathom_testkit::needs;
 
 use super::*;
@@ -116,6 +116,9 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
         false => Some("run netfathom under chrt -f 50: qemu (pid 4) and others had CPU 1".into()),
     };
     assert_eq!(advised(&many, 0.005), of_many, "to stop one of many helps little");
+    let of_rustc = |pid| load(200, Holder::Process { name: "rustc".into(), pid, cgroup: None }, 0);
+    let several = [load(300, qemu(), 0), of_rustc(3121), of_rustc(3122)];
+    assert_eq!(advised(&several, 0.005), stop("rustc (2 processes)"), "together they had most");
     let first = Holder::Process { name: "init".into(), pid: 1, cgroup: None };
     assert!(!advice(300, first, 10).unwrap().contains("stop"), "no machine goes on without it");
 }

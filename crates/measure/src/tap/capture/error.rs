@@ -7,7 +7,6 @@ use netfathom_sys::cpu::CpuError;
 use netfathom_sys::link::LinkError;
 use netfathom_sys::packet_ring::PacketRingError;
 
-/// Why nothing could be captured, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureTapError {
     /// The namespace of the device cannot be entered.
@@ -16,44 +15,34 @@ pub enum CaptureTapError {
     /// There is no such device.
     #[error("cannot capture: {0}")]
     Link(#[from] LinkError),
-    /// The ring could not be had.
     #[error("{0}")]
     Ring(#[from] PacketRingError),
-    /// The ring failed while it was read.
     #[error("the capture at {device} failed: {source}; keep the device up while the trial runs")]
     Reading { device: String, source: io::Error },
-    /// The file cannot be written, or not to its end.
     #[error("cannot write the capture {}: {source}{}", .file.display(), file_remedy(.source))]
     File { file: PathBuf, source: io::Error },
-    /// Something was still in the ring when the time for it was up.
     #[error(
         "the capture at {device} did not come to its end: {missing} packets were not read in time; \
          give it a CPU of its own, or lower the rate"
     )]
     Unfinished { device: String, missing: u64 },
-    /// A thread could not be bound to its processor.
     #[error("{0}; choose others with --cpu")]
     Cpu(#[from] CpuError),
-    /// There is no thread left.
     #[error("cannot start the capture thread: {0}; raise the limit of processes (ulimit -u)")]
     NoThread(io::Error),
     #[error("the capture thread died: this is a bug in netfathom")]
     Thread,
-    /// The program is not there.
     #[error(
         "cannot run {}: {source}; install Debian's tcpdump or leave --tcpdump out", .program.display()
     )]
     NoProgram { program: PathBuf, source: io::Error },
-    /// The program does not see outgoing packets of the loopback device.
     #[error(
         "tcpdump cannot capture what goes out at lo: libpcap leaves it away, because everything comes in \
          there again; leave --tcpdump out or measure in the lab"
     )]
     OutAtLoopback,
-    /// The program did not begin to capture.
     #[error("{} does not capture at {device}: {output}; try it by hand, or leave --tcpdump out", .program.display())]
     DoesNotBegin { program: PathBuf, device: String, output: String },
-    /// The program ended before its time, or did not end well.
     #[error("{} ended without its counts: {output}; the trial has no capture", .program.display())]
     NoCounts { program: PathBuf, output: String },
     /// The program says that it captured more than is in the file: it does not look whether

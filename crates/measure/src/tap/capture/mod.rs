@@ -34,7 +34,6 @@ pub enum By {
 }
 
 impl By {
-    /// As a plan has it.
     pub fn of(tcpdump: bool) -> Self {
         if tcpdump { Self::Tcpdump("tcpdump".into()) } else { Self::Ring }
     }
@@ -68,7 +67,6 @@ pub struct Target<'a> {
 /// What is to be captured, and where to.
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
-    /// The device, by its name.
     pub device: &'a str,
     pub way: CaptureDirection,
     /// To which UDP port; `None`: to any.

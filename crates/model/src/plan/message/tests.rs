@@ -21,9 +21,10 @@ fn the_papers_tests_are_plans() {
 #[test]
 fn what_cannot_be_is_refused_with_what_could() {
     type Change = fn(&mut MessagePlan);
-    let cases: [(Change, &str); 10] = [
+    let cases: [(Change, &str); 11] = [
         (|p| p.sizes_bytes.clear(), "--sizes: times"),
         (|p| p.trials = 0, "--trials 0"),
+        (|p| p.until = Some(Until { precision: 0.5, time_limit_ns: S }), "0.1% to 20%"),
         (|p| p.most_ns = 1, "--max-time 1ns: choose from 10ms to 600s"),
         (|p| p.rate_per_s = Some(f64::NAN), "--rate"),
         (|p| (p.carrier, p.layers) = (Carrier::Udp, vec!["two".parse().unwrap()]), "choose write or writev"),

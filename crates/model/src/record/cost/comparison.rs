@@ -7,7 +7,7 @@ use super::Resource;
 use crate::record::Estimate;
 
 /// What a comparison is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// The program, at the same load with and without it.

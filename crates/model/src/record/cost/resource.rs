@@ -18,7 +18,7 @@ pub struct Amount {
 pub enum Resource {
     /// Its processes were ready to run and others ran: run-queue delay.
     RunQueue,
-    /// Its own time on processors.
+    /// Its own time on CPUs.
     Cpu,
     /// Of that in user mode, as the kernel divides it: on most kernels by who runs at each tick.
     UserCpu,
@@ -30,7 +30,7 @@ pub enum Resource {
     Interrupts,
     /// The hypervisor ran others, the whole machine, by the tick.
     Steal,
-    /// Processors idle while something waited for a device, the whole machine, by the tick.
+    /// CPUs idle while something waited for a device, the whole machine, by the tick.
     IoWait,
     /// Page faults without input.
     MinorFaults,
@@ -38,17 +38,17 @@ pub enum Resource {
     MajorFaults,
     /// Bytes read from devices.
     ReadBytes,
-    /// It gave a processor up.
+    /// It gave a CPU up.
     VoluntarySwitches,
-    /// A processor was taken from it.
+    /// A CPU was taken from it.
     InvoluntarySwitches,
-    /// Processor cycles.
+    /// CPU cycles.
     Cycles,
     /// Instructions.
     Instructions,
     /// Misses of the last-level cache.
     CacheMisses,
-    /// Some task waited for a processor (PSI), the whole machine.
+    /// Some task waited for a CPU (PSI), the whole machine.
     PressureCpu,
     /// Some task waited for memory (PSI), the whole machine.
     PressureMemory,

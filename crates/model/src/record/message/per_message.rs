@@ -21,7 +21,7 @@ impl MessageTrial {
         }
     }
 
-    /// Processor time of an end in nanoseconds a message.
+    /// CPU time of an end in nanoseconds a message.
     pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
         self.per_message_of(end, self.end(end).cpu_ns)
     }
@@ -43,7 +43,7 @@ impl EndCost {
 }
 
 impl MessageCell {
-    /// Processor time of an end in nanoseconds a message, the median of the trials.
+    /// CPU time of an end in nanoseconds a message, the median of the trials.
     pub fn cpu_ns_per_message(&self, end: Side) -> Option<f64> {
         self.median_of(|trial| trial.cpu_ns_per_message(end))
     }
@@ -58,7 +58,7 @@ impl MessageCell {
         self.median_of(|trial| trial.per_message_of(end, trial.end(end).segments))
     }
 
-    /// Processor time of the kernel's own workers in nanoseconds a message, the median of the trials.
+    /// CPU time of the kernel's own workers in nanoseconds a message, the median of the trials.
     pub fn kernel_workers_ns_per_message(&self) -> Option<f64> {
         self.median_of(|trial| trial.per_message(trial.kernel_workers_ns))
     }

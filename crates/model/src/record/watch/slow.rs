@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{WatchStage, WatchedProcess, WatchedSum};
 use crate::path::Direction;
 use crate::record::Holder;
+use crate::record::holders::summed;
 
 /// The messages that took long, as far as they were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,11 +98,13 @@ impl SlowMessage {
         self.stages.iter().copied().max_by_key(|stage| stage.sum_ns)
     }
 
-    /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone.
+    /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone. All processes
+    /// of a name are one.
     #[must_use]
     pub fn holder(&self) -> Option<(&Holder, u64)> {
-        let others = self.stays.iter().filter(|stay| !stay.own).map(|stay| &stay.by);
-        others.map(|by| (by, self.held_ns(by))).max_by_key(|held| held.1)
+        let others = self.stays.iter().filter(|stay| !stay.own);
+        let held = others.map(|stay| (&stay.by, stay.within(self.begin_ns, self.end_ns)));
+        summed(held, Holder::shown).first().map(|(by, ns)| (by.first, *ns))
     }
 
     /// How long it had that CPU until the message was read.
@@ -215,6 +218,19 @@ mod tests {
     fn who_had_most_of_the_time_is_known_by_all_of_its_parts() {
         let message = message(1000);
         assert_eq!(message.holder(), Some((&Holder::Kernel { name: "a".into() }, 35)));
+    }
+
+    #[test]
+    fn who_had_most_of_the_time_may_be_several_processes_of_a_name() {
+        let stay = |name: &str, pid, from_ns, until_ns| {
+            let by = Holder::Process { name: name.into(), pid, cgroup: None };
+            CpuStay { by, own: false, from_ns, until_ns }
+        };
+        let mut message = message(1000);
+        message.stays =
+            vec![stay("cc1", 8, 1000, 1030), stay("tar", 7, 1030, 1070), stay("cc1", 9, 1070, 1100)];
+        let (by, ns) = message.holder().unwrap();
+        assert!(matches!(by, Holder::Process { name, .. } if name == "cc1") && ns == 60, "{by} {ns}");
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl WatchTimes {
         }
         let mut histogram = self.histogram();
         histogram.merge(&other.histogram());
-        Self::new(&histogram, self.sum_ns + other.sum_ns)
+        Self::new(&histogram, self.sum_ns.saturating_add(other.sum_ns))
     }
 
     /// What came since an earlier state of the same times.
@@ -74,7 +74,7 @@ impl WatchTimes {
             let same = before.next_if(|bucket| bucket.0 == index).map_or(0, |bucket| bucket.1);
             histogram.add_bucket(index as usize, count.saturating_sub(same));
         }
-        Self::new(&histogram, self.sum_ns - earlier.sum_ns)
+        Self::new(&histogram, self.sum_ns.saturating_sub(earlier.sum_ns))
     }
 }
 
@@ -125,14 +125,12 @@ impl SocketWay {
     /// Both together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
-        let mut stages = self.stages.clone();
-        for more in &other.stages {
-            match stages.iter_mut().find(|sum| sum.stage == more.stage) {
-                Some(sum) => sum.sum_ns += more.sum_ns,
-                None => stages.push(*more),
-            }
-        }
-        stages.sort_by_key(|sum| sum.stage as usize);
+        let both = |stage: WatchStage| {
+            let sums = self.stages.iter().chain(&other.stages).filter(|sum| sum.stage == stage);
+            let sum_ns = sums.map(|sum| sum.sum_ns).reduce(i64::saturating_add)?;
+            Some(WatchedSum { stage, sum_ns })
+        };
+        let stages = WatchStage::ALL.into_iter().filter_map(both).collect();
         Self { total: self.total.with(&other.total), stages }
     }
 
@@ -140,7 +138,10 @@ impl SocketWay {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |stage| earlier.stages.iter().find(|sum| sum.stage == stage).map_or(0, |sum| sum.sum_ns);
-        let since = |sum: &WatchedSum| WatchedSum { sum_ns: sum.sum_ns - before(sum.stage), ..*sum };
+        let since = |sum: &WatchedSum| {
+            let sum_ns = sum.sum_ns.saturating_sub(before(sum.stage));
+            WatchedSum { sum_ns, ..*sum }
+        };
         Self { total: self.total.since(&earlier.total), stages: self.stages.iter().map(since).collect() }
     }
 }
@@ -175,7 +176,7 @@ impl WatchSocket {
     /// How many messages went either way.
     #[must_use]
     pub fn messages(&self) -> u64 {
-        self.receive.total.n + self.send.total.n
+        self.receive.total.n.saturating_add(self.send.total.n)
     }
 
     /// Adds the messages of another one.
@@ -214,5 +215,16 @@ mod tests {
         assert_eq!(both.since(&WatchTimes::default()), both);
         assert_eq!(WatchTimes::default().with(&later), later);
         assert_eq!(later.since(&later).n, 0);
+    }
+
+    #[test]
+    fn sums_of_a_forged_record_stay_in_their_types() {
+        let total = WatchTimes { n: u64::MAX, sum_ns: i64::MAX, ..WatchTimes::default() };
+        let stages = vec![WatchedSum { stage: WatchStage::Read, sum_ns: i64::MAX }; 2];
+        let way = SocketWay { total, stages };
+        let mut socket = WatchSocket { receive: way.clone(), send: way.clone(), ..WatchSocket::default() };
+        assert_eq!(socket.messages(), u64::MAX);
+        socket.add(&socket.clone());
+        assert_eq!((socket.receive.total.sum_ns, &socket.send.stages[..]), (i64::MAX, &way.stages[..1]));
     }
 }

@@ -77,13 +77,10 @@ const LEAST_ROOM_BYTES: usize = 500_000;
 /// Why a record could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A part of it could not be written as JSON.
     #[error("cannot write the record into the report: {0}")]
     Json(#[from] serde_json::Error),
-    /// A part of it could not be squeezed.
     #[error("cannot pack the samples into the report: {0}")]
     Pack(#[from] io::Error),
-    /// The page around it could not be filled.
     #[error("cannot fill the page of the report: {0}")]
     Page(#[from] askama::Error),
 }
@@ -191,7 +188,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     let body = story::story(&record.measurement).body();
     let mut reasons: Vec<&Reason> = record.verdict.shown().collect();
     // What is not part of the answer comes last.
-    reasons.sort_by_key(|reason| reason.level != record.verdict.level);
+    reasons.sort_by_key(|reason| (reason.level != record.verdict.level, !reason.is_of_answer()));
     let level = record.verdict.level;
     let page = Page::new(&ReportData { page: &body.page, plan: &body.plan })?;
     let page = Page {

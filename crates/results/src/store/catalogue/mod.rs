@@ -14,6 +14,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use itertools::Itertools as _;
 use jiff::Timestamp;
 use netfathom_sys::directory::Directory;
 use serde::{Serialize, Serializer};
@@ -70,7 +71,6 @@ fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
 pub enum CatalogueError {
     #[error("there is no directory {path}: runs go to `runs` where netfathom is started, or to --out DIR; name theirs with --out DIR", path = .path.display())]
     NotFound { path: PathBuf },
-    /// It cannot be read.
     #[error("cannot read the directory of runs {path}: {source}; name another with --out DIR", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -126,14 +126,9 @@ fn read(out: &Path, head: ReadHead) -> Result<Catalogue, CatalogueError> {
         }));
         found
     });
-    let mut entries = Vec::with_capacity(found.len());
-    for one in found {
-        match one {
-            Ok(entry) => entries.push(entry),
-            Err(name) => strangers.push(name),
-        }
-    }
-    entries.sort_unstable_by(|a: &RunEntry, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
+    let (mut entries, none): (Vec<RunEntry>, Vec<OsString>) = found.into_iter().partition_result();
+    strangers.extend(none);
+    entries.sort_unstable_by(|a, b| (b.started, &b.name).cmp(&(a.started, &a.name)));
     strangers.sort_unstable();
     let stranger_names = strangers.iter().take(MOST_STRANGERS).map(|n| n.to_string_lossy().into_owned());
     Ok(Catalogue { entries, strangers: strangers.len(), stranger_names: stranger_names.collect() })

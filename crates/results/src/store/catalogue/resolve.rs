@@ -11,7 +11,6 @@ const MOST_NAMED: usize = 4;
 /// Why a name is not that of one run.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The runs cannot be read.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     #[error("no run in {out} is called `{name}`: write its directory's name or a beginning of it that no other has, its short id, a tag, last or last~1; `netfathom runs --out {out}` lists them", out = .out.display())]
@@ -43,11 +42,8 @@ pub fn resolve(out: &Path, name: &Path) -> Result<PathBuf, ResolveError> {
     let by_path = |path: &Path| path.is_file() || path.join(RECORD_FILE).is_file();
     let text = name.to_str().filter(|text| !matches!(*text, "" | "-" | "." | ".."));
     let Some(text) = text.filter(|_| !by_path(name)) else { return Ok(name.to_owned()) };
-    let found = match catalogue(out) {
-        Ok(catalogue) => catalogue.named(out, text).map(|entry| entry.path.clone()),
-        Err(e) => Err(e.into()),
-    };
-    match found {
+    let all = catalogue(out).map_err(ResolveError::from);
+    match all.and_then(|all| all.named(out, text).map(|entry| entry.path.clone())) {
         // It is there, though no run: whoever reads it says what it is instead. A path is no name.
         Err(ResolveError::Unknown { .. } | ResolveError::Catalogue(_)) if is_path(name) => {
             Ok(name.to_owned())

@@ -26,7 +26,6 @@ const END_BYTES: usize = 4 << 10;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// The schema it was written by.
     pub schema_version: u32,
     /// The name it gave itself: that of its directory, unless that was renamed.
     pub id: String,
@@ -108,10 +107,8 @@ impl Problem {
     }
 }
 
-/// What stands in [`HEAD_FILE`].
 #[derive(Serialize, Deserialize)]
 struct HeadFile {
-    /// The size of the record that it is of.
     record_bytes: u64,
     /// The CRC-32 of its two ends. A restored copy keeps size and time of a record, a lost page its size.
     record_ends: u32,
@@ -198,10 +195,8 @@ pub(in crate::store) fn file_of(record: &[u8]) -> Result<Vec<u8>, serde_json::Er
 /// The head of the record in a run's directory.
 pub(in crate::store) fn of_run(run: &Directory) -> Result<Head, Problem> {
     let (file, about) = record_of(run)?;
-    match from_head_file(run, &file, &about) {
-        Some(head) => Ok(with_writer(head, run)),
-        None => read_whole(file).map(|head| with_writer(head, run)),
-    }
+    let head = from_head_file(run, &file, &about).map_or_else(|| read_whole(file), Ok);
+    head.map(|head| with_writer(head, run))
 }
 
 /// The same by the record alone, for those who act upon it.

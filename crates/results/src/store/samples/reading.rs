@@ -12,7 +12,6 @@ use parquet::record::{Field as Value, Row};
 
 use super::{FIELDS, Field};
 
-/// Why samples could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {path}: {why}; the record beside it is whole without it", path = .path.display())]
 pub struct SamplesError {
@@ -20,7 +19,6 @@ pub struct SamplesError {
     why: String,
 }
 
-/// All rows of a `samples.parquet`.
 pub fn read(path: &Path) -> Result<Vec<Sample>, SamplesError> {
     rows(path)?.collect()
 }

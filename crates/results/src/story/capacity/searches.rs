@@ -37,12 +37,7 @@ pub(super) fn draw(page: &mut Page, result: &CapacityResult) {
 fn probes(page: &mut Page, result: &CapacityResult) {
     let tried = |row: &CapacityRow| row.searches.iter().any(|s| !s.probes.is_empty());
     let options = result.rows.iter().enumerate().filter(|(_, row)| tried(row));
-    let options: Vec<(String, Vec<Block>)> =
-        options.map(|(i, row)| (name(row), probed_rates(i, row))).collect();
-    if options.is_empty() {
-        return;
-    }
-    page.choice("Engine and workers", options);
+    page.choice("Engine and workers", options.map(|(i, row)| (name(row), probed_rates(i, row))).collect());
 }
 
 fn probed_rates(place: usize, row: &CapacityRow) -> Vec<Block> {

@@ -5,6 +5,8 @@ mod words;
 
 use std::cmp::Reverse;
 
+use netfathom_model::verdict::Level;
+
 use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
 use crate::page::{Page, Style, Table, shortened};
 
@@ -162,6 +164,7 @@ fn all_differences(differences: &[Difference]) -> Table {
 
 /// Those with a threshold stand among the main ones.
 fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
+    let best = comparison.quantities.iter().map(|q| q.level).min().unwrap_or_default();
     let (main, others): (Vec<&Compared>, Vec<&Compared>) =
         comparison.quantities.iter().partition(|q| q.main || gates.has(&q.name));
     for (head, title, those) in [
@@ -172,11 +175,11 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
             continue;
         }
         head(page, title);
-        page.table(table(&those[..those.len().min(MOST_ROWS)], gates));
+        page.table(table(&those[..those.len().min(MOST_ROWS)], gates, best));
         page.rest();
         if those.len() > MOST_ROWS {
             page.note(&format!("and {} more (--json has all)", those.len() - MOST_ROWS));
-            page.details("all of them", |page| page.table(table(&those, gates)));
+            page.details("all of them", |page| page.table(table(&those, gates, best)));
         }
         notes(page, &those);
     }
@@ -188,8 +191,9 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     page.note(&words::method(comparison));
 }
 
-/// Of what has a threshold both stand there: its change as of every quantity, and what came of the threshold.
-fn table(those: &[&Compared], gates: &Gates) -> Table {
+/// Of what has a threshold both stand there: its change as of every quantity, and what came of the threshold. A level that
+/// is worse than the best of all quantities stands behind them.
+fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
     let figures = |q: &Compared| {
         let (a, b) = (words::value(q.unit, q.a_mean), words::value(q.unit, q.b_mean));
         let outcome = match gates.tested(&q.name) {
@@ -197,7 +201,8 @@ fn table(those: &[&Compared], gates: &Gates) -> Table {
             Some(gate) => format!("{}; {}", q.outcome.name(), words::passage(gate.passage)),
             None => q.outcome.name().to_owned(),
         };
-        [a, b, words::change(q), words::interval(q), words::smallest(q), outcome]
+        let level = if q.level > best { format!(" ({})", q.level.name()) } else { String::new() };
+        [a, b, words::change(q), words::interval(q), words::smallest(q), outcome + &level]
     };
     let mut table = Table::of("<|A|B|change|99 %, corrected|MDE|<");
     for quantity in those {

@@ -20,7 +20,6 @@ const MOST_ANSWERED: usize = 2;
 /// Percent beyond which digits say nothing.
 const BEYOND_SENSE: f64 = 100_000.0;
 
-/// What stands where there is nothing.
 pub const NOTHING: &str = "-";
 
 /// A value in its unit: `1.18 µs`, `452k/s`, `0.03 %`.
@@ -130,7 +129,9 @@ pub fn answer(comparison: &Comparison) -> String {
     match (changed(Outcome::Worse), changed(Outcome::Better)) {
         (Some(worse), Some(better)) => format!("{worse}; better: {better}"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) if comparison.quantities.is_empty() => "A and B have no quantity in common".to_owned(),
+        (None, None) if comparison.quantities.is_empty() => {
+            "A and B have no usable quantity in common".to_owned()
+        }
         (None, None) if inconclusive.is_empty() => "A and B have the same values".to_owned(),
         (None, None) => match closest(&inconclusive) {
             Some(closest) => format!("No significant change; {closest}"),
@@ -153,7 +154,7 @@ fn closest(inconclusive: &[&Compared]) -> Option<String> {
 
 /// How the runs were taken, and how it was decided.
 pub fn method(comparison: &Comparison) -> String {
-    let runs = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
+    let runs = comparison.quantities.iter().map(|quantity| quantity.a.len()).max().unwrap_or_default();
     let how = match comparison.design {
         Design::Apart => "Trials of two runs as two groups (Welch)".to_owned(),
         Design::Pairs => format!("{runs} pairs of runs, a value a run (paired t)"),
@@ -211,10 +212,7 @@ fn reason(comparison: &Comparison, gate: &Gate) -> String {
 
 /// The threshold that matters most. `None` without thresholds.
 pub fn worst<'a>(comparison: &Comparison, all: &'a Gates) -> Option<&'a Gate> {
-    if comparison.is_refused() {
-        return None;
-    }
-    all.gates.iter().min_by_key(|gate| gate.passage)
+    if comparison.is_refused() { None } else { all.gates.iter().min_by_key(|gate| gate.passage) }
 }
 
 /// What came of it, and how many others there are. The label has the outcome.
@@ -256,7 +254,8 @@ const FAR_MORE: usize = 10;
 
 /// What would decide it.
 fn undecided(comparison: &Comparison, gate: &Gate) -> String {
-    let rounds = comparison.quantities.first().map_or(0, |quantity| quantity.a.len());
+    let quantity = comparison.quantities.iter().find(|quantity| quantity.name == gate.quantity);
+    let rounds = quantity.map_or(0, |quantity| quantity.a.len());
     match (comparison.design, gate.pairs_needed) {
         (Design::Apart, _) => "more --trials may decide it".into(),
         // The threshold itself is then what chance moves the change around.
@@ -265,18 +264,13 @@ fn undecided(comparison: &Comparison, gate: &Gate) -> String {
              (about {} would decide it, estimated from {rounds})",
             rounds_like(comparison, needed)
         ),
-        (Design::Pairs, Some(needed)) => {
-            format!(
-                "about {} would decide it, estimated from {rounds} rounds",
-                rounds_like(comparison, needed)
-            )
-        }
-        (Design::Pairs, None) => {
-            format!(
-                "over {} --rounds would be needed: take a quieter machine, or another threshold",
-                MOST_PAIRS
-            )
-        }
+        (Design::Pairs, Some(needed)) => format!(
+            "about {} would decide it, estimated from {rounds} rounds",
+            rounds_like(comparison, needed)
+        ),
+        (Design::Pairs, None) => format!(
+            "over {MOST_PAIRS} --rounds would be needed: take a quieter machine, or another threshold"
+        ),
     }
 }
 
@@ -380,6 +374,8 @@ pub fn alone(comparison: &Comparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::verdict::Level;
+
     use crate::compare::Change;
     use crate::quantity::Better;
 
@@ -419,6 +415,7 @@ mod tests {
             unit: Unit::Count,
             better: Better::Less,
             main: true,
+            level: Level::Valid,
             a: Vec::new(),
             b: Vec::new(),
             a_mean: 0.0,

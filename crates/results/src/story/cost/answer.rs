@@ -346,7 +346,7 @@ fn waited_for_a_cpu(benchmark: &CostBenchmark, comparison: &Comparison) -> Optio
     let delay = figure.amount(Resource::RunQueue);
     let held = benchmark.waits.as_ref().and_then(|waits| contention::most_of_wait(&waits.waits));
     let held = held.map_or_else(String::new, |(by, part)| {
-        format!("; {by} {} for {} of the wait", by.had("it"), percent(part))
+        format!("; {by} {} for {} of the wait", by.first.had("it"), percent(part))
     });
     let name = shortened(&benchmark.name, LONGEST_BRIEF);
     let trial = time(comparison.spans.iter().map(|span| span.after_ns).sum());

@@ -1,5 +1,6 @@
 //! Pictures of differences: over the load, and beside nothing.
 
+use itertools::Itertools as _;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Effect, Outcome};
 
 use super::comparison::{level, row_name};
@@ -25,13 +26,8 @@ pub(super) fn is_chance(outcome: Outcome) -> bool {
 
 /// The loads of the comparisons, each once.
 fn loads(result: &CostResult) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    for level in result.conditions.iter().filter_map(|condition| condition.level.as_ref()) {
-        if !all.contains(&level.text) {
-            all.push(level.text.clone());
-        }
-    }
-    all
+    let levels = result.conditions.iter().filter_map(|condition| condition.level.as_ref());
+    levels.map(|level| level.text.clone()).unique().collect()
 }
 
 /// The slowdown over the load, a line for each effect; `None` where there are no loads.
@@ -108,7 +104,6 @@ pub(super) fn slowdowns(result: &CostResult) -> Option<Bars> {
     })
 }
 
-/// A share as a bar.
 pub(super) fn bar(name: &str, effect: Effect, figure: Figure, is_chance: bool) -> Bar {
     Bar {
         name: shortened(name, LONGEST_NAME),

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use itertools::Itertools as _;
 use netfathom_model::plan::CostLevel;
 use netfathom_model::print::Scale;
 use netfathom_model::record::{
@@ -52,13 +53,8 @@ pub(super) fn effect_words(effect: Effect) -> &'static str {
 
 /// The effects that a benchmark has, what was asked for first.
 pub(super) fn effects(result: &CostResult, benchmark: &CostBenchmark) -> Vec<Effect> {
-    let mut found: Vec<Effect> = Vec::new();
-    for effect in iter::once(result.headline()).chain(Effect::ALL) {
-        if !found.contains(&effect) && benchmark.of_effect(effect).next().is_some() {
-            found.push(effect);
-        }
-    }
-    found
+    let all = iter::once(result.headline()).chain(Effect::ALL).unique();
+    all.filter(|&effect| benchmark.of_effect(effect).next().is_some()).collect()
 }
 
 /// The comparisons that answer what was asked, of one benchmark: where there are loads that of the highest one

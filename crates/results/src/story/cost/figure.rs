@@ -79,10 +79,7 @@ impl Figure {
 
     /// The upper end of the interval, as [`Self::percent`] has it.
     pub fn most(self) -> String {
-        match self.ends() {
-            Some(ends) => Scale::Share.upper(self.value, ends),
-            None => NOT_KNOWN.into(),
-        }
+        self.ends().map_or_else(|| NOT_KNOWN.into(), |ends| Scale::Share.upper(self.value, ends))
     }
 
     /// In the unit of a resource: `12.3 ms ± 1.1`.

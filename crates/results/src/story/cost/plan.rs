@@ -19,7 +19,6 @@ pub(super) fn done(result: &CostResult) -> String {
     )
 }
 
-/// What was asked for.
 pub(super) fn words(result: &CostResult) -> Words {
     match &result.plan {
         Some(plan) => of_plan(plan),
@@ -103,7 +102,7 @@ fn load_words(load: &CostLoad) -> String {
 fn besides(plan: &CostPlan) -> String {
     let asked = [
         (plan.own, "the benchmark's own system calls"),
-        (plan.controls, "trials without observation points"),
+        (plan.baselines, "trials without observation points"),
         (plan.terminal, "a terminal for the program"),
         (plan.when_ended == WhenEnded::Again, "started again when it ends"),
         (plan.when_ended == WhenEnded::Fine, "may end when its job is done"),

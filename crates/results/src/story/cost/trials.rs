@@ -1,6 +1,7 @@
 //! The trials of each benchmark, what failed of them, and what could not be measured.
 
 use crate::page::{Axis, Band, Chart, Color, Look, Page, Series, Table, shortened};
+use itertools::Itertools as _;
 use netfathom_model::print::bytes;
 use netfathom_model::record::{CostBenchmark, CostResult, CostTrial, ProgramTrial};
 
@@ -82,9 +83,7 @@ fn chart(result: &CostResult, benchmark: &CostBenchmark, spreads: &[Spread], pla
 }
 
 fn in_order(benchmark: &CostBenchmark) -> Vec<&CostTrial> {
-    let mut trials: Vec<&CostTrial> = benchmark.trials.iter().collect();
-    trials.sort_by_key(|trial| trial.index);
-    trials
+    benchmark.trials.iter().sorted_by_key(|trial| trial.index).collect()
 }
 
 fn blocks(trials: &[&CostTrial]) -> Vec<Band> {
@@ -144,11 +143,8 @@ pub(super) fn counting(benchmark: &CostBenchmark, condition: usize) -> impl Iter
 
 /// The conditions in which there are trials; a damaged record may name such as do not exist.
 pub(super) fn conditions(result: &CostResult, benchmark: &CostBenchmark) -> Vec<usize> {
-    let mut all: Vec<usize> = benchmark.trials.iter().map(|t| t.condition).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.truncate(result.conditions.len().max(64));
-    all
+    let all = benchmark.trials.iter().map(|t| t.condition).sorted_unstable().dedup();
+    all.take(result.conditions.len().max(64)).collect()
 }
 
 /// How far apart the trials of each condition are.

@@ -14,13 +14,11 @@ pub fn answer(result: &FleetResult) -> String {
     // A step without one of its senders shows no limit.
     let broken = result.steps.iter().find(|step| !step.sustained && step.failed.is_empty());
     match (best, broken) {
-        (Some(best), None) => {
-            format!(
-                "{to} sustains at least {} from {} without loss",
-                rate(best.delivered_per_s),
-                senders(best)
-            )
-        }
+        (Some(best), None) => format!(
+            "{to} sustains at least {} from {} without loss",
+            rate(best.delivered_per_s),
+            senders(best)
+        ),
         (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
             "{to} sustains at least {} from {}; of {} they send {}",
             rate(best.delivered_per_s),
@@ -41,13 +39,11 @@ pub fn answer(result: &FleetResult) -> String {
             senders(first),
             rate(first.sent_per_s)
         ),
-        (None, Some(first)) => {
-            format!(
-                "{to} does not sustain {}: {} arrived",
-                rate(first.rate_per_s),
-                rate(first.delivered_per_s)
-            )
-        }
+        (None, Some(first)) => format!(
+            "{to} does not sustain {}: {} arrived",
+            rate(first.rate_per_s),
+            rate(first.delivered_per_s)
+        ),
         (None, None) if result.steps.is_empty() => "no step was measured".into(),
         (None, None) => "no step had all its senders".into(),
     }

@@ -1,5 +1,6 @@
 //! Every pair of hosts: the slow host, the slow pair, and a map of all.
 
+use itertools::Itertools as _;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{percent, time};
 use netfathom_model::record::{Cause, FleetPair, FleetResult, HostEffect};
@@ -145,15 +146,8 @@ fn limited(pair: &FleetPair) -> String {
 
 /// Names of hosts with pairs, the worst first.
 fn worst_first(result: &FleetResult) -> Vec<&str> {
-    let mut names: Vec<&str> = result.effects.iter().map(|effect| effect.host.as_str()).collect();
-    for pair in result.measured() {
-        for name in [&pair.from, &pair.to] {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-    }
-    names
+    let of_pairs = result.measured().flat_map(|pair| [&pair.from, &pair.to]);
+    result.effects.iter().map(|effect| &effect.host).chain(of_pairs).map(String::as_str).unique().collect()
 }
 
 /// What a map shows of a pair: by its value, and by how well it does beside the median.

@@ -103,7 +103,6 @@ fn remarks(result: &FleetResult) -> Vec<String> {
     remarks
 }
 
-/// How a host is different, in a sentence.
 fn sentence(result: &FleetResult, effect: &HostEffect) -> String {
     let HostEffect { host, worse, pairs, ratio, .. } = effect;
     let cause = effect.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
@@ -113,12 +112,10 @@ fn sentence(result: &FleetResult, effect: &HostEffect) -> String {
         side => format!(" ({} side{cause})", side.name()),
     };
     match result.plan.test {
-        FleetTest::Throughput => {
-            format!(
-                "{host} is slow: {worse} of {pairs} pairs with it reach {} of the median{side}",
-                percent(*ratio)
-            )
-        }
+        FleetTest::Throughput => format!(
+            "{host} is slow: {worse} of {pairs} pairs with it reach {} of the median{side}",
+            percent(*ratio)
+        ),
         FleetTest::Loss => {
             format!("{host} loses messages: {worse} of {pairs} pairs with it lose more than the median")
         }
@@ -164,7 +161,6 @@ fn hosts(page: &mut Page, result: &FleetResult) {
     page.note("clock: ahead of the first host; ±: the bound, half of the shortest round trip");
 }
 
-/// The hosts of a fleet as a table.
 pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record::FleetHost>) -> Table {
     let mut table = Table::of("<host|<address|clock|CPUs|<");
     let hosts: Vec<_> = hosts.collect();

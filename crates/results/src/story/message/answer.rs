@@ -1,6 +1,6 @@
 //! The answer of a message benchmark in one sentence.
 
-use netfathom_model::layer::{Layer, Strategy};
+use netfathom_model::layer::Layer;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::print::{count, counted};
 use netfathom_model::record::{
@@ -12,8 +12,8 @@ use super::figure::{Quantity, ratio};
 use super::groups::{Group, groups, pair, placement};
 use super::plan::ends;
 use super::remedies::{as_it_was, best_remedy};
-use crate::story::contention;
 use crate::story::number::mean as time;
+use crate::story::{contention, precision};
 
 /// Stalls come first: nothing else is so slow.
 pub(in crate::story) fn answer(result: &MessageResult) -> String {
@@ -30,11 +30,20 @@ pub(super) fn remarks(result: &MessageResult) -> Vec<String> {
         .remedies
         .iter()
         .map(|remedied| format!("the stall of {}: {}", quoted(&remedied.layer), remedied.stall.name()));
-    let how = (!result.cells.is_empty()).then(|| format!("{} trials, {}", result.plan.trials, ends(result)));
     let home = home(result).and_then(|home| result.pairs.get(home.pair));
     let waits = result.contention.iter().filter(|waited| home.is_none_or(|pair| is_of(waited, pair)));
     let waits = contention::remarks(waits, None);
-    causes.chain(waits).chain(rest).chain(how).collect()
+    causes.chain(waits).chain(rest).chain(how(result)).collect()
+}
+
+/// Such as `8 trials, two namespaces over tcp; ended after 21 s: ...`.
+fn how(result: &MessageResult) -> Option<String> {
+    let MessageResult { plan, precision, .. } = result;
+    let rounds = result.cells.iter().map(|cell| cell.trials.len()).max()?;
+    let trials = if plan.until.is_some() { rounds } else { plan.trials as usize };
+    let ended = precision::remark(plan.until, precision.as_ref(), "the answer");
+    let how = format!("{}, {}", counted(trials, "trial"), ends(result));
+    Some([how].into_iter().chain(ended).collect::<Vec<_>>().join("; "))
 }
 
 fn findings(result: &MessageResult) -> Vec<String> {
@@ -59,52 +68,37 @@ fn stall(remedied: &Remedied) -> String {
     )
 }
 
-/// The pair of the first placement on which the first layer that is there does best.
+/// The cells on the pair that the answer is about.
 fn home(result: &MessageResult) -> Option<Group<'_>> {
-    let quantity = Quantity::of(&result.plan);
-    let all = groups(result);
-    let first = all.first()?.placement;
-    let score = |group: &Group<'_>| {
-        let at = group.sizes().first().copied()?;
-        let value = quantity.of_cell(group.leading(&result.plan, at)?)?.value;
-        Some(if quantity == Quantity::Time { -value } else { value })
-    };
-    let known = all.into_iter().filter(|group| group.placement == first);
-    known.max_by(|a, b| {
-        score(a).unwrap_or(f64::NEG_INFINITY).total_cmp(&score(b).unwrap_or(f64::NEG_INFINITY))
-    })
+    let home = result.home()?;
+    groups(result).into_iter().find(|group| (group.placement, group.pair) == (home.placement, home.pair))
 }
 
 /// The library's adaptive strategy, or the second layer, against the first: with the smallest size, and the largest.
 fn compared(result: &MessageResult, home: &Group<'_>) -> Option<Vec<String>> {
-    let plan = &result.plan;
-    let adaptive = Layer::Library { strategy: Strategy::Adaptive };
-    let layers = home.layers(plan);
-    let others = || layers.iter().copied().filter(|layer| Some(*layer) != plan.layers.first());
-    let layer = others().find(|layer| **layer == adaptive).or_else(|| others().next());
-    let Some(layer) = layer else { return alone(result, home) };
-    let both = |bytes: &u64| Some((*bytes, home.cell(layer, *bytes)?, home.reference(plan, *bytes)?));
-    let sizes: Vec<(u64, &MessageCell, &MessageCell)> = home.sizes().iter().filter_map(both).collect();
-    let (Some(small), Some(large)) = (sizes.first(), sizes.last()) else { return alone(result, home) };
-    let shown = match plan.test {
-        MessageTest::Post => vec![large],
-        _ if small.0 == large.0 => vec![small],
-        _ => vec![small, large],
+    let compared = result.compared();
+    let shown = match (result.plan.test, &compared[..]) {
+        (_, []) => return alone(result, home),
+        (MessageTest::Post, [.., large]) => vec![large],
+        (_, [only]) => vec![only],
+        (_, [small, .., large]) => vec![small, large],
     };
-    let found = shown.into_iter().map(|beside| one(result, beside)).collect::<Option<Vec<_>>>()?;
+    let found = shown.into_iter().map(|&beside| one(result, beside)).collect::<Option<Vec<_>>>()?;
     Some(found.into_iter().chain([place(result, home)]).collect())
 }
 
-type Beside<'a> = (u64, &'a MessageCell, &'a MessageCell);
+/// A cell and the one that it is compared with.
+type Beside<'a> = (&'a MessageCell, &'a MessageCell);
 
-fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
-    let (size, cell, reference) = beside;
+fn one(result: &MessageResult, beside: Beside<'_>) -> Option<String> {
+    let (cell, reference) = beside;
     let first = quoted(&reference.layer);
     let quantity = Quantity::of(&result.plan);
     if (quantity, result.plan.test) == (Quantity::Time, MessageTest::Pingpong) {
         return round_trip(result, beside);
     }
-    let did = did(result, &cell.layer, &quantity.value(quantity.of_cell(cell)?.value), *size);
+    let value = quantity.value(quantity.of_cell(&result.plan, cell)?.value);
+    let did = did(result, &cell.layer, &value, cell.bytes);
     Some(match times(result, beside)? {
         Multiple::Times(times) => format!("{did}, {times} × that of {first}"),
         Multiple::Same(times) => format!("{did}, {times} × that of {first} (not significant)"),
@@ -113,15 +107,15 @@ fn one(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
 }
 
 /// The time itself first: whoever asks for it may not care about the others.
-fn round_trip(result: &MessageResult, beside: &Beside<'_>) -> Option<String> {
-    let (size, cell, reference) = beside;
-    let value = Quantity::Time.text(Quantity::Time.of_cell(reference)?);
+fn round_trip(result: &MessageResult, beside: Beside<'_>) -> Option<String> {
+    let (cell, reference) = beside;
+    let value = Quantity::Time.text(Quantity::Time.of_cell(&result.plan, reference)?);
     let times = match times(result, beside)? {
         Multiple::Times(times) => format!(" ×{}", times.replace(" ± ", "±")),
         Multiple::Same(_) => ": not significant".into(),
         Multiple::Not => ": inconclusive".into(),
     };
-    let did = did(result, &reference.layer, &value, *size);
+    let did = did(result, &reference.layer, &value, cell.bytes);
     Some(format!("{did}; {}{times}", quoted(&cell.layer)))
 }
 
@@ -135,7 +129,6 @@ fn did(result: &MessageResult, layer: &Layer, value: &str, bytes: u64) -> String
     }
 }
 
-/// A multiple in words.
 enum Multiple {
     /// It is another than 1.
     Times(String),
@@ -145,8 +138,9 @@ enum Multiple {
     Not,
 }
 
-fn times(result: &MessageResult, (_, cell, reference): &Beside<'_>) -> Option<Multiple> {
-    let figure = Quantity::of(&result.plan).ratio(cell, reference)?;
+fn times(result: &MessageResult, (cell, reference): Beside<'_>) -> Option<Multiple> {
+    let plan = &result.plan;
+    let figure = Quantity::of(plan).ratio(plan, cell, reference)?;
     Some(match figure {
         _ if figure.too_wide() => Multiple::Not,
         _ if figure.half_width.is_some() && figure.holds(1.0) => Multiple::Same(ratio(Some(figure))),
@@ -179,9 +173,8 @@ fn apart_in_kernel(result: &MessageResult, group: &Group<'_>) -> bool {
 /// There is nothing to compare the only layer with, or the first one cannot be.
 fn alone(result: &MessageResult, home: &Group<'_>) -> Option<Vec<String>> {
     let quantity = Quantity::of(&result.plan);
-    let size = home.sizes().first().copied()?;
-    let cell = home.leading(&result.plan, size)?;
-    let found = did(result, &cell.layer, &quantity.text(quantity.of_cell(cell)?), size);
+    let cell = result.home()?;
+    let found = did(result, &cell.layer, &quantity.text(quantity.of_cell(&result.plan, cell)?), cell.bytes);
     let is_planned = result.plan.layers.contains(&cell.layer);
     let nearest = (!is_planned).then(|| format!("{} is the nearest to what cannot be", quoted(&cell.layer)));
     Some([Some(found), nearest, Some(place(result, home))].into_iter().flatten().collect())
@@ -200,10 +193,10 @@ fn processors(result: &MessageResult) -> Option<String> {
     let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
     let kernel = if apart_in_kernel(result, far) { format!("{WHEREVER},") } else { String::new() };
     let (here, there) = (pair(result, near.pair), pair(result, far.pair));
-    let value = |cell| Some(quantity.value(quantity.of_cell(cell)?.value));
+    let value = |cell| Some(quantity.value(quantity.of_cell(plan, cell)?.value));
     let both = format!("{} against {}", value(b)?, value(a)?);
     let layer = quoted(&a.layer);
-    Some(match times(result, &(size, b, a))? {
+    Some(match times(result, (b, a))? {
         Multiple::Times(times) => {
             format!("on {there}{kernel} {layer} takes {times} × that on {here}: {both}")
         }

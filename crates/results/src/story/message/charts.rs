@@ -51,7 +51,7 @@ pub(super) fn over_size(result: &MessageResult, group: &Group<'_>) -> Option<Cha
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
     let sizes = group.sizes();
     let figure = |layer: &Layer, bytes: u64| {
-        let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(cell));
+        let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(plan, cell));
         figure.filter(|figure| figure.value > 0.0)
     };
     let of_layer = |&layer: &&Layer| {
@@ -106,7 +106,7 @@ pub(super) fn percentiles(result: &MessageResult, bytes: u64) -> Vec<(String, Ve
 pub(super) fn placements(result: &MessageResult, groups: &[&Group<'_>]) -> Vec<(String, Vec<Block>)> {
     let quantity = Quantity::of(&result.plan);
     let bar = |group: &Group<'_>, cell: &MessageCell| {
-        let figure = quantity.of_cell(cell)?;
+        let figure = quantity.of_cell(&result.plan, cell)?;
         Some(Bar {
             name: group.placement.name().into(),
             about: groups::placement(group.placement).into(),

@@ -75,8 +75,8 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
         let reference = group.reference(&result.plan, bytes).filter(|r| !std::ptr::eq(*r, cell));
         let quantile = |ns: i64| if cell.times.n > 0 { number::time(ns) } else { "n/a".into() };
         vec![
-            rate.cell_text(cell),
-            reference.map_or_else(|| "-".into(), |r| ratio(quantity.ratio(cell, r))),
+            rate.cell_text(&result.plan, cell),
+            reference.map_or_else(|| "-".into(), |r| ratio(quantity.ratio(&result.plan, cell, r))),
             quantile(cell.times.p50_ns),
             quantile(cell.times.p99_ns),
             quantile(cell.times.p999_ns),

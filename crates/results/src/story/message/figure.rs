@@ -3,7 +3,6 @@
 use netfathom_model::plan::{MessagePlan, MessageTest};
 use netfathom_model::print::{NOT_KNOWN, Scale};
 use netfathom_model::record::{Estimate, MessageCell};
-use netfathom_stats as stats;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
@@ -46,19 +45,13 @@ impl From<Estimate> for Figure {
     }
 }
 
-impl From<stats::Estimate> for Figure {
-    fn from(e: stats::Estimate) -> Self {
-        Estimate::from(e).into()
-    }
-}
-
 impl Quantity {
     /// Rates say nothing where the round trip is what is asked for, or where they were given.
     pub fn of(plan: &MessagePlan) -> Self {
-        match (plan.test, plan.rate_per_s) {
-            (MessageTest::Post, _) => Self::Bytes,
-            (MessageTest::Oneway, None) => Self::Messages,
-            _ => Self::Time,
+        match plan.test {
+            _ if plan.is_of_times() => Self::Time,
+            MessageTest::Post => Self::Bytes,
+            _ => Self::Messages,
         }
     }
 
@@ -72,14 +65,14 @@ impl Quantity {
     }
 
     /// Of the trials of a cell: the mean with its interval, or what there is of a single one.
-    pub fn of_cell(self, cell: &MessageCell) -> Option<Figure> {
+    pub fn of_cell(self, plan: &MessagePlan, cell: &MessageCell) -> Option<Figure> {
         match self {
             Self::Messages => rate(cell),
             Self::Bytes => rate(cell).map(|rate| Figure {
                 value: rate.value * cell.bytes as f64,
                 half_width: rate.half_width.map(|half| half * cell.bytes as f64),
             }),
-            Self::Time => median_time(cell),
+            Self::Time => median_time(plan, cell),
         }
     }
 
@@ -93,11 +86,10 @@ impl Quantity {
 
     /// As a multiple of the first layer's. Of times it is worked out from the medians of the trials,
     /// pair by pair of the rounds that both have.
-    pub fn ratio(self, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
-        let known =
-            if self == Self::Time { ratio_of_times(cell, reference) } else { cell.ratio.map(Into::into) };
-        known.or_else(|| {
-            let (ours, theirs) = (self.of_cell(cell)?.value, self.of_cell(reference)?.value);
+    pub fn ratio(self, plan: &MessagePlan, cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
+        let known = if self == Self::Time { cell.ratio_of_times(reference, plan) } else { cell.ratio };
+        known.map(Into::into).or_else(|| {
+            let (ours, theirs) = (self.of_cell(plan, cell)?.value, self.of_cell(plan, reference)?.value);
             (theirs > 0.0).then_some(Figure { value: ours / theirs, half_width: None })
         })
     }
@@ -108,8 +100,8 @@ impl Quantity {
     }
 
     /// Of a cell; `n/a` where it has none.
-    pub fn cell_text(self, cell: &MessageCell) -> String {
-        self.of_cell(cell).map_or_else(|| NOT_KNOWN.into(), |figure| self.text(figure))
+    pub fn cell_text(self, plan: &MessagePlan, cell: &MessageCell) -> String {
+        self.of_cell(plan, cell).map_or_else(|| NOT_KNOWN.into(), |figure| self.text(figure))
     }
 
     pub fn value(self, value: f64) -> String {
@@ -131,14 +123,9 @@ fn rate(cell: &MessageCell) -> Option<Figure> {
     Some(mean.unwrap_or(Figure { value: rate.median_per_s, half_width: None }))
 }
 
-fn median_time(cell: &MessageCell) -> Option<Figure> {
-    let medians: Vec<f64> = cell.trials.iter().filter_map(|trial| cell.median_ns(trial)).collect();
+fn median_time(plan: &MessagePlan, cell: &MessageCell) -> Option<Figure> {
     let single = (cell.times.n > 0).then_some(Figure { value: cell.times.p50_ns as f64, half_width: None });
-    stats::between_trials(&medians).map(Figure::from).or(single)
-}
-
-fn ratio_of_times(cell: &MessageCell, reference: &MessageCell) -> Option<Figure> {
-    stats::paired_ratio(&cell.medians_beside(reference)).map(Into::into)
+    cell.median_time_ns(plan).map(Figure::from).or(single)
 }
 
 /// Half of an interval that reaches zero: its figures would say no more, and be wide.

@@ -1,5 +1,6 @@
 //! Cells by placement and pair of processors, with the names of both.
 
+use itertools::Itertools as _;
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{MessagePlan, Placement};
 use netfathom_model::record::{MessageCell, MessageResult, ProcessorPair, Shares};
@@ -28,11 +29,6 @@ impl<'a> Group<'a> {
     /// That of the first layer, which the others are compared with.
     pub fn reference(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
         self.cell(plan.layers.first()?, bytes)
-    }
-
-    /// That of the first layer that is there.
-    pub fn leading(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
-        self.layers(plan).into_iter().find_map(|layer| self.cell(layer, bytes))
     }
 
     /// The layers with results, in the order of the plan; behind them what stands in
@@ -93,15 +89,10 @@ pub(super) fn stand_ins(result: &MessageResult) -> Vec<String> {
 fn stands_in_for(result: &MessageResult, layer: &Layer) -> String {
     let of_it = |p: &Placement| result.cells.iter().any(|c| c.placement == *p && c.layer == *layer);
     let places: Vec<Placement> = result.plan.placements.iter().copied().filter(of_it).collect();
-    let mut absent: Vec<String> = Vec::new();
-    for cell in result.absent.iter().filter(|cell| places.contains(&cell.placement)) {
-        let name = layer_or_all(cell.layer.as_ref());
-        if !absent.contains(&name) {
-            absent.push(name);
-        }
-    }
-    let places: Vec<&str> = places.into_iter().map(Placement::name).collect();
-    format!("{layer}: the nearest to what cannot be in {}: {}", places.join(" and "), absent.join(", "))
+    let absent = result.absent.iter().filter(|cell| places.contains(&cell.placement));
+    let absent = absent.map(|cell| layer_or_all(cell.layer.as_ref())).unique().join(", ");
+    let places = places.into_iter().map(Placement::name).join(" and ");
+    format!("{layer}: the nearest to what cannot be in {places}: {absent}")
 }
 
 /// All sizes with results, from the smallest.
@@ -110,10 +101,7 @@ pub(super) fn all_sizes(result: &MessageResult) -> Vec<u64> {
 }
 
 fn sizes<'a>(cells: impl Iterator<Item = &'a MessageCell>) -> Vec<u64> {
-    let mut all: Vec<u64> = cells.map(|cell| cell.bytes).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
+    cells.map(|cell| cell.bytes).sorted_unstable().dedup().collect()
 }
 
 /// The processors of the ends: `processors 0 and 1 (apart)`.

@@ -1,6 +1,7 @@
 //! The placements beside each other, and what cannot be.
 
 use crate::page::{Page, Table};
+use itertools::Itertools as _;
 use netfathom_model::record::{AbsentCell, MessageResult};
 
 use super::figure::Quantity;
@@ -12,10 +13,7 @@ use crate::story::number;
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let groups = groups::groups(result);
     if result.plan.placements.len() > 1 {
-        let mut pairs: Vec<usize> = groups.iter().map(|group| group.pair).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        for pair in pairs {
+        for pair in groups.iter().map(|group| group.pair).sorted_unstable().dedup() {
             let name = Quantity::of(&result.plan).name(&result.plan);
             page.heading(&format!("The placements on {}: {name}", groups::pair(result, pair)));
             let of_pair: Vec<&Group<'_>> = groups.iter().filter(|group| group.pair == pair).collect();
@@ -39,7 +37,8 @@ fn table(page: &mut Page, result: &MessageResult, groups: &[&Group<'_>]) {
         table.row_across(&number::count(bytes), size_name(&result.plan));
         for layer in groups::layers(result) {
             let value = |group: &&Group<'_>| {
-                group.cell(layer, bytes).map_or_else(|| "-".into(), |cell| quantity.cell_text(cell))
+                let text = |cell| quantity.cell_text(&result.plan, cell);
+                group.cell(layer, bytes).map_or_else(|| "-".into(), text)
             };
             let cells: Vec<String> = groups.iter().map(value).collect();
             if cells.iter().any(|cell| cell != "-") {

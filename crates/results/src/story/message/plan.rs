@@ -5,12 +5,12 @@ use netfathom_model::print::{count, listed};
 use netfathom_model::record::MessageResult;
 use netfathom_model::units::{format_duration, format_rate};
 
-use crate::story::Words;
 use crate::story::place::{self, ends as ends_of, path};
+use crate::story::{Words, precision};
 
 pub(super) fn done(result: &MessageResult) -> String {
     let trials: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
-    let each = result.plan.trials;
+    let each = precision::trials(result.plan.trials, result.plan.until);
     format!("{trials} trials of {} cells are finished, {each} of each are planned", result.cells.len())
 }
 
@@ -20,7 +20,6 @@ pub(super) fn ends(result: &MessageResult) -> String {
     format!("{place}{path} over {}", result.plan.carrier.name())
 }
 
-/// What was asked for.
 pub(super) fn words(result: &MessageResult) -> Words {
     let plan = &result.plan;
     let between_hosts = matches!(plan.place, Place::To(_));
@@ -49,10 +48,11 @@ pub(super) fn words(result: &MessageResult) -> Words {
                 |rate| format!("open loop, {} a second", format_rate(rate)),
             ),
         ),
-        ("trials of each cell", plan.trials.to_string()),
+        ("trials of each cell", precision::trials(plan.trials, plan.until)),
         ("remedies of stalls", if plan.remedies { "measured" } else { "not measured" }.into()),
         ("seed", plan.seed.to_string()),
     ];
+    words.extend(precision::words(plan.until));
     words.extend(result.server.as_ref().map(|host| ("server", place::other(host))));
     words
 }

@@ -1,6 +1,7 @@
 //! A table for each placement and pair of processors: a row a size, a column a layer.
 
 use crate::page::{Page, Table};
+use itertools::Itertools as _;
 use netfathom_model::layer::Layer;
 use netfathom_model::record::MessageResult;
 
@@ -42,14 +43,8 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 
 /// `two: header and body by a call each; adaptive: the library, ...`
 fn columns(layers: &[&Layer]) -> String {
-    let mut meanings: Vec<String> = Vec::new();
-    for (name, meaning) in layers.iter().map(|layer| layer.meaning()) {
-        let meaning = format!("{name}: {meaning}");
-        if !meanings.contains(&meaning) {
-            meanings.push(meaning);
-        }
-    }
-    meanings.join("; ")
+    let meanings = layers.iter().map(|layer| layer.meaning());
+    meanings.map(|(name, meaning)| format!("{name}: {meaning}")).unique().join("; ")
 }
 
 fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
@@ -69,10 +64,10 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
     match group.reference(&result.plan, bytes) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
-            let ratio = ratio(quantity.ratio(cell, reference)).replace(" ± ", "±");
+            let ratio = ratio(quantity.ratio(&result.plan, cell, reference)).replace(" ± ", "±");
             if ratio.starts_with(|first: char| first.is_ascii_digit()) { format!("×{ratio}") } else { ratio }
         }
         // Without the first layer there is nothing to compare with.
-        _ => quantity.cell_text(cell),
+        _ => quantity.cell_text(&result.plan, cell),
     }
 }

@@ -65,10 +65,7 @@ fn significant(value: f64) -> usize {
 }
 
 fn own_decimals(value: f64) -> usize {
-    if !value.is_finite() {
-        return 0;
-    }
-    format!("{value}").split_once('.').map_or(0, |(_, d)| d.len())
+    if !value.is_finite() { 0 } else { format!("{value}").split_once('.').map_or(0, |(_, d)| d.len()) }
 }
 
 /// A short number stays as it was printed. A computed one has digits without end; of those,

@@ -1,5 +1,6 @@
 //! The measurements that an experiment is made of, each whole.
 
+use itertools::Itertools as _;
 use netfathom_model::record::{Measured, Measurement, ReproduceResult};
 use netfathom_model::verdict::Level;
 
@@ -66,13 +67,8 @@ impl Verdicts {
             .filter(|&l| count(l) > 0)
             .map(|l| format!("{} of {} {}", count(l), verdicts.len(), l.name()))
             .collect();
-        let mut reasons: Vec<String> = Vec::new();
-        for reason in verdicts.iter().flat_map(|v| &v.reasons) {
-            if !reasons.contains(&reason.text) {
-                reasons.push(reason.text.clone());
-            }
-        }
+        let reasons = verdicts.iter().flat_map(|v| &v.reasons).map(|reason| reason.text.clone());
         let level = verdicts.iter().map(|v| v.level).max().unwrap_or(Level::Valid);
-        Self { level, text: parts.join(", "), reasons }
+        Self { level, text: parts.join(", "), reasons: reasons.unique().collect() }
     }
 }

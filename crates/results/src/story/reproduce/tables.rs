@@ -6,7 +6,6 @@ use netfathom_model::record::BesideTable;
 use super::digits::{Shown, column};
 use crate::story::MOST_ROWS;
 
-/// One row as it is drawn.
 struct Row<'a> {
     who: &'a str,
     here: bool,

@@ -1,9 +1,9 @@
-//! What stands for the ruler: its own cost, and what the other tap says.
+//! The overhead of the tap, and the cross-check.
 
 use crate::page::{Page, Table};
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::record::{
-    Agreement, Distorts, Estimate, PathSummary, SelfCost, StackResult, TrialKind, Witness,
+    Agreement, CrossCheck, Distorts, Estimate, PathSummary, SelfCost, StackResult, TrialKind,
 };
 
 use crate::story::{number, trial_number};
@@ -37,7 +37,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
             percent(share)
         )
     });
-    let check = |w: &Witness| {
+    let check = |w: &CrossCheck| {
         let agreement = match w.agreement {
             Agreement::Agree => "agrees",
             Agreement::Inconclusive => "inconclusive",
@@ -45,7 +45,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         };
         format!("{} {agreement} ({})", w.direction.name(), w.tap.name())
     };
-    let checks: Vec<String> = result.witnesses.iter().map(check).collect();
+    let checks: Vec<String> = result.cross_checks.iter().map(check).collect();
     let checks = (!checks.is_empty()).then(|| format!("cross-check: {}", checks.join(", ")));
     let parts: Vec<String> = own.into_iter().chain(overhead).chain(checks).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
@@ -54,16 +54,16 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
 pub(super) fn self_cost(page: &mut Page, result: &StackResult) {
     page.heading("Overhead of the tap");
     estimates(page, result);
-    if super::of_kind(result, TrialKind::Control).next().is_some() {
+    if super::of_kind(result, TrialKind::Baseline).next().is_some() {
         page.details("trials with and without the tap", |page| page.table(trials(result)));
     }
 }
 
 fn estimates(page: &mut Page, result: &StackResult) {
     let Some(cost) = &result.self_cost else {
-        let controls = super::of_kind(result, TrialKind::Control).count();
+        let baselines = super::of_kind(result, TrialKind::Baseline).count();
         page.text(&format!(
-            "n/a: needs at least two measured trials and two baselines; here {} and {controls}",
+            "n/a: needs at least two measured trials and two baselines; here {} and {baselines}",
             super::of_kind(result, TrialKind::Measured).count()
         ));
         return;
@@ -180,12 +180,12 @@ fn doubt(e: &Estimate) -> &'static str {
     if e.holds(0.0) { ": not significant" } else { "" }
 }
 
-pub(super) fn witnesses(page: &mut Page, result: &StackResult) {
+pub(super) fn cross_checks(page: &mut Page, result: &StackResult) {
     page.heading("Cross-check with another tap");
-    if result.witnesses.is_empty() {
+    if result.cross_checks.is_empty() {
         page.text("n/a: no trial was run with another tap");
     }
-    for w in &result.witnesses {
+    for w in &result.cross_checks {
         let relation = if w.difference_ns < 0.0 { "less" } else { "more" };
         let verdict = match w.agreement {
             Agreement::Agree => "they agree within the larger of 15 % and 300 ns",

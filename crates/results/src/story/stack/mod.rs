@@ -49,6 +49,7 @@ impl Story for StackResult {
             page.main(&summary::title(summary.direction, all.is_some()));
             waterfall::draw(&mut page, answered, messages, self.plan.transport);
             stages::draw(&mut page, answered, all);
+            precision::doubts(self, summary.direction).iter().for_each(|doubts| page.note(doubts));
             if let Some(mean_ns) = all.and(summary.stands_for_all()).map(|of| of.overall.mean_ns)
                 && (mean_ns / answered.total.mean_ns - 1.0).abs() > SAME_MEAN
             {
@@ -85,7 +86,7 @@ impl Story for StackResult {
         accounting::draw(&mut page, &kept.collect::<Vec<_>>());
         taps::draw(&mut page, self);
         cost::self_cost(&mut page, self);
-        cost::witnesses(&mut page, self);
+        cost::cross_checks(&mut page, self);
         lag::draw(&mut page, self);
         contention::draw(&mut page, loads(self).flat_map(|load| &load.contention));
         Body {
@@ -165,13 +166,12 @@ impl Story for StackResult {
 fn kind(kind: TrialKind) -> &'static str {
     match kind {
         TrialKind::Measured => "measured",
-        TrialKind::Control => "baseline",
-        TrialKind::Witness => "cross-check",
+        TrialKind::Baseline => "baseline",
+        TrialKind::CrossCheck => "cross-check",
         TrialKind::Alternating => "alternating",
     }
 }
 
-/// The measured trials of a direction.
 fn paths(result: &StackResult, direction: Direction) -> Vec<(&Trial, &PathTimes)> {
     of_kind(result, TrialKind::Measured)
         .filter_map(|t| t.paths.iter().find(|p| p.direction == direction).map(|p| (t, p)))
@@ -254,7 +254,6 @@ fn remarks(result: &StackResult) -> Vec<String> {
         .collect()
 }
 
-/// Where both ends are.
 fn between(ends: Place) -> String {
     match ends {
         Place::Lab => "between two network namespaces".into(),

@@ -2,10 +2,10 @@
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::{StackPlan, StageSet, TapChoice, Transport};
-use netfathom_model::print::{listed, percent};
+use netfathom_model::print::listed;
 use netfathom_model::units::format_duration;
 
-use crate::story::place;
+use crate::story::{place, precision};
 
 pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     let tap = match plan.tap {
@@ -15,14 +15,14 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     };
     let cpus = plan.cpus.map_or("chosen by netfathom".into(), |(s, r)| format!("sender {s}, reader {r}"));
     let port = if plan.port == 0 { "a free one".into() } else { plan.port.to_string() };
-    let least = if plan.until.is_some() { " at least" } else { "" };
+    let trials = |trials| precision::trials(trials, plan.until);
     let mut rows = vec![
         ("directions", listed(plan.directions.iter().map(|d| d.name()))),
         ("place", place::ends(plan.place)),
         ("profile", plan.profile.to_string()),
-        ("trials with the tap", format!("{}{least}", plan.trials)),
-        ("baseline trials", format!("{}{least}", plan.controls)),
-        ("cross-check trials", format!("{}{least}", plan.witnesses)),
+        ("trials with the tap", trials(plan.trials)),
+        ("baseline trials", trials(plan.baselines)),
+        ("cross-check trials", trials(plan.cross_checks)),
         ("requested tap", tap),
         ("workers", format!("{}{}", plan.workers, if plan.processes { ", each a process" } else { "" })),
         (
@@ -43,10 +43,7 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         let kept = if plan.pcap.keep { "in the run's directory" } else { "no" };
         rows.extend([("the pcap tap captures by", by.into()), ("captures and logs kept", kept.into())]);
     }
-    if let Some(until) = plan.until {
-        let limit = format_duration(until.time_limit_ns);
-        rows.push(("ends with intervals of", format!("± {}, or after {limit}", percent(until.precision))));
-    }
+    rows.extend(precision::words(plan.until));
     if plan.stages != StageSet::All {
         rows.push(("stages asked for", plan.stages.name().into()));
     }

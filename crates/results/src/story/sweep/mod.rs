@@ -3,10 +3,11 @@
 mod points;
 
 use crate::page::{Axis, Cell, Chart, Color, Look, Mark, Page, Series, Table};
+use itertools::Itertools as _;
 use netfathom_model::plan::{Place, SweepEnds};
 use netfathom_model::print::bit_rate;
 use netfathom_model::print::counted;
-use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult, SweepTrial};
+use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 
 use super::{Body, MOST_ROWS, Story, more, number, place::Site};
 use crate::story::transfer;
@@ -70,10 +71,9 @@ fn chart(result: &SweepResult) -> Option<Chart> {
     let asked = known.iter().filter_map(|p| p.socket_buffer_bytes).max();
     let auto = asked.map_or(0.0, |bytes| f64::from(bytes.max(1)).log10() + BESIDE);
     let place = |p: &SweepPoint| p.socket_buffer_bytes.map_or(auto, |bytes| f64::from(bytes.max(1)).log10());
-    let mut places: Vec<(f64, String)> =
-        known.iter().map(|p| (place(p), points::buffer(p.socket_buffer_bytes))).collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0));
-    places.dedup_by(|a, b| a.0 == b.0);
+    let places = known.iter().map(|p| (place(p), points::buffer(p.socket_buffer_bytes)));
+    let places = places.sorted_by(|a, b| a.0.total_cmp(&b.0)).dedup_by(|a, b| a.0 == b.0);
+    let places: Vec<(f64, String)> = places.collect();
     let line = |(i, line): (usize, &[SweepPoint])| {
         let at = |x: f64| line.iter().find(|p| p.rate.is_some() && place(p) == x);
         let found: Vec<Option<&SweepPoint>> = places.iter().map(|(x, _)| at(*x)).collect();
@@ -143,10 +143,8 @@ fn trials(result: &SweepResult) -> Table {
     let mut table = Table::of(
         "trial|buffer|write|-D|bytes|until all was there|rate|round trip|sent again|<ended|<what held it up",
     );
-    let mut all: Vec<(&SweepPoint, &SweepTrial)> =
-        result.points.iter().flat_map(|p| p.trials.iter().map(move |t| (p, t))).collect();
-    all.sort_by_key(|(_, t)| t.index);
-    for (p, t) in all {
+    let all = result.points.iter().flat_map(|p| p.trials.iter().map(move |t| (p, t)));
+    for (p, t) in all.sorted_by_key(|(_, t)| t.index) {
         let none = || "n/a".to_owned();
         let figures = [
             super::trial_number(t.index),

@@ -214,7 +214,6 @@ fn packets(page: &mut Page, result: &TransferResult, seen: &Packets) {
     page.table(table);
 }
 
-/// What there is to say of one stream.
 fn detail(page: &mut Page, index: usize, stream: &TransferStream) {
     let titled = |title: &str| format!("{title} of stream {}", index + 1);
     let zero = stream.zero_copy.as_ref();

@@ -1,7 +1,8 @@
-//! Single sockets, where they were asked for.
+//! Single sockets, where they were asked for, and the processes that they are of.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{WatchResult, WatchSocket};
+use netfathom_model::plan::WatchTarget;
+use netfathom_model::record::{WatchProcesses, WatchResult, WatchSocket};
 
 use crate::page::{Page, Table};
 use crate::story::number;
@@ -9,39 +10,80 @@ use crate::story::number;
 /// Beyond these they are taken together; the record has more.
 const MOST_ROWS: usize = 8;
 
+/// By their names, if there are several.
+pub(super) fn processes(page: &mut Page, result: &WatchResult) {
+    if result.processes.iter().map(|of| of.pids.len()).sum::<usize>() < 2 {
+        return;
+    }
+    let ways = ways(result);
+    let is_main = ways.len() == 1 || result.plan.target == WatchTarget::All;
+    heading(page, "Processes with the most messages", is_main);
+    let (named, unnamed): (Vec<_>, Vec<_>) = result.processes.iter().partition(|of| of.name.is_some());
+    let mut others = WatchSocket::default();
+    unnamed.iter().for_each(|of| others.add(&of.sockets));
+    let rows = named.iter().map(|of| (vec![numbered(of)], &of.sockets));
+    page.table(table("<process", rows, others, &ways));
+}
+
+/// `redis-server (712)` or `nginx (4 processes)`.
+fn numbered(of: &WatchProcesses) -> String {
+    let name = of.name.as_deref().unwrap_or_default();
+    match &of.pids[..] {
+        [pid] => format!("{name} ({pid})"),
+        pids => {
+            let least = if pids.len() < WatchProcesses::MOST_PIDS { "" } else { "at least " };
+            format!("{name} ({least}{} processes)", number::count(pids.len() as u64))
+        }
+    }
+}
+
 pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     let Some(others) = &result.other_sockets else { return };
     if result.sockets.is_empty() && others.messages() == 0 {
         return;
     }
-    let ways: Vec<Direction> =
-        [Direction::Rx, Direction::Tx].into_iter().filter(|&way| result.plan.watches(way)).collect();
+    let ways = ways(result);
     // The tables of two directions leave no room for it.
-    if ways.len() > 1 {
-        page.heading("Sockets with the most messages")
-    } else {
-        page.main("Sockets with the most messages")
-    }
-    let mut table = Table::of("<peer|<process");
-    for &way in &ways {
+    heading(page, "Sockets with the most messages", ways.len() == 1 && result.plan.by_socket);
+    let name = |socket: &WatchSocket| {
+        let peer = socket.peer.as_ref().or(socket.local.as_ref()).cloned().unwrap_or_default();
+        let process = socket.process.as_ref().map(|of| format!("{} ({})", of.name, of.pid));
+        vec![peer, process.unwrap_or_default()]
+    };
+    let rows = result.sockets.iter().map(|socket| (name(socket), socket));
+    page.table(table("<peer|<process", rows, others.clone(), &ways));
+}
+
+fn ways(result: &WatchResult) -> Vec<Direction> {
+    [Direction::Rx, Direction::Tx].into_iter().filter(|&way| result.plan.watches(way)).collect()
+}
+
+fn heading(page: &mut Page, title: &str, is_main: bool) {
+    if is_main { page.main(title) } else { page.heading(title) }
+}
+
+/// Each row is its names, as many as there are `heads`, and its figures.
+fn table<'a>(
+    heads: &str,
+    mut rows: impl Iterator<Item = (Vec<String>, &'a WatchSocket)>,
+    mut others: WatchSocket,
+    ways: &[Direction],
+) -> Table {
+    let mut table = Table::of(heads);
+    let blank = vec![String::new(); table.columns.len() - 1];
+    for &way in ways {
         let name = if way == Direction::Rx { "received" } else { "sent" };
         table = table.figures([name, "mean", "p99"]).words((ways.len() == 1).then_some("largest stage"));
     }
-    let (shown, rest) = result.sockets.split_at(result.sockets.len().min(MOST_ROWS));
-    let mut others = others.clone();
-    rest.iter().for_each(|socket| others.add(socket));
-    let peer =
-        |socket: &WatchSocket| socket.peer.as_ref().or(socket.local.as_ref()).cloned().unwrap_or_default();
-    shown.iter().for_each(|socket| table.row(row(peer(socket), socket, &ways)));
+    rows.by_ref().take(MOST_ROWS).for_each(|(names, socket)| table.row(row(names, socket, ways)));
+    rows.for_each(|(_, socket)| others.add(socket));
     if others.messages() > 0 {
-        table.row(row("all others".into(), &others, &ways));
+        table.row(row([vec!["all others".into()], blank].concat(), &others, ways));
     }
-    page.table(table);
+    table
 }
 
-fn row(name: String, socket: &WatchSocket, ways: &[Direction]) -> Vec<String> {
-    let process = socket.process.as_ref().map_or_else(String::new, |of| format!("{} ({})", of.name, of.pid));
-    let mut cells = vec![name, process];
+fn row(mut cells: Vec<String>, socket: &WatchSocket, ways: &[Direction]) -> Vec<String> {
     for &direction in ways {
         let way = socket.way(direction);
         let total = &way.total;

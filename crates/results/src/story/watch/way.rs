@@ -67,7 +67,7 @@ impl Way<'_> {
                     }
                     _ => String::new(),
                 };
-                format!("{by} {} for {} of those waits{rest}", by.had("the CPU"), number::percent(part))
+                format!("{by} {} for {} of those waits{rest}", by.first.had("the CPU"), number::percent(part))
             }
             None => most.stage.meaning().to_owned(),
         };

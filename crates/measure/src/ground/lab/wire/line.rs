@@ -77,13 +77,8 @@ impl Line {
             return Fate::Dropped;
         }
         let bytes = packet.len().saturating_sub(HEADER_BYTES) as u64;
-        let out_at_ns = match &mut self.rate {
-            None => now_ns,
-            Some(rate) => match rate.admit(bytes, now_ns) {
-                Some(out_at_ns) => out_at_ns,
-                None => return Fate::Dropped,
-            },
-        };
+        let admitted = self.rate.as_mut().map_or(Some(now_ns), |rate| rate.admit(bytes, now_ns));
+        let Some(out_at_ns) = admitted else { return Fate::Dropped };
         let due_ns = out_at_ns + self.delay_ns;
         if due_ns <= now_ns && self.held.is_empty() {
             return Fate::AtOnce;
@@ -97,7 +92,6 @@ impl Line {
         self.held.front().map(|held| held.due_ns)
     }
 
-    /// The next packet, if it is due by now.
     pub(super) fn due(&mut self, now_ns: u64) -> Option<Box<[u8]>> {
         let held = self.held.pop_front_if(|held| held.due_ns <= now_ns)?;
         self.held_bytes -= held.packet.len() + OVERHEAD_BYTES;

@@ -31,7 +31,6 @@ pub struct Paced {
     pub slack: f64,
 }
 
-/// A rate, and when to rest.
 #[derive(Clone, Copy)]
 pub struct Rate {
     pub per_ns: f64,

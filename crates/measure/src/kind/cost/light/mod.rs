@@ -30,7 +30,6 @@ use super::workplace::{self, Workplace};
 /// The mark before the first phase; the others have the names of the phases that end there.
 pub const START: &str = "start";
 
-/// One phase: what it is about, and how it is made.
 #[derive(Debug)]
 pub struct Phase {
     /// Its name, and that of the mark at its end.
@@ -54,7 +53,6 @@ impl PartialEq for Phase {
     }
 }
 
-/// The phases, in their order.
 pub static PHASES: [Phase; 8] = [
     cpu::PHASE,
     memory::PHASE,

@@ -25,7 +25,6 @@ use crate::tap::capture::tcpdump::TcpdumpCounts;
 /// It counts as having been there throughout if it was for this part of the time.
 const THROUGHOUT: f64 = 0.98;
 
-/// A program that is started for each trial and ended after it.
 pub struct Command<'a> {
     what: &'static str,
     argv: Vec<String>,

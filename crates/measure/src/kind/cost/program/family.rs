@@ -1,11 +1,12 @@
 //! A program with everything that descends from it: found, measured, and ended.
 
+use std::collections::BTreeSet;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_sys::process::{self, Process, SIGCONT, SIGKILL, SIGTERM};
+use netfathom_sys::process::{self, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
 
 use super::kin::{self, Kin, Known};
 use crate::kind::cost::error::{CostError, step};
@@ -128,7 +129,7 @@ impl Family {
     /// Sends each member a signal once, those that are born meanwhile too; who is left of those that were sent it.
     fn await_end(&self, signal: i32, limit: Duration) -> Result<Option<u32>, CostError> {
         let deadline = Instant::now() + limit;
-        let (mut signaled, mut foreign) = (Vec::new(), Vec::new());
+        let (mut signaled, mut foreign) = (BTreeSet::new(), Vec::new());
         let mut was_empty = false;
         loop {
             let members = self.members()?;
@@ -139,8 +140,6 @@ impl Family {
                 }
             }
             signaled.extend(members.iter().copied());
-            signaled.sort_unstable();
-            signaled.dedup();
             let Some(&left) = members.iter().find(|pid| !foreign.contains(*pid)) else {
                 if let Some(&pid) = members.first() {
                     return Err(CostError::Foreign { what: self.what, pid });
@@ -173,7 +172,7 @@ pub fn spent_ns(mut look: impl FnMut() -> Option<Vec<u32>>) -> Option<u64> {
     let mut before = look()?;
     for _ in 0..LOOKS {
         let spent: Option<u64> = before.iter().map(|&pid| process::spent_ns(pid).ok()).sum();
-        let forgets = before.iter().any(|&pid| process::forgets_children(pid));
+        let forgets = before.iter().any(|&pid| process::ignores(pid, SIGCHLD));
         let after = look()?;
         // Who was reaped in between is in two places, or in none.
         if before.iter().all(|pid| after.contains(pid)) && spent.is_some() {

@@ -4,11 +4,11 @@
 //! environment, which children inherit, names its family. A process that has cleared its environment
 //! belongs to the program under test.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use std::{io, thread};
+use std::{io, iter, thread};
 
 use netfathom_sys::process::{self, Environment, Parents};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The environment variable that identifies a family.
 pub const WORD: &str = "NETFATHOM_FAMILY";
@@ -46,7 +46,7 @@ impl Kin {
 impl Known {
     /// Waits until no other thread starts or reaps.
     pub fn now() -> Self {
-        Self(KNOWN.lock().unwrap_or_else(PoisonError::into_inner))
+        Self(KNOWN.lock())
     }
 
     pub fn add(&mut self, kin: Kin) {
@@ -57,7 +57,6 @@ impl Known {
         self.0.retain(|kin| kin.word != word);
     }
 
-    /// That of a word, if it is there.
     pub fn of(&mut self, word: &str) -> Option<&mut Kin> {
         self.0.iter_mut().find(|kin| kin.word == word)
     }
@@ -74,15 +73,10 @@ impl Known {
                 heads.push(child);
             }
         }
-        let mut members = Vec::new();
-        for head in heads {
-            members.push(head);
-            members.extend(parents.descendants(head));
-        }
+        let members: Vec<u32> =
+            heads.into_iter().flat_map(|head| iter::once(head).chain(parents.descendants(head))).collect();
         if let Some(kin) = self.of(word) {
-            let new: Vec<u32> = members.iter().copied().filter(|pid| !kin.seen.contains(pid)).collect();
-            kin.seen.extend(new);
-            kin.seen.retain(|pid| members.contains(pid));
+            kin.seen.clone_from(&members);
         }
         Ok(members)
     }

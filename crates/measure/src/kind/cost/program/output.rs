@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
 };
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// The last of it, that an error message can quote.
 const KEPT_BYTES: usize = 2000;
@@ -36,7 +38,7 @@ impl Output {
             // A terminal returns an error (EIO) once its program is gone.
             while let Ok(count @ 1..) = from.read(&mut buffer) {
                 bytes.fetch_add(count as u64, Relaxed);
-                let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut tail = tail.lock();
                 tail.extend(&buffer[count.saturating_sub(KEPT_BYTES)..count]);
                 let beyond = tail.len().saturating_sub(KEPT_BYTES);
                 tail.drain(..beyond);
@@ -46,7 +48,6 @@ impl Output {
         thread::Builder::new().name("output".into()).spawn(read).map(|_| ())
     }
 
-    /// How much it was so far.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -57,7 +58,7 @@ impl Output {
         while self.reading.load(Acquire) > 0 && began.elapsed() < LONGEST {
             thread::sleep(LOOK);
         }
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.tail.lock();
         String::from_utf8_lossy(&tail.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 

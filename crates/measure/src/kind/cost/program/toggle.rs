@@ -135,13 +135,7 @@ impl Switch for Toggle<'_> {
     }
 
     fn restore(&mut self) -> Result<(), CostError> {
-        if self.was_on && !self.is_on {
-            self.begin()
-        } else if !self.was_on {
-            self.clear()
-        } else {
-            Ok(())
-        }
+        if self.was_on == self.is_on { Ok(()) } else { self.put_back() }
     }
 }
 

@@ -4,7 +4,7 @@ use netfathom_bpf::tree::{CallTimes, call_name};
 use netfathom_model::record::{Amount, CallTotal, Resource};
 use netfathom_sys::perf_event::{ChildCounters, PerfEvent};
 
-use crate::kind::cost::watch::{Spent, known};
+use crate::kind::cost::observation::{Spent, known};
 
 pub fn amounts_of_counters(counters: &ChildCounters) -> Vec<Amount> {
     let counts = counters.read();

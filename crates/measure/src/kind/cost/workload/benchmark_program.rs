@@ -19,9 +19,9 @@ use super::marking::DAMAGED;
 use super::state::TreeState;
 use super::{BenchmarkRun, Workload, intercept};
 use crate::kind::cost::error::{CostError, step};
+use crate::kind::cost::observation::{BenchmarkWatch, Observed, described};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
-use crate::kind::cost::watch::{BenchmarkWatch, Observed, described};
 
 /// A measurement of seconds may have benchmarks that take longer than it should.
 const LEAST_FIRST: Duration = Duration::from_secs(10);
@@ -45,7 +45,6 @@ pub enum SpanSource {
     Emitted(Emitted),
 }
 
-/// A benchmark that is started for each run.
 pub struct Started {
     pub name: String,
     pub about: String,
@@ -165,7 +164,7 @@ impl Started {
         match &self.source {
             SpanSource::Emitted(_) => emitted,
             SpanSource::Points(names) => {
-                let name_of = |mark: &crate::kind::cost::watch::Reached| {
+                let name_of = |mark: &crate::kind::cost::observation::Reached| {
                     Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
                 };
                 observed.marks.iter().filter_map(name_of).collect()
@@ -208,6 +207,16 @@ impl Started {
             }
         }
         Ok(())
+    }
+
+    /// What a span takes on any machine is nothing that could be taken from it.
+    fn less_constants(&self, spans_ns: Vec<f64>) -> Vec<f64> {
+        let constants_ns = self.constants_ns.iter().copied().chain(std::iter::repeat(0));
+        spans_ns
+            .into_iter()
+            .zip(constants_ns)
+            .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
+            .collect()
     }
 }
 
@@ -327,18 +336,6 @@ impl Workload for Started {
             calls: totals(&ran.calls),
             stopped: ran.waited == Waited::Stopped,
         })
-    }
-}
-
-impl Started {
-    /// What a span takes on any machine is nothing that could be taken from it.
-    fn less_constants(&self, spans_ns: Vec<f64>) -> Vec<f64> {
-        let constants_ns = self.constants_ns.iter().copied().chain(std::iter::repeat(0));
-        spans_ns
-            .into_iter()
-            .zip(constants_ns)
-            .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
-            .collect()
     }
 }
 

@@ -17,8 +17,8 @@ use netfathom_sys::process::{Process, Waited, reap};
 
 use super::benchmark_program::{GRACE, first_limit, start_there};
 use crate::kind::cost::error::{CostError, step};
+use crate::kind::cost::observation::{CallPoint, Points};
 use crate::kind::cost::program::{Family, Starting, fresh_word};
-use crate::kind::cost::watch::{CallPoint, Points};
 
 /// Marks that are chosen, at most.
 const MOST: usize = 8;

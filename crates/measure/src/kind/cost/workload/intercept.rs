@@ -22,7 +22,6 @@ pub fn program(way: Interception) -> Option<&'static str> {
     }
 }
 
-/// Whether there is all that a way needs.
 pub fn is_installed(way: Interception) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let there = |program| env::split_paths(&path).any(|directory| directory.join(program).is_file());

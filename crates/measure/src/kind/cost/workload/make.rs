@@ -21,8 +21,8 @@ use crate::kind::cost::benchmark::archive::Archive;
 use crate::kind::cost::benchmark::tree::{Shape, Tree};
 use crate::kind::cost::error::CostError;
 use crate::kind::cost::light::{self, Phase};
+use crate::kind::cost::observation::{BenchmarkWatch, Points};
 use crate::kind::cost::program::Context;
-use crate::kind::cost::watch::{BenchmarkWatch, Points};
 
 /// Makes the benchmarks of a plan ready, and says what it is at.
 pub fn make(

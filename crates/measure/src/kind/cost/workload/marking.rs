@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use itertools::Itertools as _;
 use netfathom_mark::listen::{ListenError, Listener, Mark};
 use netfathom_model::record::Condition;
 use netfathom_sys::clock::monotonic_ns;
@@ -121,13 +122,7 @@ impl Workload for Marking {
     }
 
     fn marks(&self) -> Vec<String> {
-        let mut marks: Vec<String> = Vec::new();
-        for mark in self.kinds.iter().flat_map(|(from, to)| [from, to]) {
-            if !marks.contains(mark) {
-                marks.push(mark.clone());
-            }
-        }
-        marks
+        self.kinds.iter().flat_map(|(from, to)| [from, to]).unique().cloned().collect()
     }
 
     fn spans(&self) -> Vec<String> {

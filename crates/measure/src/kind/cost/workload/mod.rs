@@ -36,7 +36,7 @@ pub trait Workload {
     fn absent(&self) -> Vec<String> {
         Vec::new()
     }
-    /// Whether observation points cost something that controls can tell.
+    /// Whether observation points cost something that baselines can tell.
     fn has_points(&self) -> bool;
     /// Runs until it is known which marks there are.
     fn learn(&mut self, stop: &AtomicBool) -> Result<(), CostError>;
@@ -52,7 +52,6 @@ pub trait Workload {
     fn waits(&self) -> Result<Option<CpuWaits>, CostError> {
         Ok(None)
     }
-    /// Runs once.
     fn run(&mut self, condition: &Condition, stop: &AtomicBool) -> Result<BenchmarkRun, CostError>;
 }
 

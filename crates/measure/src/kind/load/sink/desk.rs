@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use netfathom_model::engine::Receive;
@@ -14,6 +13,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::link;
 use netfathom_sys::socket::{drops, set_receive_buffer};
+use parking_lot::Mutex;
 
 use super::SinkEvent;
 use crate::ground::error::GroundError;
@@ -132,7 +132,7 @@ impl Desk {
             let mut state = None;
             let received = source.receive(&mut |datagram| {
                 // Taken at the first datagram: waiting for one blocks no other thread.
-                state.get_or_insert_with(|| self.state()).take(&datagram);
+                state.get_or_insert_with(|| self.state.lock()).take(&datagram);
             });
             received.map_err(FlightError::Receive)?;
             if let Some(state) = &mut state {
@@ -161,17 +161,17 @@ impl Desk {
             batch: 0,
             came: None,
         };
-        self.state().served.insert(sender.flow, served);
+        self.state.lock().served.insert(sender.flow, served);
         Ok(())
     }
 
     pub fn delivered(&self, flow: u32) -> u64 {
-        self.state().served.get(&flow).map_or(0, |s| s.tally.read.delivered)
+        self.state.lock().served.get(&flow).map_or(0, |s| s.tally.read.delivered)
     }
 
     /// The sender goes; what arrived of it, and from the first of it to the last.
     pub fn dismiss(&self, flow: u32) -> (Read, Duration) {
-        let Some(served) = self.state().served.remove(&flow) else { return Default::default() };
+        let Some(served) = self.state.lock().served.remove(&flow) else { return Default::default() };
         let took = served.came.map_or(Duration::ZERO, |(first, last)| last - first);
         let dropped = drops(&self.socket).map_or(0, |now| u64::from(now).saturating_sub(served.drops_before));
         (Read { dropped, cpu_ns: served.cpu_ns, ..served.tally.read }, took)
@@ -179,7 +179,7 @@ impl Desk {
 
     /// Strays that nothing has been added to for so long; they are forgotten then.
     pub fn strays(&self, quiet: Duration) -> Vec<SinkEvent> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let now = Instant::now();
         let gone: Vec<_> = state
             .strays
@@ -193,10 +193,6 @@ impl Desk {
             Some(SinkEvent::Strays { flow, from: stray.from, read: stray.tally.read, took })
         };
         gone.into_iter().filter_map(event).collect()
-    }
-
-    fn state(&self) -> MutexGuard<'_, DeskState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -234,7 +230,7 @@ impl DeskState {
                 echo.answer(datagram.payload, from);
             }
             if let (Some(new), Some(log)) = (new, served.log.as_mut()) {
-                log.received(&new.header, monotonic_ns());
+                log.message(&new.header, monotonic_ns());
             }
             return;
         }

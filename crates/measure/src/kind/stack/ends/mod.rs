@@ -1,5 +1,5 @@
-//! Who sends and who reads in a trial, and what makes the messages fly between them: both
-//! ends here, or one of them on another host. A tap does not know which.
+//! Who sends and who reads in a trial: both ends here, or one of them on another host. A tap does not
+//! know which.
 
 use std::net::UdpSocket;
 

@@ -8,18 +8,16 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
-use netfathom_model::print::percent;
 use netfathom_model::record::{
-    Distribution, Ended, LoadThread, PathTimes, Precision, StackResult, Trial, TrialKind, Value, Width,
+    Distribution, Ended, Estimate, LoadThread, PathTimes, Precision, StackResult, Trial, TrialKind, Value,
+    Width,
 };
-use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::{between_sequential_trials, bucket_bounds, bucket_index};
 
 use crate::load::judge::occupied;
+use crate::load::precision;
 
-/// A little wider than asked is not worth a word; that of `cost` is the same.
-const ALMOST: f64 = 1.5;
 /// Fewer messages have a 99th percentile that is one of the longest few.
 const LEAST_FOR_P99: u64 = 1000;
 
@@ -28,8 +26,8 @@ pub fn reached(result: &StackResult, after_ns: u64) -> Option<Precision> {
     result.plan.until?;
     let ways = result.summaries.iter();
     let widths = ways.flat_map(|summary| {
-        let direction = summary.direction;
-        let answered = answered(result, direction, summary.stands_for_all().is_some());
+        let direction = Some(summary.direction);
+        let answered = answered(result, summary.direction, summary.stands_for_all().is_some());
         let halves = [(Value::Mean, Some(of_means(&answered))), (Value::P99, of_p99s(&answered))];
         halves.into_iter().filter_map(move |(of, half)| Some(Width { direction, of, half: half? }))
     });
@@ -71,23 +69,17 @@ fn of_p99s(trials: &[&Distribution]) -> Option<Option<f64>> {
 
 /// Half the interval as a part of the value.
 fn half(values: &[f64]) -> Option<f64> {
-    let estimate = between_sequential_trials(values)?;
-    (estimate.value > 0.0).then(|| estimate.half_width / estimate.value)
+    Estimate::from(between_sequential_trials(values)?).relative()
 }
 
 /// Whether the run ends with the trials that are there. `round` is the number of trials of all kinds that it has at least.
 pub fn ended(result: &StackResult, round: usize) -> Option<Ended> {
     let (until, precision) = (result.plan.until?, result.precision.as_ref()?);
     let first = result.trials.first()?;
-    if result.trials.len() >= round && precision.is_within(until.precision) {
-        return Some(Ended::Narrow);
-    }
-    let spent_ns = precision.after_ns.saturating_sub(first.started_after_ns);
-    let next_ns = spent_ns / result.trials.len() as u64;
-    (precision.after_ns + next_ns > until.time_limit_ns).then_some(Ended::TimeLimit)
+    precision.end(until, result.trials.len(), round, first.started_after_ns)
 }
 
-/// A mean that is known less well than asked lowers the trust in its way. A p99 is no part of the answer.
+/// A value that is known less well than asked lowers the trust in itself; the answer is of means.
 pub fn judge(verdict: &mut Verdict, result: &StackResult) {
     let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
     let trials = measured(result).count() as u32;
@@ -96,35 +88,16 @@ pub fn judge(verdict: &mut Verdict, result: &StackResult) {
         let text = format!("{trials} of at least {least} measured trials were finished: raise --time-limit");
         verdict.lower(Level::Degraded, text);
     }
-    for width in precision.widths.iter().filter(|width| width.of == Value::Mean) {
-        let Some(half) = width.half else { continue };
-        let remedy = remedy(result, precision, width, until);
-        let (level, text) = if half >= 1.0 {
-            (Level::Void, format!("the interval of the mean, ± {}, includes 0: {remedy}", percent(half)))
-        } else if half > ALMOST * until.precision {
-            let asked = percent(until.precision);
-            (
-                Level::Degraded,
-                format!("the mean is known to ± {} only (target ± {asked}): {remedy}", percent(half)),
-            )
-        } else {
-            continue;
-        };
-        verdict.lower_only(&[width.direction.into()], level, text);
+    let free = || {
+        let threads = measured(result).flat_map(|trial| &trial.load.contention);
+        occupied(threads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
+    };
+    for width in &precision.widths {
+        let Some(direction) = width.direction else { continue };
+        if let Some((level, text)) = precision::judged(precision, width, until, free) {
+            verdict.lower_value(direction.into(), width.of, level, text);
+        }
     }
-}
-
-/// More time; or, where that would be more than ten minutes, another machine state.
-fn remedy(result: &StackResult, precision: &Precision, width: &Width, until: Until) -> String {
-    let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
-    longer.map_or_else(
-        || {
-            let threads = measured(result).flat_map(|trial| &trial.load.contention);
-            occupied(threads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
-                .unwrap_or_else(|| "free the CPUs (--cpu)".into())
-        },
-        |ns| format!("run longer: --time-limit {}", format_duration(ns)),
-    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::Until;
 use netfathom_model::random::SplitMix64;
-use netfathom_stats::{Estimate, batches, between_sequential_trials, between_trials, mean};
+use netfathom_stats::{Estimate, Interval, batches, between_sequential_trials, between_trials, mean};
 
 const RUNS: usize = 4000;
 /// Trials that a time limit leaves room for.
@@ -63,8 +63,6 @@ struct Rule {
     /// Whether trials close in time may be alike.
     batched: bool,
 }
-
-type Interval = fn(&[f64]) -> Option<Estimate>;
 
 impl Rule {
     fn ours() -> Self {

@@ -142,7 +142,7 @@ fn busy(
         ];
         let less: Vec<String> = less.into_iter().flatten().collect();
         let remedy = match less[..] {
-            [] => "nothing here: a faster CPU".into(),
+            [] => "a faster CPU".into(),
             _ => format!("less CPU time: {}", less.join(" or ")),
         };
         (Cause::Processor, text, remedy)

@@ -1,6 +1,6 @@
 //! Who had the CPU that this end waited for: by the kernel's switches where they were seen, else as far as /proc shows it.
 
-use netfathom_model::record::{CpuWaits, Holder, TransferStream};
+use netfathom_model::record::{CpuWaits, Holder, Holders, TransferStream};
 
 use super::text::percent;
 use super::{Busiest, Host, LEAST_SHARE};
@@ -17,9 +17,9 @@ pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option
     }
     let Some(waits) = &stream.waits else {
         let busiest = host.busiest.as_ref().filter(|of| of.cpus >= LEAST_SHARE);
-        return (busiest.map(ran_most), remedy(busiest.map(|of| &of.by), is_here));
+        return (busiest.map(ran_most), remedy(busiest.map(|of| Holders::from(&of.by)), is_here));
     };
-    let most = waits.parts().find(|(by, part)| by.is_foreign() && *part >= LEAST_SHARE);
+    let most = waits.parts().find(|(by, part)| by.first.is_foreign() && *part >= LEAST_SHARE);
     // Its own threads, or wake-ups of an idle CPU: no other work is in the way.
     let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), is_here));
     (held(waits), first)
@@ -28,11 +28,12 @@ pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option
 /// Such as `rustc (pid 3121) had the CPU for 71.0 % of that wait, the hypervisor for 12.0 %`.
 fn held(waits: &CpuWaits) -> Option<String> {
     let much = || waits.parts().filter(|(_, part)| *part >= LEAST_SHARE);
-    let named =
-        much().filter(|(by, _)| **by != Holder::Others && (by.is_foreign() || **by == Holder::Netfathom));
-    let mut named = named.chain(much().filter(|(by, _)| **by == Holder::Others)).take(MOST_NAMED);
+    let is_rest = |by: &Holders<'_>| *by.first == Holder::Others;
+    let is_other = |by: &Holders<'_>| by.first.is_foreign() || *by.first == Holder::Netfathom;
+    let named = much().filter(|(by, _)| is_other(by) && !is_rest(by));
+    let mut named = named.chain(much().filter(|(by, _)| is_rest(by))).take(MOST_NAMED);
     let (by, part) = named.next()?;
-    let first = format!("{by} {} for {} of that wait", by.had("the CPU"), percent(part));
+    let first = format!("{by} {} for {} of that wait", by.first.had("the CPU"), percent(part));
     let others: String = named.map(|(by, part)| format!(", {by} for {}", percent(part))).collect();
     let rest = match waits.unknown() {
         rest if rest >= LEAST_SHARE => format!("; who had it for {} is unknown", percent(rest)),
@@ -48,15 +49,16 @@ fn ran_most(busiest: &Busiest) -> String {
     )
 }
 
-fn remedy(by: Option<&Holder>, is_here: bool) -> String {
-    match by {
+fn remedy(by: Option<Holders<'_>>, is_here: bool) -> String {
+    match by.map(|by| (by, by.first)) {
         // No machine goes on without the first process.
-        Some(by @ Holder::Process { pid: 2.., .. }) => {
-            let unless = if is_here { " unless it is the other end" } else { "" };
-            format!("stop {by}{unless}, or move it to other CPUs (taskset -p); ")
+        Some((by, Holder::Process { pid: 2.., .. })) => {
+            let (one, them) = if by.count > 1 { ("one", "them") } else { ("it", "it") };
+            let unless = if is_here { format!(" unless {one} is the other end") } else { String::new() };
+            format!("stop {by}{unless}, or move {them} {}; ", by.elsewhere())
         }
-        Some(Holder::Quota) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
-        Some(Holder::Hypervisor) => "give this virtual machine CPUs of its own; ".into(),
+        Some((_, Holder::Quota)) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
+        Some((_, Holder::Hypervisor)) => "give this virtual machine CPUs of its own; ".into(),
         _ => "stop other work on the CPUs of this end; ".into(),
     }
 }

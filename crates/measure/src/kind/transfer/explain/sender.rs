@@ -255,7 +255,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
     if facts.processor >= there {
         let busy = busy(plan, stream, host, share, evidence);
         let is_both = there >= LEAST_SHARE && busy.cause == Cause::Processor;
-        return if is_both { both(busy) } else { busy };
+        return if is_both { both(plan, busy) } else { busy };
     }
     Reason {
         cause: Cause::Nothing,
@@ -266,6 +266,13 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
     }
 }
 
-fn both(busy: Reason) -> Reason {
-    Reason { cause: Cause::BothProcessors, text: "the CPUs of both ends are the limit".into(), ..busy }
+/// What helps this end does nothing for the other one.
+fn both(plan: &TransferPlan, busy: Reason) -> Reason {
+    let text = "the CPUs of both ends are the limit".into();
+    let remedy = format!(
+        "at this end, {}; at the other end, {} shows whether the receiver waits for a CPU",
+        busy.remedy,
+        watch(plan)
+    );
+    Reason { cause: Cause::BothProcessors, text, remedy, ..busy }
 }

@@ -256,28 +256,16 @@ fn what_the_switches_show_comes_before_proc() {
     let named = "by the kernel's switches, perl (pid 7) had the CPU for 65.0 % of that wait, the hypervisor for 20.0 %; who had it for 15.0 % is unknown";
     assert!(evidence.contains(named), "{evidence}");
     assert!(remedy.starts_with("stop perl (pid 7), or move it to other CPUs"), "{remedy}");
+    let perl = |pid| Holder::Process { name: "perl".into(), pid, cgroup: None };
+    let (evidence, remedy) = explained(&[(perl(7), 32_000_000), (perl(8), 20_000_000)]);
+    assert!(evidence.contains("perl (2 processes) had the CPU for 65.0 % of that wait"), "{evidence}");
+    assert!(remedy.starts_with("stop perl (2 processes), or move them to other CPUs (pgrep -x"), "{remedy}");
     let (evidence, remedy) = explained(&[(Holder::Quota, 80_000_000)]);
     assert!(evidence.contains("the CPU quota of its cgroup was used up for"), "{evidence}");
     assert!(remedy.starts_with("raise the CPU quota"), "{remedy}");
     let (evidence, remedy) = explained(&[(Holder::Netfathom, 80_000_000)]);
     assert!(evidence.contains("netfathom itself had the CPU for"), "{evidence}");
     assert!(remedy.starts_with("less CPU time"), "{remedy}");
-}
-
-/// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
-#[test]
-fn two_ends_that_share_the_time_are_both_named() {
-    let mut fast = stream(|tick, s| {
-        (s.bytes, s.peer_window_bytes, s.rtt_us) = (tick * 2_000_000, 6_000_000, 1000);
-        if tick % 4 == 0 { queue(s, 9_000_000, 3_000_000, 50) } else { queue(s, 1000, 0, 1) }
-    });
-    fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
-    fast.system_ns = 120_000_000;
-    let both = explain(&plan(Role::Transmit), &fast, &Host::default());
-    assert_eq!(both.cause, Cause::BothProcessors, "{both:?}");
-    assert!((0.8..0.9).contains(&both.share), "{both:?}");
-    fast.samples.iter_mut().for_each(|look| queue(look, 1000, 0, 1));
-    assert_eq!(sender(&fast), Cause::Processor);
 }
 
 #[test]

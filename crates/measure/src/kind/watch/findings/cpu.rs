@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
-use netfathom_model::record::{Holder, WatchResult};
+use netfathom_model::record::{Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
 
 use super::FEWEST;
@@ -15,21 +15,22 @@ const MUCH_TAKEN: f64 = 0.05;
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
 pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
-    let first = result.waits.parts().find(|(by, _)| by.is_outside() || **by == Holder::Netfathom);
-    if first.is_some_and(|(by, _)| *by == Holder::Netfathom) && held_by_netfathom(result) > MOST_UNTIMED {
+    let is_netfathom = |by: &Holders<'_>| *by.first == Holder::Netfathom;
+    let first = result.waits.parts().find(|(by, _)| by.first.is_outside() || is_netfathom(by));
+    if first.is_some_and(|(by, _)| is_netfathom(&by)) && held_by_netfathom(result) > MOST_UNTIMED {
         // The verdict names it.
         return None;
     }
     let takes = |by: &Holder| TAKERS.iter().find(|(is, ..)| is(by));
-    let outside = || result.waits.parts().filter(|(by, _)| by.is_outside());
+    let outside = || result.waits.parts().filter(|(by, _)| by.first.is_outside());
     let (longest, _) = outside().next()?;
-    if takes(longest).is_some_and(|(is, ..)| held_by(result, is) > MUCH_TAKEN) {
+    if takes(longest.first).is_some_and(|(is, ..)| held_by(result, is) > MUCH_TAKEN) {
         // It has a finding of its own.
         return None;
     }
-    let (by, part) = outside().find(|(by, _)| takes(by).is_none())?;
-    let part = print::percent(part);
-    let (of_itself, remedy) = match (by, &result.reader) {
+    let (by, part) = outside().find(|(by, _)| takes(by.first).is_none())?;
+    let (part, elsewhere) = (print::percent(part), by.elsewhere());
+    let (of_itself, remedy) = match (by.first, &result.reader) {
         _ if result.plan.target == WatchTarget::All => (
             "",
             "see who else had the CPUs (-v): stop, or move to other CPUs (taskset -p), what may wait".into(),
@@ -37,15 +38,12 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
         (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
             format!(
-                "if it is of the application, run fewer of its processes at a time; otherwise move {by} to other CPUs (taskset -p)"
+                "if part of the application, run fewer of its processes at a time; otherwise move {by} {elsewhere}"
             ),
         ),
-        (Holder::Process { .. }, _) => (
-            "",
-            format!(
-                "move {by} to other CPUs (taskset -p), or give the application a CPU of its own (taskset, cpuset)"
-            ),
-        ),
+        (Holder::Process { .. }, _) => {
+            ("", format!("move {by} {elsewhere}, or give the application a CPU of its own (taskset, cpuset)"))
+        }
         (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
@@ -53,7 +51,7 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
         rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
         _ => String::new(),
     };
-    let had = by.had("the CPU");
+    let had = by.first.had("the CPU");
     let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
@@ -79,7 +77,7 @@ const TAKERS: [Taker; 2] = [
 pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)> {
     TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
         let part = held_by(result, is);
-        let waited: f64 = result.waits.parts().filter(|(by, _)| is(by)).map(|(_, part)| part).sum();
+        let waited: f64 = result.waits.parts().filter(|(by, _)| is(by.first)).map(|(_, part)| part).sum();
         let evidence = format!(
             "{} of the time that its reading threads waited for a CPU, {} of the time of its messages",
             print::percent(waited),

@@ -2,11 +2,13 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchPlan;
-use netfathom_model::record::{CpuWaits, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchedStage};
+use netfathom_model::record::{
+    CpuWaits, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchedProcess, WatchedStage,
+};
 
 use super::*;
 use crate::kind::watch::judge::verdict;
-use crate::kind::watch::{distribution, nothing};
+use crate::kind::watch::{distribution, empty};
 
 const US: i64 = 1000;
 
@@ -28,7 +30,7 @@ fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchR
         budget: None,
         unix: None,
     };
-    let mut result = nothing(&plan, None);
+    let mut result = empty(&plan, None);
     result.stages = vec![
         WatchedStage { stage: WatchStage::Wakeup, times: times(woken, wakeup_ns) },
         WatchedStage { stage, times: times(100, each_ns) },
@@ -150,6 +152,27 @@ fn what_takes_a_cpu_from_whoever_has_it_is_a_finding_of_its_own() {
 }
 
 #[test]
+fn processes_of_one_name_are_one_holder() {
+    let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
+    let held = |by, ns| Held { by, ns };
+    let many = (100..130).map(|pid| held(named("cc1", pid), 2));
+    let holders = [held(Holder::Netfathom, 30), held(named("tar", 7), 10)].into_iter().chain(many);
+    let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
+    result.waits = CpuWaits { waited_ns: 100, holders: holders.collect() };
+    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    assert_eq!(
+        finding.cause,
+        "cc1 (30 processes) had the CPU for 60.0 % of the time that its reading threads waited"
+    );
+    let moved = "move cc1 (30 processes) to other CPUs (pgrep -x NAME | xargs -n1 taskset -acp CPUS;";
+    assert!(finding.remedy.starts_with(moved), "{finding:?}");
+    result.reader = Some(WatchedProcess { pid: 5, name: "cc1".into() });
+    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    assert!(finding.cause.starts_with("cc1 (30 processes), of the same name, had the CPU"), "{finding:?}");
+    assert!(finding.remedy.contains("otherwise move cc1 (30 processes) to other CPUs"), "{finding:?}");
+}
+
+#[test]
 fn where_netfathom_had_the_cpu_longest_no_other_is_moved() {
     let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
     let other = Holder::Process { name: "other".into(), pid: 7, cgroup: None };
@@ -158,9 +181,9 @@ fn where_netfathom_had_the_cpu_longest_no_other_is_moved() {
     assert_eq!(findings(&result, None), []);
     result.waits.holders = vec![held(&Holder::Netfathom, 4), held(&other, 3)];
     assert_eq!(findings(&result, None).len(), 1, "of so little the verdict does not name netfathom");
-    result.waits.holders = vec![held(&Holder::Netfathom, 80), held(&other, 20)];
-    result.waits.holders.reverse();
+    result.waits.holders = vec![held(&Holder::Netfathom, 20), held(&other, 80)];
     assert_eq!(findings(&result, None).len(), 1);
+    result.waits.holders = vec![held(&Holder::Netfathom, 80), held(&other, 20)];
     // The verdict names netfathom: it had 80 % of the wait, which is 95 % of the time.
     let named = |result: &WatchResult| {
         let reasons = verdict(result).reasons;

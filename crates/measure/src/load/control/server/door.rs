@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -82,7 +83,7 @@ impl<H: Greeting> Listener<H> {
     /// A connection that shows this key in a line of its own comes to the receiver, and not among the others.
     pub fn expect(&self, key: u64) -> Receiver<TcpStream> {
         let (hand_over, expected) = channel();
-        *self.door.expected() = Some((key, hand_over));
+        *self.door.expected.lock() = Some((key, hand_over));
         expected
     }
 
@@ -124,7 +125,7 @@ impl<H: Greeting> Listener<H> {
 
     /// The next sender; `None` if none comes in time.
     pub fn accept(&self, within: Duration) -> Result<Option<Incoming<H>>, ControlError> {
-        let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrivals = self.arrivals.lock();
         match arrivals.recv_timeout(within) {
             Ok(incoming) => Ok(Some(incoming)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
@@ -180,7 +181,7 @@ impl Door {
     }
 
     fn wait(&self, knock: &Arc<TcpStream>) {
-        let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut greeting = self.greeting.lock();
         if greeting.len() >= MOST_GREETED
             && let Some(oldest) = greeting.pop_front()
         {
@@ -191,7 +192,7 @@ impl Door {
     }
 
     fn forget(&self, knock: &Arc<TcpStream>) {
-        let mut greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut greeting = self.greeting.lock();
         greeting.retain(|other| !Arc::ptr_eq(other, knock));
     }
 
@@ -208,13 +209,9 @@ impl Door {
         }
     }
 
-    fn expected(&self) -> MutexGuard<'_, Option<(u64, Sender<TcpStream>)>> {
-        self.expected.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives a connection with the right key to who waits for it; whether it was one.
     fn hands_over(&self, key: u64, lines: &Lines) -> bool {
-        let expected = self.expected().take_if(|(expected, _)| *expected == key);
+        let expected = self.expected.lock().take_if(|(expected, _)| *expected == key);
         expected
             .zip(lines.stream_alone())
             .is_some_and(|((_, receiver), stream)| receiver.send(stream).is_ok())

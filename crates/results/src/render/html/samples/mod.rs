@@ -18,7 +18,6 @@ use read::Stream;
 /// Most samples that a report carries; of more every n-th is taken.
 const MOST: u64 = 1_000_000;
 
-/// What a report has of the raw samples.
 #[derive(Default, Serialize)]
 pub struct Samples {
     rows: u64,
@@ -32,7 +31,6 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Whether the directory of a run has any.
     pub fn are_in(record: &Record, run: &Directory) -> bool {
         figures(&record.measurement).sampled().is_some() && run.holds(SAMPLES_FILE)
     }

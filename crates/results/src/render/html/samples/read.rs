@@ -23,7 +23,6 @@ const COLUMNS: [&str; 7] = [
     "received_ns",
 ];
 
-/// One row, by the columns above.
 type Row = [Option<i64>; COLUMNS.len()];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +38,6 @@ pub struct Point {
 /// The messages of each trial, in the order in which they left.
 pub type Trials = BTreeMap<u32, Vec<Point>>;
 
-/// What was read.
 pub struct Stream {
     pub rows: u64,
     /// Every how manieth was taken.

@@ -7,7 +7,6 @@ use netfathom_sys::file::Room;
 
 use super::{FEWEST_ENTRIES, MOST_ENTRIES, Shape};
 
-/// Why there is no tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     #[error("no tree has {} entries of {} bytes: choose {FEWEST_ENTRIES} to {MOST_ENTRIES} entries with 100 bytes each or more", .0.entries, .0.bytes)]

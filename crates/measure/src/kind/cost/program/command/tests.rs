@@ -21,13 +21,9 @@ fn context() -> Context {
     }
 }
 
-fn command(argv: &[&str], context: Context) -> Command<'static> {
-    let settle = Pause { length: Duration::from_millis(200), ..Pause::none() };
-    Command::new("COMMAND", argv.iter().map(|&word| word.into()).collect(), context, settle)
-}
-
 fn shell(script: &str, context: Context) -> Command<'static> {
-    command(&["sh", "-c", script], context)
+    let settle = Pause { length: Duration::from_millis(200), ..Pause::none() };
+    Command::new("COMMAND", ["sh", "-c", script].map(Into::into).to_vec(), context, settle)
 }
 
 /// Switches a script on and off, with a look at it in between.
@@ -39,11 +35,6 @@ fn switched_on<T>(mut command: Command<'_>, look: impl FnOnce() -> T) -> (Ran, T
     let from_ns = monotonic_ns();
     let seen = look();
     (command.off((from_ns, monotonic_ns())).unwrap(), seen)
-}
-
-fn refusal(mut command: Command<'_>) -> String {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    command.on(None).unwrap_err().to_string()
 }
 
 fn pid_file() -> (tempfile::TempDir, PathBuf) {
@@ -76,34 +67,6 @@ fn a_program_is_there_and_then_gone_with_its_children() {
 }
 
 #[test]
-fn one_that_leaves_its_work_to_a_daemon_is_followed() {
-    let (_dir, path) = pid_file();
-    let script = format!("setsid sh -c 'echo $$ > {}; exec sleep 100' & ", path.display());
-    let (ran, daemon) = switched_on(shell(&script, context()), || {
-        let daemon = pid_in(&path);
-        assert!(lives(daemon));
-        daemon
-    });
-    assert!(!lives(daemon), "{daemon} was left");
-    assert_eq!((ran.trouble, ran.used.present), (None, 1.0));
-}
-
-#[test]
-fn one_that_does_not_end_is_killed() {
-    let (ran, ()) = switched_on(shell("trap '' TERM; while :; do sleep 0.01; done", context()), || ());
-    assert!(ran.used.killed);
-}
-
-#[test]
-fn a_flood_of_output_blocks_no_program() {
-    let (ran, ()) = switched_on(shell("yes an unread line >&2", context()), || {
-        thread::sleep(Duration::from_millis(300));
-    });
-    // Far beyond what a pipe holds.
-    assert!(ran.used.output_bytes > Some(1 << 20), "{:?}", ran.used);
-}
-
-#[test]
 fn what_a_capture_says_that_it_lost_is_kept() {
     let counts = "9 packets captured\n12 packets received by filter\n3 packets dropped by kernel";
     let script = format!("trap 'echo \"{counts}\" >&2; exit 0' TERM; while :; do sleep 0.01; done");
@@ -114,67 +77,12 @@ fn what_a_capture_says_that_it_lost_is_kept() {
 }
 
 #[test]
-fn a_program_that_cannot_run_is_an_error() {
-    let missing = command(&["no-such-program-here"], context());
-    assert!(refusal(missing).contains("cannot start COMMAND `no-such-program-here`"));
-    let message = refusal(shell("echo no such device >&2; exit 3", context()));
-    assert!(
-        message.contains("(exit status: 3)") && message.contains("its last line was `no such device`"),
-        "{message}"
-    );
-    let message = refusal(shell("exit 0", context()));
-    assert!(message.contains("ended at once") && message.contains("--again"), "{message}");
-    let message = refusal(shell("test -t 0 || { echo no terminal >&2; exit 1; }; sleep 100", context()));
-    assert!(message.contains("no terminal"), "{message}");
-}
-
-#[test]
 fn one_that_wants_a_terminal_gets_one() {
     let context = Context { terminal: true, ..context() };
     let (ran, ()) = switched_on(shell("test -t 0 && test -t 1 && exec yes", context), || {
         thread::sleep(Duration::from_millis(100));
     });
     assert!(ran.trouble.is_none() && ran.used.output_bytes > Some(100_000), "{ran:?}");
-}
-
-#[test]
-fn a_program_that_ends_early_is_reported_and_may_be_restarted() {
-    let (dir, _) = pid_file();
-    let go = dir.path().join("go");
-    let until_go = format!("until [ -e {} ]; do sleep 0.02; done", go.display());
-    // However long it took to start, it ends within the benchmark.
-    let midway = || {
-        thread::sleep(Duration::from_millis(200));
-        fs::write(&go, "").unwrap();
-        thread::sleep(Duration::from_millis(600));
-        fs::remove_file(&go).unwrap();
-    };
-    let (ran, ()) = switched_on(shell(&format!("{until_go}; echo broken >&2; exit 4"), context()), midway);
-    let trouble = ran.trouble.unwrap();
-    assert!(
-        trouble.contains("of the benchmark only (exit status: 4: its last line was `broken`)"),
-        "{trouble}"
-    );
-    assert!(ran.used.present < 0.9 && ran.used.starts == 1);
-    let job = Context { when_ended: WhenEnded::Fine, ..context() };
-    let (ran, ()) = switched_on(shell(&until_go, job.clone()), midway);
-    assert!(ran.trouble.is_none() && ran.used.present < 0.9, "{ran:?}");
-    let (ran, ()) = switched_on(shell(&format!("{until_go}; exit 5"), job), midway);
-    assert!(ran.trouble.is_some(), "{ran:?}");
-    let again = Context { when_ended: WhenEnded::Again, ..context() };
-    let (ran, ()) = switched_on(shell("sleep 0.1", again), || thread::sleep(Duration::from_millis(600)));
-    assert!(ran.used.starts > 2, "{ran:?}");
-}
-
-#[test]
-fn a_level_stands_where_its_word_is() {
-    let (_dir, path) = pid_file();
-    let script = format!("echo {{level}} > {}; exec sleep 100", path.display());
-    let mut command = shell(&script, context());
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    command.on(Some(&CostLevel { text: "80M".into(), bits_per_s: None })).unwrap();
-    assert_eq!(fs::read_to_string(&path).unwrap(), "80M\n");
-    command.restore().unwrap();
 }
 
 #[test]

@@ -47,6 +47,25 @@ fn of_two_windows_of_one_size_the_receivers_is_reported() {
     assert_eq!(equal(320_000), Cause::Path);
 }
 
+/// 2 GB/s into a window of 6 MB with a round trip of 1 ms: a larger one would be as full.
+#[test]
+fn two_ends_that_share_the_time_are_both_named() {
+    let mut fast = stream(|tick, s| {
+        (s.bytes, s.peer_window_bytes, s.rtt_us) = (tick * 2_000_000, 6_000_000, 1000);
+        if tick % 4 == 0 { queue(s, 9_000_000, 3_000_000, 50) } else { queue(s, 1000, 0, 1) }
+    });
+    fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
+    fast.system_ns = 120_000_000;
+    let both = explain(&plan(Role::Transmit), &fast, &Host::default());
+    assert_eq!(both.cause, Cause::BothProcessors, "{both:?}");
+    assert!((0.8..0.9).contains(&both.share), "{both:?}");
+    let (here, there) = both.remedy.split_once("; at the other end, ").expect("a remedy for each end");
+    assert!(here.starts_with("at this end, less CPU time: "), "{here}");
+    assert!(there.starts_with("netfathom watch --port "), "{there}");
+    fast.samples.iter_mut().for_each(|look| queue(look, 1000, 0, 1));
+    assert_eq!(sender(&fast), Cause::Processor);
+}
+
 #[test]
 fn processors_that_hardly_ran_are_not_the_limit() {
     let mut idle = stream(|_, s| queue(s, 0, 0, 0));

@@ -11,13 +11,13 @@ use netfathom_sys::directory::Directory;
 /// followed, to `out` itself neither.
 ///
 /// Best effort: what cannot be read or removed stays for the next time.
-pub fn sweep(out: &Path) -> Vec<PathBuf> {
+pub fn remove_leftovers(out: &Path) -> Vec<PathBuf> {
     let Ok(out) = Directory::open_to_write(out) else { return Vec::new() };
     let names = out.names().unwrap_or_default();
-    names.iter().filter_map(|name| out.within(name).ok()).flat_map(|run| swept(&run)).collect()
+    names.iter().filter_map(|name| out.within(name).ok()).flat_map(|run| removed(&run)).collect()
 }
 
-fn swept(run: &Directory) -> Vec<PathBuf> {
+fn removed(run: &Directory) -> Vec<PathBuf> {
     let names = run.names().unwrap_or_default();
     names
         .iter()

@@ -15,7 +15,7 @@ use crate::two::{PORT, assert_accounted, assert_of_one_clock, has, listen, liste
 #[test]
 fn the_way_in_of_what_another_host_sends() {
     needs_root_alone!();
-    let plan = StackPlan { trials: 2, controls: 2, witnesses: 1, samples: 50, ..listening() };
+    let plan = StackPlan { trials: 2, baselines: 2, cross_checks: 1, samples: 50, ..listening() };
     let stop = AtomicBool::new(false);
     let (p, sent, waits) =
         listen(plan.clone(), &stop, |to| send(LoadPlan { workers: 2, ..sending(to, 5) }).unwrap());

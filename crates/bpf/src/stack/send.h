@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The hooks of the way out. It ends in net_dev_xmit, where its spans are summed. */
+/* The hooks of sending. It ends in net_dev_xmit, where its spans are summed. */
 
 /* The slot of an outgoing message that net_dev_queue has opened. */
 static __always_inline struct tx_slot *joined(const struct sk_buff *skb, __u64 *owner, enum join at)
@@ -101,7 +101,7 @@ int BPF_PROG(on_qdisc_dequeue, struct Qdisc *qdisc, struct netdev_queue *txq, in
 	return 0;
 }
 
-/* The link layer on the way out. */
+/* The link layer, sending. */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(on_net_dev_start_xmit, struct sk_buff *skb, struct net_device *dev)
 {
@@ -163,7 +163,7 @@ static __always_inline __u64 window_of(const struct tx_slot *slot)
 	return window >= WINDOWS ? WINDOWS - 1 : window;
 }
 
-/* The way out has ended: sums up its spans. */
+/* Sending has ended: sums up its spans. */
 static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 {
 	struct tx_sums *sums = bpf_map_lookup_elem(&tx_sums, &zero);
@@ -191,7 +191,7 @@ static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 	add_span(sums, windows, total, window, slot->net_dev_start_xmit - slot->sent);
 }
 
-/* The only hook of the way out where nothing but its whole time is wanted. */
+/* The only hook of sending where nothing but its whole time is wanted. */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(on_departure, struct sk_buff *skb, struct net_device *dev)
 {

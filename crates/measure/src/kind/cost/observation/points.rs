@@ -1,5 +1,6 @@
 //! What is to be a mark, and whether something was it.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
@@ -25,20 +26,16 @@ impl Points {
     /// The names of the files, each once.
     pub(super) fn names(&self) -> Vec<OsString> {
         let Self::Opens(files) = self else { return Vec::new() };
-        let mut names: Vec<_> =
+        let names: BTreeSet<_> =
             files.iter().filter_map(|file| file.file_name()).map(OsStr::to_owned).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        names.into_iter().collect()
     }
 
     /// The pairs of number and k, each once.
     pub(super) fn calls(&self) -> Vec<(u32, u64)> {
         let Self::Calls(calls) = self else { return Vec::new() };
-        let mut calls: Vec<_> = calls.iter().map(|call| (call.number, call.k)).collect();
-        calls.sort_unstable();
-        calls.dedup();
-        calls
+        let calls: BTreeSet<_> = calls.iter().map(|call| (call.number, call.k)).collect();
+        calls.into_iter().collect()
     }
 
     /// The places of the points that such an open is, none or several.

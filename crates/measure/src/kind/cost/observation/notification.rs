@@ -1,12 +1,13 @@
 //! Marks by notification.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::process::Command;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use netfathom_sys::child::ExecTime;
 use netfathom_sys::notify::{Call, EXECS, Notifier, OPENS};
+use parking_lot::Mutex;
 
 use super::points::Points;
 use super::{Reached, WatchError};
@@ -26,18 +27,16 @@ struct Notes {
 }
 
 pub(super) fn numbers(points: &Points) -> Result<Vec<u32>, WatchError> {
-    let mut numbers: Vec<u32> = match points {
-        Points::Ends => Vec::new(),
+    let numbers: BTreeSet<u32> = match points {
+        Points::Ends => BTreeSet::new(),
         Points::Opens(_) => OPENS.iter().map(|&(number, _)| number).collect(),
         Points::Calls(calls) => calls.iter().map(|call| call.number).collect(),
     };
-    numbers.sort_unstable();
-    numbers.dedup();
     if numbers.iter().any(|number| EXECS.contains(number)) {
         let why = "by notification, calls of execve look like the attempts to start the benchmark";
         return Err(WatchError::Points(why.into()));
     }
-    Ok(numbers)
+    Ok(numbers.into_iter().collect())
 }
 
 impl Notified {
@@ -51,7 +50,7 @@ impl Notified {
             // What our own fork does before it becomes the benchmark.
             let since = their_start.get().and_then(ExecTime::at_ns);
             if since.is_some_and(|at_ns| call.at_ns > at_ns) {
-                lock(&theirs).note(call, &points);
+                theirs.lock().note(call, &points);
             }
         };
         let notifier = Notifier::of(command, &numbers, on_call)?;
@@ -66,14 +65,9 @@ impl Notified {
 
     /// The marks so far, and how many paths could not be read. What the benchmark left behind may go on.
     pub fn take(&self) -> (Vec<Reached>, u64) {
-        let mut notes = lock(&self.notes);
+        let mut notes = self.notes.lock();
         (std::mem::take(&mut notes.marks), notes.unread_paths)
     }
-}
-
-fn lock(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
-    // Nothing is half done if a thread panics in between.
-    notes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Notes {

@@ -221,7 +221,8 @@ fn only_a_benchmark_that_is_armed_has_programs_at_system_calls() {
     // Other tests of this process have such programs too.
     if std::env::var_os(ALONE).is_none() {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let test = "kind::cost::watch::tests::only_a_benchmark_that_is_armed_has_programs_at_system_calls";
+        let test =
+            "kind::cost::observation::tests::only_a_benchmark_that_is_armed_has_programs_at_system_calls";
         let output = command.args(["--exact", test]).env(ALONE, "").output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");

@@ -1,5 +1,5 @@
-//! When the time of one way can be trusted: by the messages of the answer, which are the undisturbed ones if they
-//! stand for the others (docs/decisions/0030-verdict-per-way.md).
+//! When the time of one direction can be trusted: by the messages of the answer, which are the undisturbed ones if these
+//! are at least half of all (docs/decisions/0030-verdict-per-way.md).
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Contention, Load, LoadThread, PathTimes, Trial, UndisturbedTimes};
@@ -22,7 +22,6 @@ const UNDISTURBED_MISSED: &str =
 const UNDISTURBED_UNEVEN: &str =
     "the load was uneven: p99 lag of the undisturbed messages {} (10 % allowed): ";
 
-/// One way of a trial.
 struct Way<'a> {
     trial: &'a Trial,
     path: &'a PathTimes,

@@ -1,4 +1,4 @@
-//! A thread that looks at the streams while they run.
+//! A thread that looks at the streams while they run: TCP_INFO and the queues of the command's own sockets.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -127,14 +127,14 @@ impl Watcher<'_> {
         let mut due_ns = u64::MAX;
         for lane in &lanes {
             let now_ns = monotonic_ns();
-            if lane.seen().due_ns <= now_ns {
+            if lane.seen.lock().due_ns <= now_ns {
                 let sample = sample(lane, self.plan.role, now_ns.saturating_sub(started_ns));
                 match sample {
-                    Some(sample) => lane.seen().keep(sample, now_ns),
-                    None => lane.seen().skip(now_ns),
+                    Some(sample) => lane.seen.lock().keep(sample, now_ns),
+                    None => lane.seen.lock().skip(now_ns),
                 }
             }
-            due_ns = due_ns.min(lane.seen().due_ns);
+            due_ns = due_ns.min(lane.seen.lock().due_ns);
         }
         if let Some(interval_ns) = self.plan.interval_ns {
             self.know(lanes);
@@ -249,7 +249,6 @@ fn sample(lane: &LiveStream, role: Role, at_ns: u64) -> Option<TransferSample> {
     Some(sample)
 }
 
-/// What only TCP knows.
 fn of_tcp(sample: &mut TransferSample, role: Role, socket: BorrowedFd<'_>) {
     let Ok(info) = tcp_info::read(socket) else { return };
     sample.unsent_bytes = info.unsent_bytes.unwrap_or(0);

@@ -24,8 +24,8 @@ fn the_way_out_to_another_host() {
     let place = Place::To(SocketAddr::new(FAR, PORT));
     let plan = StackPlan {
         trials: 2,
-        controls: 2,
-        witnesses: 1,
+        baselines: 2,
+        cross_checks: 1,
         samples: 50,
         workers: 2,
         ..plan(place, Direction::Tx)

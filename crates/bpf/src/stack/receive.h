@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The hooks of the way in, and what its reader's thread does meanwhile. It ends in the
- * application, which joins the stamps (crates/measure, stack/tap/bpf.rs).
+ * The hooks of receiving, and what its reader's thread does meanwhile. It ends in the
+ * application, which joins the stamps (crates/measure, tap/bpf.rs).
  */
 
 /*
@@ -41,7 +41,7 @@ int BPF_PROG(on_napi_gro_receive_entry, struct sk_buff *skb)
 	return 0;
 }
 
-/* The link layer on the way in. */
+/* The link layer, receiving. */
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(on_netif_receive_skb, struct sk_buff *skb)
 {

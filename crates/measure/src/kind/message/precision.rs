@@ -1,0 +1,118 @@
+//! A run that goes on until the figures of its answer are narrow: how narrow they are, when it ends, and what a wide one
+//! makes of the verdict (docs/decisions/0031-until-narrow.md).
+
+use netfathom_model::record::{LoadThread, MessageResult, Precision};
+use netfathom_model::verdict::{Level, Verdict};
+
+use crate::load::judge::occupied;
+use crate::load::precision;
+
+/// Notes how narrow they are by now; what ended the run stays.
+pub fn note(result: &mut MessageResult, after_ns: u64) {
+    let has_ended = result.precision.as_ref().is_some_and(|precision| precision.ended.is_some());
+    if result.plan.until.is_some() && !has_ended {
+        result.precision = Some(Precision { after_ns, widths: result.widths(), ended: None });
+    }
+}
+
+/// Whether the run ends with these rounds, and notes why.
+pub fn ends(result: &mut MessageResult, rounds: usize) -> bool {
+    let (Some(until), Some(precision)) = (result.plan.until, &mut result.precision) else { return false };
+    precision.ended = precision.end(until, rounds, result.plan.trials as usize, 0);
+    precision.ended.is_some()
+}
+
+/// A figure that is known less well than asked lowers the trust in the run, but not below DEGRADED: the other cells have
+/// figures, too.
+pub fn judge(verdict: &mut Verdict, result: &MessageResult) {
+    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
+    if result.cells.iter().all(|cell| cell.trials.len() < 2) {
+        verdict.lower(Level::Degraded, "one round has no intervals: raise --time-limit");
+    }
+    let free = || occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], 0.0);
+    for width in &precision.widths {
+        if let Some((_, text)) = precision::judged(precision, width, until, free) {
+            verdict.lower(Level::Degraded, text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::plan::{MessagePlan, MessageTest, Place, Until};
+    use netfathom_model::record::{Ended, MessageTrial};
+    use netfathom_stats::Distribution;
+
+    use super::super::fixture;
+    use super::*;
+
+    /// Round trips of these times in the trials of the only layer, within 10 s.
+    fn result(p50s_ns: &[i64]) -> MessageResult {
+        let mut times = Distribution::new(7);
+        p50s_ns.iter().for_each(|&ns| times.add_many(ns, 100));
+        let trial = |(round, &p50_ns): (usize, &i64)| MessageTrial {
+            round: round as u32,
+            p50_ns,
+            ..fixture::trial(100)
+        };
+        let mut cell = fixture::cell("write", fixture::trial(100), &times);
+        cell.trials = p50s_ns.iter().enumerate().map(trial).collect();
+        let plan = MessagePlan {
+            trials: Until::LEAST_TRIALS,
+            until: Some(Until { precision: 0.05, time_limit_ns: 10_000_000_000 }),
+            ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
+        };
+        MessageResult { plan, cells: vec![cell], ..fixture::result() }
+    }
+
+    fn ended(result: &mut MessageResult, after_ns: u64) -> Option<Ended> {
+        note(result, after_ns);
+        let rounds = result.cells[0].trials.len();
+        assert_eq!(ends(result, rounds), result.precision.as_ref().unwrap().ended.is_some());
+        result.precision.as_ref().unwrap().ended
+    }
+
+    const NARROW: [i64; 6] = [1000, 1001, 999, 1000, 1002, 998];
+    const WIDE: [i64; 6] = [1000, 1500, 700, 1000, 1400, 900];
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_run_goes_on_until_its_answer_is_narrow_or_its_time_is_up() {
+        assert_eq!(ended(&mut result(&NARROW), S), Some(Ended::Narrow));
+        assert_eq!(ended(&mut result(&NARROW[..5]), S), None);
+        assert_eq!(ended(&mut result(&WIDE), S), None);
+        assert_eq!(ended(&mut result(&WIDE), 9 * S), Some(Ended::TimeLimit));
+        let fixed = &mut result(&NARROW);
+        fixed.plan.until = None;
+        note(fixed, S);
+        assert!(!ends(fixed, 6) && fixed.precision.is_none());
+    }
+
+    #[test]
+    fn what_ended_a_run_is_not_forgotten_with_its_remedies() {
+        let narrow = &mut result(&NARROW);
+        ended(narrow, S);
+        note(narrow, 5 * S);
+        let precision = narrow.precision.as_ref().unwrap();
+        assert_eq!((precision.after_ns, precision.ended), (S, Some(Ended::Narrow)));
+    }
+
+    #[test]
+    fn a_wide_answer_is_degraded_with_the_time_that_it_takes() {
+        let judged = |result: &mut MessageResult| {
+            ended(result, 9 * S);
+            let mut verdict = Verdict::default();
+            judge(&mut verdict, result);
+            (verdict.level, verdict.reasons.into_iter().map(|reason| reason.text).collect::<Vec<_>>())
+        };
+        assert_eq!(judged(&mut result(&NARROW)), (Level::Valid, Vec::new()));
+        let (level, texts) = judged(&mut result(&WIDE));
+        assert_eq!((level, texts.len()), (Level::Degraded, 1));
+        assert!(texts[0].starts_with("the median time is known to ± "), "{texts:?}");
+        let (level, texts) = judged(&mut result(&[1, 5000]));
+        assert_eq!(level, Level::Degraded);
+        assert!(texts[0].starts_with("the interval of the median time, ± "), "{texts:?}");
+        let single = judged(&mut result(&[1000]));
+        assert_eq!(single, (Level::Degraded, vec!["one round has no intervals: raise --time-limit".into()]));
+    }
+}

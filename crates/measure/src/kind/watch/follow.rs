@@ -1,0 +1,175 @@
+//! The loop of a run. Each tick has four parts: it marks new sockets, shows what there is, waits, and saves the record
+//! where that is due.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use netfathom_bpf::run_time::Counting;
+use netfathom_bpf::watch::{Selection, Watch};
+use netfathom_model::path::Direction;
+use netfathom_model::plan::{WatchPlan, WatchTarget};
+use netfathom_model::record::WatchResult;
+use netfathom_model::verdict::{Level, Verdict};
+use netfathom_sys::socket::is_udp_port;
+
+use super::budget::Budget;
+use super::process::{self, Watched};
+use super::{WatchRunError, counted, findings, read, seen, selection, slow};
+use crate::ground::error::RunError;
+use crate::ground::observer::{Live, Observer, Progressed, Step};
+
+/// How often new sockets are sought and clocks are read.
+const TICK: Duration = Duration::from_secs(1);
+/// For how much of that the kernel counts what the programs take.
+const COUNTED: Duration = Duration::from_millis(50);
+/// Single sockets in the record, at most, and names of processes.
+const MOST_SOCKETS: usize = 20;
+
+/// A run, from when its programs are attached.
+pub(super) struct Run<'a, O> {
+    pub plan: &'a WatchPlan,
+    pub watch: Watch,
+    pub budget: Option<Budget>,
+    pub process: Option<Watched>,
+    pub progressed: Progressed<WatchResult>,
+    pub observer: &'a mut O,
+    pub stop: &'a AtomicBool,
+    pub started: Instant,
+}
+
+impl<O: Observer<WatchResult>> Run<'_, O> {
+    /// Until the time is up, no process is left, there are enough slow messages or `stop` is set.
+    pub fn follow(&mut self) -> Result<(), RunError> {
+        let end = self.plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
+        let (live, mut shown_ns, mut written) = (Arc::new(Live::default()), None, slow::Written::default());
+        loop {
+            let lives = self.mark()?;
+            self.show(&live, &mut shown_ns)?;
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            let ended = self.wait(left.unwrap_or(TICK).min(TICK))?;
+            self.take()?;
+            let time_is_up = left.is_some_and(|left| left <= TICK);
+            let is_enough = slow::is_enough(self.plan, self.progressed.result.slow.as_ref());
+            if ended || !lives || time_is_up || is_enough || self.stop.load(Relaxed) {
+                break;
+            }
+            self.save(&mut written)?;
+        }
+        if let Some(budget) = &mut self.budget {
+            budget.pass(&mut self.progressed.result);
+        }
+        Ok(())
+    }
+
+    /// Marks new sockets, and sets the bound of slow messages. False if no process is left.
+    fn mark(&mut self) -> Result<bool, WatchRunError> {
+        let lives = self.process.as_mut().map_or(Ok(true), |process| process.mark(&mut self.watch))?;
+        let result = &mut self.progressed.result;
+        if !self.watch.has_datagrams() && has_udp(self.plan) {
+            // What it sends is seen from the first message on.
+            result.late = u64::from(self.started.elapsed() > TICK && self.plan.watches(Direction::Rx));
+            self.watch.follow_datagrams()?;
+        }
+        if let Some(slow) = &mut result.slow {
+            slow::set(&self.watch, self.plan, slow)?;
+        }
+        Ok(lives)
+    }
+
+    /// Shows how many messages were seen and, if anyone looks, the sums.
+    fn show(&mut self, live: &Arc<Live>, shown_ns: &mut Option<u64>) -> Result<(), WatchRunError> {
+        let (seen, result) = (seen(&self.watch)?, &mut self.progressed.result);
+        self.observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, live);
+        result.watched_ns = self.started.elapsed().as_nanos() as u64;
+        let followed_ns = Some(result.followed_ns());
+        if (self.plan.sums_sockets() || self.observer.looks()) && *shown_ns != followed_ns {
+            *shown_ns = followed_ns;
+            read(&mut self.watch, result)?;
+            self.observer.shows(result);
+        }
+        Ok(())
+    }
+
+    /// Waits for so long, and has what the programs take counted meanwhile. True if the process has ended.
+    fn wait(&mut self, tick: Duration) -> Result<bool, RunError> {
+        let result = &mut self.progressed.result;
+        let wait = |time| process::wait(self.process.as_ref(), time, self.stop);
+        if let Some(budget) = &mut self.budget {
+            return budget.tick(&mut self.watch, result, tick, wait);
+        }
+        let counting = is_counted(&self.watch, result).then(Counting::start).and_then(Result::ok);
+        let Some(counting) = counting else { return Ok(wait(tick)?) };
+        let first = COUNTED.min(tick);
+        let (ended, programs) = counted(&self.watch, &counting, || wait(first))?;
+        drop(counting);
+        result.programs.get_or_insert_default().add(&programs);
+        Ok(ended || wait(tick - first)?)
+    }
+
+    /// Takes how far the clocks moved since the last tick, and the slow messages that ended.
+    fn take(&mut self) -> Result<(), WatchRunError> {
+        let result = &mut self.progressed.result;
+        let moved = self.watch.set_clock().unsigned_abs();
+        result.clock_moved_ns = result.clock_moved_ns.max(moved);
+        if let Some(slow) = &mut result.slow {
+            slow::take(&self.watch, slow)?;
+        }
+        Ok(())
+    }
+
+    /// Saves the record if it has other slow messages, or if anyone asks.
+    fn save(&mut self, written: &mut slow::Written) -> Result<(), WatchRunError> {
+        let is_due = written.is_due(self.progressed.result.slow.as_ref(), Instant::now());
+        if is_due | self.observer.is_asked() {
+            self.conclude()?;
+            self.progressed.verdict = unfinished();
+            // What cannot be written now may be at the end, which fails otherwise.
+            let _ = self.observer.keep(&self.progressed);
+        }
+        Ok(())
+    }
+
+    /// All that the programs summed, and the findings.
+    pub fn conclude(&mut self) -> Result<(), WatchRunError> {
+        let result = &mut self.progressed.result;
+        result.watched_ns = self.started.elapsed().as_nanos() as u64;
+        read(&mut self.watch, result)?;
+        result.keep_most(MOST_SOCKETS);
+        result.datagrams = self.watch.follows_datagrams();
+        if let Some(process) = &self.process {
+            (result.unmarked, result.late) = (process.unmarked, process.late);
+        }
+        let receiver = self.process.as_ref().and_then(Watched::receiver);
+        self.progressed.findings = findings::findings(result, receiver);
+        Ok(())
+    }
+}
+
+fn has_udp(plan: &WatchPlan) -> bool {
+    plan.target == WatchTarget::All || port(plan).is_some_and(is_udp_port)
+}
+
+fn port(plan: &WatchPlan) -> Option<u16> {
+    match selection(plan) {
+        Selection::Marked | Selection::All => None,
+        Selection::Port(port) => Some(port),
+        Selection::Flow(local, _) => Some(local.port()),
+    }
+}
+
+/// While messages end, sums that are read one after the other do not add up: the rules of a whole run are not for them.
+fn unfinished() -> Verdict {
+    let mut verdict = Verdict::default();
+    let why = "written during the run: messages that ended meanwhile are in some of the sums alone";
+    verdict.lower(Level::Degraded, why);
+    verdict
+}
+
+/// The kernel changes its own code to begin and to end it, on all CPUs, which makes messages slow: where those are sought,
+/// once with messages is enough.
+fn is_counted(watch: &Watch, result: &WatchResult) -> bool {
+    result.slow.is_none()
+        || result.programs.as_ref().is_none_or(|programs| programs.messages == 0)
+            && seen(watch).is_ok_and(|seen| seen > 0)
+}

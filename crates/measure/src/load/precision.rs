@@ -1,0 +1,32 @@
+//! What an interval that is wider than asked makes of the verdict of a run that goes on until its intervals are narrow.
+
+use netfathom_model::plan::Until;
+use netfathom_model::print::percent;
+use netfathom_model::record::{Precision, Width};
+use netfathom_model::units::format_duration;
+use netfathom_model::verdict::Level;
+
+/// `None` of one that is hardly wider than asked, or unknown. The advice is more time; or, where that would be more than ten
+/// minutes, what frees the CPUs.
+pub fn judged(
+    precision: &Precision,
+    width: &Width,
+    until: Until,
+    free: impl FnOnce() -> Option<String>,
+) -> Option<(Level, String)> {
+    let (level, half) = (width.level(until.precision), width.half?);
+    if level == Level::Valid {
+        return None;
+    }
+    let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
+    let remedy = longer.map_or_else(
+        || free().unwrap_or_else(|| "free the CPUs (--cpu)".into()),
+        |ns| format!("run longer: --time-limit {}", format_duration(ns)),
+    );
+    let (of, written, asked) = (width.of.name(), percent(half), percent(until.precision));
+    let text = match level {
+        Level::Void => format!("the interval of the {of}, ± {written}, includes 0: {remedy}"),
+        _ => format!("the {of} is known to ± {written} only (target ± {asked}): {remedy}"),
+    };
+    Some((level, text))
+}

@@ -1,0 +1,166 @@
+//! Who had a CPU, as it is shown: all processes of a name together.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+
+use super::{Held, Holder};
+use crate::print;
+
+/// One that had a CPU, or all processes of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holders<'a> {
+    /// The only one, or one of these processes.
+    pub first: &'a Holder,
+    /// How many they are, at least.
+    pub count: u64,
+}
+
+/// What is equal here is one in what is shown.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Shown<'a> {
+    Name(&'a str),
+    Alone(&'a Holder),
+}
+
+impl Holder {
+    /// The first process may be neither stopped nor moved: others of its name are not counted to it.
+    pub(super) fn shown(&self) -> Shown<'_> {
+        match self {
+            Self::Process { name, pid: 0 | 2.., .. } => Shown::Name(name),
+            by => Shown::Alone(by),
+        }
+    }
+
+    fn are_several(&self) -> bool {
+        matches!(self, Self::Process { pid: 0, .. })
+    }
+}
+
+impl<'a> From<&'a Holder> for Holders<'a> {
+    fn from(first: &'a Holder) -> Self {
+        Self { first, count: if first.are_several() { 2 } else { 1 } }
+    }
+}
+
+impl<'a> Holders<'a> {
+    /// Each with its time, the longest first.
+    pub fn of(held: impl IntoIterator<Item = &'a Held>) -> Vec<(Self, u64)> {
+        summed(each(held), Holder::shown)
+    }
+
+    /// Where to move a process, or all of its name, and how.
+    pub fn elsewhere(&self) -> &'static str {
+        match self.count {
+            1 => "to other CPUs (taskset -p)",
+            _ => {
+                "to other CPUs (pgrep -x NAME | xargs -n1 taskset -acp CPUS; new ones have the CPUs of their parent)"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Holders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.first {
+            Holder::Process { name, .. } if self.count > 1 => {
+                let more = if self.first.are_several() { "+" } else { "" };
+                write!(f, "{name} ({}{more} processes)", print::count(self.count))
+            }
+            by => write!(f, "{by}"),
+        }
+    }
+}
+
+/// Equal ones together, the longest first.
+pub(super) fn each<'a>(held: impl IntoIterator<Item = &'a Held>) -> Vec<(&'a Holder, u64)> {
+    let all = summed(held.into_iter().map(|held| (&held.by, held.ns)), |by| by);
+    all.into_iter().map(|(by, ns)| (by.first, ns)).collect()
+}
+
+/// Those of one key together, the longest first.
+pub(super) fn summed<'a, K: Eq + Hash>(
+    held: impl IntoIterator<Item = (&'a Holder, u64)>,
+    key: impl Fn(&'a Holder) -> K,
+) -> Vec<(Holders<'a>, u64)> {
+    let mut places = HashMap::new();
+    let mut all: Vec<(Holders<'a>, u64)> = Vec::new();
+    for (by, ns) in held {
+        let place = *places.entry(key(by)).or_insert(all.len());
+        match all.get_mut(place) {
+            Some((same, sum_ns)) => {
+                same.count += Holders::from(by).count;
+                if by.are_several() {
+                    same.first = by;
+                }
+                *sum_ns = sum_ns.saturating_add(ns);
+            }
+            None => all.push((by.into(), ns)),
+        }
+    }
+    all.sort_by_key(|(_, ns)| Reverse(*ns));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(name: &str, pid: u32) -> Holder {
+        Holder::Process { name: name.into(), pid, cgroup: None }
+    }
+
+    fn shown(held: &[(Holder, u64)]) -> Vec<(String, u64)> {
+        let held: Vec<Held> = held.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
+        Holders::of(&held).into_iter().map(|(by, ns)| (by.to_string(), ns)).collect()
+    }
+
+    fn rows(rows: &[(&str, u64)]) -> Vec<(String, u64)> {
+        rows.iter().map(|(by, ns)| ((*by).into(), *ns)).collect()
+    }
+
+    #[test]
+    fn processes_of_a_name_are_one_and_all_else_is_itself() {
+        let kworker = || Holder::Kernel { name: "kworker/0:1".into() };
+        let held = [
+            (process("tar", 7), 9),
+            (process("cc1", 4711), 6),
+            (process("cc1", 4712), 5),
+            (Holder::Others, 5),
+            (Holder::Netfathom, 4),
+            (process("netfathom", 5), 3),
+            (kworker(), 1),
+            (kworker(), 1),
+        ];
+        let expected = [
+            ("cc1 (2 processes)", 11),
+            ("tar (pid 7)", 9),
+            ("other processes", 5),
+            ("netfathom itself", 4),
+            ("netfathom (pid 5)", 3),
+            ("the kernel's kworker/0:1", 2),
+        ];
+        assert_eq!(shown(&held), rows(&expected));
+    }
+
+    #[test]
+    fn several_without_numbers_are_two_or_more() {
+        let held = [(process("cc1", 4711), 20), (process("cc1", 0), 9), (process("tar", 0), 1)];
+        assert_eq!(shown(&held), rows(&[("cc1 (3+ processes)", 29), ("tar (2+ processes)", 1)]));
+        assert_eq!(process("tar", 0).to_string(), "tar (2+ processes)");
+    }
+
+    #[test]
+    fn a_process_that_several_threads_waited_for_is_one() {
+        let held = [(process("perl", 7), 2), (process("perl", 7), 3)];
+        assert_eq!(shown(&held), rows(&[("perl (pid 7)", 5)]));
+        assert_eq!(shown(&[(process("sh", 7), u64::MAX), (process("sh", 8), 1)])[0].1, u64::MAX);
+    }
+
+    #[test]
+    fn the_first_process_is_not_among_others_of_its_name() {
+        let held = [(process("systemd", 1), 2), (process("systemd", 800), 1)];
+        assert_eq!(shown(&held), rows(&[("systemd (pid 1)", 2), ("systemd (pid 800)", 1)]));
+    }
+}

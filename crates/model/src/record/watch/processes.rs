@@ -1,0 +1,107 @@
+//! The messages of processes, by their names.
+
+use std::cmp::Reverse;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{WatchSocket, WatchedProcess};
+
+/// Names with sums of their own, for a bound on the memory of a long run.
+const MOST_NAMES: usize = 255;
+
+/// The processes of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchProcesses {
+    /// Their name; `None` of all other processes, and of those that are not known.
+    pub name: Option<String>,
+    /// Their numbers, at most 255 of them; none without a name.
+    pub pids: Vec<u32>,
+    /// The sockets that they used first, together.
+    pub sockets: WatchSocket,
+}
+
+impl WatchProcesses {
+    /// More processes of one name are not counted.
+    pub const MOST_PIDS: usize = 255;
+
+    /// Adds a socket to those of its process's name. One without messages needs none.
+    pub fn add(all: &mut Vec<Self>, socket: &WatchSocket) {
+        if socket.messages() > 0 {
+            Self::of(all, socket.process.as_ref()).sockets.add(socket);
+        }
+    }
+
+    /// Those of this process's name. A new one comes last; beyond the most names it is among those without a name.
+    pub fn of<'a>(all: &'a mut Vec<Self>, process: Option<&WatchedProcess>) -> &'a mut Self {
+        let names = all.iter().filter(|of| of.name.is_some()).count();
+        let has_place = |process: &&WatchedProcess| {
+            names < MOST_NAMES || all.iter().any(|of| of.name.as_deref() == Some(process.name.as_str()))
+        };
+        let process = process.filter(has_place);
+        let name = process.map(|process| process.name.as_str());
+        let at = all.iter().position(|of| of.name.as_deref() == name).unwrap_or_else(|| {
+            all.push(Self { name: name.map(str::to_owned), ..Self::default() });
+            all.len() - 1
+        });
+        let of = &mut all[at];
+        let is_new = |pid: &u32| of.pids.len() < Self::MOST_PIDS && !of.pids.contains(pid);
+        let pid = process.map(|process| process.pid).filter(is_new);
+        of.pids.extend(pid);
+        of
+    }
+
+    /// Keeps the names with the most messages, and makes all others one without a name.
+    pub fn keep(all: &mut Vec<Self>, most: usize) {
+        all.sort_by_key(|of| (of.name.is_none(), Reverse(of.sockets.messages())));
+        let rest = all.split_off(most.min(all.len()));
+        rest.iter().for_each(|of| Self::of(all, None).sockets.add(&of.sockets));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_stats::Histogram;
+
+    use super::*;
+    use crate::record::{SocketWay, WatchTimes};
+
+    fn socket(process: Option<(&str, u32)>, n: u64) -> WatchSocket {
+        let mut histogram = Histogram::new(3);
+        histogram.add_many(100, n);
+        let total = WatchTimes::new(&histogram, 100 * n as i64);
+        let process = process.map(|(name, pid)| WatchedProcess { pid, name: name.into() });
+        WatchSocket { process, receive: SocketWay { total, stages: Vec::new() }, ..WatchSocket::default() }
+    }
+
+    fn shown(all: &[WatchProcesses]) -> Vec<(Option<&str>, usize, u64)> {
+        all.iter().map(|of| (of.name.as_deref(), of.pids.len(), of.sockets.messages())).collect()
+    }
+
+    #[test]
+    fn sockets_are_summed_by_the_name_of_their_process() {
+        let mut all = Vec::new();
+        let (nginx, worker, redis) = (Some(("nginx", 7)), Some(("nginx", 8)), Some(("redis", 9)));
+        for (process, n) in [(None, 50), (redis, 30), (nginx, 10), (worker, 10), (nginx, 20)] {
+            WatchProcesses::add(&mut all, &socket(process, n));
+        }
+        assert_eq!(shown(&all), [(None, 0, 50), (Some("redis"), 1, 30), (Some("nginx"), 2, 40)]);
+        WatchProcesses::keep(&mut all, 3);
+        assert_eq!(shown(&all), [(Some("nginx"), 2, 40), (Some("redis"), 1, 30), (None, 0, 50)]);
+        WatchProcesses::keep(&mut all, 1);
+        assert_eq!(shown(&all), [(Some("nginx"), 2, 40), (None, 0, 80)]);
+    }
+
+    #[test]
+    fn names_and_numbers_are_bounded_and_no_message_is_lost() {
+        let mut all = Vec::new();
+        for pid in 0..1000 {
+            WatchProcesses::add(&mut all, &socket(Some(("fork", pid)), 1));
+            let name = format!("p{pid}");
+            WatchProcesses::add(&mut all, &socket(Some((name.as_str(), pid)), 1));
+        }
+        let [fork, .., beyond] = &shown(&all)[..] else { panic!("names") };
+        assert_eq!((all.len(), *fork), (MOST_NAMES + 1, (Some("fork"), WatchProcesses::MOST_PIDS, 1000)));
+        assert_eq!(*beyond, (None, 0, 1000 - (MOST_NAMES as u64 - 1)));
+    }
+}
