@@ -66,12 +66,11 @@ const ENDS: &str = "Ends and path";
 /// What the three tests have in common.
 #[derive(Debug, ClapArgs)]
 pub struct MessageArgs {
-    /// Bytes of a message, or of a reply [default: 4 to 1024; of replies 1k to 64k]
+    /// Bytes of a message or reply [default: 4 to 1024; replies 1k to 64k]
     #[arg(long, value_delimiter = ',', value_name = "BYTES,...", value_parser = parse_size)]
     pub sizes: Vec<u64>,
-    /// What carries them; the first is the reference for the rest [default: write, writev and two, each +nodelay
-    /// over TCP, and adaptive, inline, thread; over UDP write and writev, and xdp in the lab if an end is in the
-    /// kernel]
+    /// What carries them; the first is the reference [default: write, writev and two, each +nodelay over TCP, and
+    /// adaptive, inline, thread; over UDP write, writev, and xdp in the lab if an end is in the kernel]
     #[arg(long, value_delimiter = ',', value_name = "LAYER,...")]
     pub layers: Vec<Layer>,
     /// Transport below the layers
@@ -97,16 +96,16 @@ pub struct MessageArgs {
     /// the messages take, if that is more]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
     pub max_time: Option<u64>,
-    /// Open loop: send at this rate per second; times start at the intended send time
+    /// Open loop: messages per second; times start at the intended send time
     #[arg(long, value_name = "RATE", value_parser = parse_number)]
     pub rate: Option<f64>,
-    /// Trials of each combination, the layers interleaved [default: as many as it takes for --precision]
+    /// Trials of each combination [default: as --precision needs]
     #[arg(long, value_name = "N", value_parser = parse_whole::<u32>)]
     pub trials: Option<u32>,
-    /// Stop when the 95 % interval of each figure in the first sentence of the answer is within ± this percentage
+    /// Stop when the figures of the answer's first sentence are known to ± this percentage
     #[arg(long, value_name = "PERCENT", default_value = "5%", default_value_if("quick", "true", "10%"), conflicts_with = "trials", value_parser = parse_percent)]
     pub precision: f64,
-    /// Start no further round of trials that would end after this time, whatever the precision
+    /// Start no round of trials that would end after this time
     #[arg(long, value_name = "TIME", default_value = "35s", default_value_if("quick", "true", "10s"), conflicts_with = "trials", value_parser = parse_time)]
     pub time_limit: u64,
     /// Bits per second of the path between the ends, such as 10m [default: what this machine can do]
@@ -127,8 +126,7 @@ pub struct MessageArgs {
     /// Skip measuring remedies where a stall is recognized
     #[arg(help_heading = TRIALS, long)]
     pub no_remedies: bool,
-    /// As --precision 10% --time-limit 10s --min-time 30ms --max-time 500ms, a tenth of the --messages of --trials
-    /// and every fourth of --sizes, where not set otherwise
+    /// As --precision 10% --time-limit 10s --max-time 500ms, fewer sizes
     #[arg(long)]
     pub quick: bool,
     /// Random seed, to repeat the order of a run [default: random]

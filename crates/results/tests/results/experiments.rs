@@ -75,9 +75,9 @@ fn the_answer_of_a_join_is_one_sentence() {
 fn fitted_clocks_tell_only_what_lies_above_the_shortest() {
     let text = sane(&join(|j| j.plan.clock = ClockChoice::Fitted));
     let answer = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // What was taken from the way out is in the way in.
-    let way_in = "12.5 µs (with the shortest time to send) to receive";
-    assert!(answer.contains(&format!("4.27 µs (above the shortest) to send and {way_in}")), "{answer}");
+    // What was taken from the time to send is in the time to receive.
+    let receive = "12.5 µs (with the shortest time";
+    assert!(answer.contains(&format!("4.27 µs (above the shortest) to send and {receive}")), "{answer}");
 }
 
 #[test]

@@ -106,9 +106,12 @@ fn spans(pairs: &[Pair<'_>]) -> Vec<SpanCost> {
         .collect()
 }
 
+/// By the blocks where both trials have the amount.
 fn taken(pairs: &[Pair<'_>], resource: Resource) -> Option<Taken> {
-    let amounts: Option<Vec<(f64, f64)>> = pairs.iter().map(|pair| pair.amount(resource)).collect();
-    let amounts = amounts.filter(|all| all.iter().any(|&(after, before)| after != 0.0 || before != 0.0))?;
+    let amounts: Vec<(f64, f64)> = pairs.iter().filter_map(|pair| pair.amount(resource)).collect();
+    if amounts.iter().all(|&(after, before)| after == 0.0 && before == 0.0) {
+        return None;
+    }
     let (after, before) = means(&amounts);
     let differences: Vec<f64> = amounts.iter().map(|(after, before)| after - before).collect();
     Some(Taken { resource, before, after, difference: mean(&differences)? })
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_is_not_known_of_all_trials_is_left_out() {
+    fn a_resource_is_compared_by_the_blocks_that_know_it() {
         let mut trials = drifting(1.05, 4);
         for trial in &mut trials {
             let value = if trial.condition == 1 { 5e6 } else { 1e6 } * f64::from(trial.block + 1);
@@ -254,7 +257,10 @@ mod tests {
         // A resource that no trial used is left out.
         assert_eq!(found.taken.len(), 1);
         assert!((found.taken[0].difference.value - 10e6).abs() < 1.0 && found.taken[0].before == 2.5e6);
+        // Without the first block, which differs by 4 ms.
         trials[3].amounts.clear();
+        assert!((comparison(&trials, WHAT).unwrap().taken[0].difference.value - 12e6).abs() < 1.0);
+        trials.iter_mut().for_each(|trial| trial.amounts.clear());
         assert!(comparison(&trials, WHAT).unwrap().taken.is_empty());
     }
 }
