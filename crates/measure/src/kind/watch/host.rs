@@ -26,8 +26,8 @@ impl HostCost {
     pub fn sample(plan: &WatchPlan) -> Option<Self> {
         let hook_ns = probe::hook_ns().ok()?;
         let counting = Counting::start().ok()?;
-        let detail =
-            Detail { by_socket: plan.sums_sockets(), slow: plan.slow.is_some(), samples: true, unix: false };
+        // Without the sums of sockets, since the kernel takes seconds to verify the programs that have them.
+        let detail = Detail { by_socket: false, slow: false, samples: true, unix: false };
         let mut watch = Watch::attach(Selection::All, &plan.directions, detail).ok()?;
         watch.follow_datagrams().ok()?;
         watch.begin_sample().ok()?;
