@@ -69,7 +69,12 @@ impl<'a> Run<'a> {
                 match last.filter(|_| kept > 1) {
                     // What was finished before is shown all the same.
                     Some(record) => {
-                        self.finish(&run_dir, &Record { state: State::Interrupted, ..record })?;
+                        let finished = self.finish(&run_dir, &Record { state: State::Interrupted, ..record });
+                        match (finished, &error) {
+                            (Err(second), RunError::Measure(_)) => output::complain(&second),
+                            // A full disk fails both.
+                            (finished, _) => drop(finished?),
+                        }
                     }
                     None => run_dir.discard(),
                 }

@@ -75,7 +75,7 @@ fn warning(plan: &WatchPlan) -> String {
     };
     let bounded = if plan.budget.is_some() { "" } else { "; --budget bounds it" };
     format!(
-        "watching the whole host takes about {} of one CPU: in a sample of 200 ms its hooks fired {} times a second{bounded}",
+        "watching the whole host takes at least {} of one CPU: in a sample of 200 ms, without sums of sockets, its hooks fired {} times a second{bounded}",
         print::percent(cost.share),
         print::count(cost.calls_per_s as u64),
     )

@@ -19,8 +19,9 @@ typedef int64_t __s64;
 
 #define SEC(name)
 #define __uint(name, value) int name
-#define __type(name, value) value *name
+#define __type(name, value) __typeof__(value) *name
 enum { BPF_MAP_TYPE_PERCPU_ARRAY, BPF_MAP_TYPE_HASH };
+enum { BPF_NOEXIST = 1 };
 
 struct rq {
 	__u64 clock;

@@ -85,11 +85,11 @@ pub struct MessageArgs {
     /// CPUs to choose from [default: all that this process may use]
     #[arg(help_heading = ENDS, long, value_delimiter = ',', value_name = "CPU,...", value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// Minimum number of messages, round trips or replies of a trial [default: 5000, 500, 100; with --trials 50000,
-    /// 5000, 1000; with --rate those of --min-time, or 1000 if --max-time has time for them]
+    /// Minimum number of messages, round trips or replies of a trial [default: 5000, 500, 100; with --trials,
+    /// without --quick, 50000, 5000, 1000; with --rate those of --min-time, or 1000 if --max-time has time for them]
     #[arg(help_heading = TRIALS, long, value_name = "N", value_parser = parse_whole::<u64>)]
     pub messages: Option<u64>,
-    /// Minimum time of a trial [default: 30ms; with --trials 100ms]
+    /// Minimum time of a trial [default: 30ms; with --trials, without --quick, 100ms]
     #[arg(help_heading = TRIALS, long, value_name = "TIME", value_parser = parse_time)]
     pub min_time: Option<u64>,
     /// Maximum time of a trial, even with fewer messages [default: 2s; --quick: 500ms; with --rate 1.5 times what

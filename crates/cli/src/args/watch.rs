@@ -115,7 +115,7 @@ pub struct WatchArgs {
     /// How long to watch [default: until Ctrl-C]
     #[arg(long, visible_alias = "once", value_name = "TIME", value_parser = parse_time)]
     pub time: Option<u64>,
-    /// Also show each socket, for the first 255 active, and each process, with --serve too; the live view and
+    /// Also show single sockets (up to 255) and processes; --serve then has processes, too. The live view and
     /// --json-lines imply it
     #[arg(long)]
     pub sockets: bool,

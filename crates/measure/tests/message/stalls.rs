@@ -57,7 +57,7 @@ fn what_does_not_stall_is_not_remedied() {
 }
 
 #[test]
-fn a_stall_is_recognised_at_a_rate_that_it_cannot_keep() {
+fn a_stall_is_recognized_at_a_rate_that_it_cannot_keep() {
     needs_root_alone!();
     let p = run(MessagePlan { rate_per_s: Some(1000.0), remedies: false, ..stalling("two") });
     // Each waits for all before it as well; when it has left it takes what it takes without a rate.

@@ -23,6 +23,7 @@ pub const AGENT_KEY: &str = "agent.nk";
 const LOG: &str = "nats.log";
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
+const CANNOT_END: &str = "cannot end what fleet up has started";
 
 /// A process, with what tells it from a later one of the same number.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -55,15 +56,16 @@ impl Process {
         if !self.is_there() {
             return Ok(End::Before);
         }
-        let process = process.context("cannot end what fleet up has started")?;
+        let process = process.context(CANNOT_END)?;
         for (signal, end) in [(signal, End::BySignal), (SIGKILL, End::Killed)] {
-            // It may have ended just now.
-            let _ = process.signal(signal);
+            let signaled = process.signal(signal);
+            // It may have ended just now: no signal is an error then.
             if process.wait(ENDS_WITHIN, &AtomicBool::new(false))? == Waited::Ended {
                 return Ok(end);
             }
+            signaled.context(CANNOT_END)?;
         }
-        Ok(End::Killed)
+        bail!("{CANNOT_END}: process {} still runs after SIGKILL", self.pid)
     }
 }
 

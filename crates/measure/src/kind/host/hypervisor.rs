@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn firmware_of_a_hypervisor_is_recognised() {
+    fn firmware_of_a_hypervisor_is_recognized() {
         for makers in [
             ["QEMU", "QEMU Virtual Machine"],
             ["Amazon EC2", "m7g.large"],
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_tree_of_an_emulator_is_recognised() {
+    fn a_device_tree_of_an_emulator_is_recognized() {
         // As /proc/device-tree of QEMU's `virt` has them.
         let tree = ["linux,dummy-virt", "psci", "fw-cfg@9020000"].map(String::from).to_vec();
         assert!(matches!(Signs { tree, ..Signs::default() }.judge(), Hypervisor::Found(_)));

@@ -1,5 +1,7 @@
 //! Trials put together.
 
+use std::collections::BTreeMap;
+
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement, Until};
 use netfathom_model::record::{
@@ -149,9 +151,9 @@ fn ratio(cells: &[MessageCell], cell: &MessageCell, first: &Layer, interval: Int
     }
     let point = |c: &&MessageCell| (c.bytes, c.placement, c.pair) == (cell.bytes, cell.placement, cell.pair);
     let reference = cells.iter().filter(point).find(|c| c.layer == *first)?;
-    let of_round = |round| reference.trials.iter().find(|t| t.round == round).and_then(MessageTrial::per_s);
-    let pairs: Vec<(f64, f64)> =
-        cell.trials.iter().filter_map(|trial| Some((trial.per_s()?, of_round(trial.round)?))).collect();
+    let of_rounds: BTreeMap<u32, &MessageTrial> = reference.trials.iter().map(|t| (t.round, t)).collect();
+    let beside = |trial: &MessageTrial| Some((trial.per_s()?, of_rounds.get(&trial.round)?.per_s()?));
+    let pairs: Vec<(f64, f64)> = cell.trials.iter().filter_map(beside).collect();
     paired_ratio_by(&pairs, interval).map(Into::into)
 }
 

@@ -3,7 +3,7 @@
 //! [`run`] is the map: `order` has the cells and their turns, `ground` the two hosts and their
 //! connections, `kernel` and `driver` the ends that are in the kernel, `shot` makes one trial of a cell out of two `end`s and a test (`oneway`, `pingpong`,
 //! `post`), `cells` puts the trials together, `precision` says when they are enough, `judge` what they are worth, `stalls`
-//! recognises what keeps messages waiting, and `remedies` measures what helps.
+//! recognizes what keeps messages waiting, and `remedies` measures what helps.
 //!
 //! `task` is what two ends share: the client says how many messages there will have been before it sends the last one, so that
 //! both ends read their `costs` before anything is closed. `kernel` gives a connected socket to a program; the end that

@@ -1,7 +1,7 @@
 //! A run that goes on until the figures of its answer are narrow: how narrow they are, when it ends, and what a wide one
 //! makes of the verdict (docs/decisions/0031-until-narrow.md).
 
-use netfathom_model::record::{LoadThread, MessageResult, Precision};
+use netfathom_model::record::{Ended, LoadThread, MessageResult, Precision};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::load::judge::occupied;
@@ -27,7 +27,9 @@ pub fn ends(result: &mut MessageResult, rounds: usize) -> bool {
 pub fn judge(verdict: &mut Verdict, result: &MessageResult) {
     let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
     if result.cells.iter().all(|cell| cell.trials.len() < 2) {
-        verdict.lower(Level::Degraded, "one round has no intervals: raise --time-limit");
+        let is_late = precision.ended == Some(Ended::TimeLimit);
+        let remedy = if is_late { ": raise --time-limit" } else { "" };
+        verdict.lower(Level::Degraded, format!("one round has no intervals{remedy}"));
     }
     let free = || occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], 0.0);
     for width in &precision.widths {

@@ -22,7 +22,7 @@ const MOST_NS: u64 = 1_500_000_000;
 /// Those who watch know what is being done.
 const STEP: &str = "remedy";
 
-/// Measures what helps, where a stall is recognised that something helps against.
+/// Measures what helps, where a stall is recognized that something helps against.
 pub fn measure<O: Observer<MessageResult>>(
     plan: &MessagePlan,
     around: Around<'_>,

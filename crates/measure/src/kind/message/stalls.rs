@@ -1,4 +1,4 @@
-//! What keeps messages waiting, recognised by its times and by what the kernel counted.
+//! What keeps messages waiting, recognized by its times and by what the kernel counted.
 
 use std::ops::Range;
 

@@ -28,14 +28,14 @@ fn added(trials: &[Trial], tap: Tap, direction: Direction) -> Option<Estimate> {
     between_trials(&differences).filter(|_| tap == Tap::Bpf)
 }
 
-fn is_control(trial: &Trial) -> bool {
+fn is_baseline(trial: &Trial) -> bool {
     trial.kind == TrialKind::Baseline
 }
 
 /// Trials with a tap against trials without; `None` where either are less than two.
 pub fn of_tap(trials: &[Trial], tap: Tap) -> Option<SelfCost> {
     let both = |value: fn(&Trial) -> Option<f64>| {
-        (values(trials, |t| has(t, tap), value), values(trials, is_control, value))
+        (values(trials, |t| has(t, tap), value), values(trials, is_baseline, value))
     };
     // How long the calls of a sender on another host took is unknown.
     let (tapped, bare) = both(|t| (t.load.send_call.n > 0).then_some(t.load.send_call.mean_ns));

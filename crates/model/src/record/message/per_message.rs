@@ -1,5 +1,7 @@
 //! What a message took, out of what the trials of a cell took.
 
+use std::collections::BTreeMap;
+
 use super::{Counted, Distribution, EndCost, MessageCell, MessageTrial};
 use crate::layer::Side;
 
@@ -87,10 +89,10 @@ impl MessageCell {
 
     /// The medians of the trials in nanoseconds, each beside another cell's of the same round.
     pub fn medians_beside(&self, other: &Self) -> Vec<(f64, f64)> {
-        let of_round = |round| other.trials.iter().find(|trial| trial.round == round);
+        let of_rounds: BTreeMap<u32, &MessageTrial> = other.trials.iter().map(|t| (t.round, t)).collect();
         self.trials
             .iter()
-            .filter_map(|trial| Some((self.median_ns(trial)?, other.median_ns(of_round(trial.round)?)?)))
+            .filter_map(|t| Some((self.median_ns(t)?, other.median_ns(of_rounds.get(&t.round)?)?)))
             .collect()
     }
 

@@ -1,4 +1,4 @@
-//! Stalls that were recognised: as it was, and each remedy beside it.
+//! Stalls that were recognized: as it was, and each remedy beside it.
 
 use crate::page::{Cell, Page, Table};
 use netfathom_model::record::{MessageResult, Remedied, RemedyRow};

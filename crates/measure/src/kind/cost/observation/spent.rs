@@ -28,10 +28,11 @@ impl Spent {
             return Self { missing_threads, ..Self::default() };
         }
         let to_the_last = |value: u64| Some(value).filter(|_| spent.early == 0);
+        let system_ns = system_part(spent);
         let amounts = known([
             (Resource::Cpu, to_the_last(spent.ran_ns)),
-            (Resource::UserCpu, to_the_last(spent.user_ns)),
-            (Resource::SystemCpu, to_the_last(spent.system_ns)),
+            (Resource::UserCpu, to_the_last(spent.ran_ns - system_ns)),
+            (Resource::SystemCpu, to_the_last(system_ns)),
             (Resource::RunQueue, spent.waited_ns.and_then(to_the_last)),
             (Resource::BlockDelay, spent.blocked_ns),
             (Resource::MinorFaults, Some(spent.minor_faults)),
@@ -63,6 +64,19 @@ impl Spent {
     }
 }
 
+/// The part of the CPU time in system mode. Most kernels count user and system time by who runs at a tick, and miss who
+/// seldom does; their sums divide the time that was run, as in `cputime_adjust` of kernel/sched/cputime.c, which `time`
+/// shows.
+fn system_part(spent: &tree::Spent) -> u64 {
+    match (spent.user_ns, spent.system_ns) {
+        (_, 0) => 0,
+        (user_ns, system_ns) => {
+            let part = system_ns as f64 / (user_ns as f64 + system_ns as f64);
+            ((part * spent.ran_ns as f64) as u64).min(spent.ran_ns)
+        }
+    }
+}
+
 /// Those with a known value.
 pub fn known<const N: usize>(all: [(Resource, Option<u64>); N]) -> Vec<Amount> {
     let amount = |(resource, value): (_, Option<u64>)| Some(Amount { resource, value: value? as f64 });
@@ -72,6 +86,21 @@ pub fn known<const N: usize>(all: [(Resource, Option<u64>); N]) -> Vec<Amount> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_and_system_time_are_what_was_run() {
+        let of = |ran_ns, user_ns, system_ns| {
+            let spent = tree::Spent { ran_ns, user_ns, system_ns, ..tree::Spent::default() };
+            let amounts = Spent::of_tree(&spent, 0).amounts;
+            let value = |resource| amounts.iter().find(|a| a.resource == resource).unwrap().value;
+            (value(Resource::UserCpu), value(Resource::SystemCpu))
+        };
+        // A fifth of the ticks saw another program.
+        assert_eq!(of(1000, 600, 200), (750.0, 250.0));
+        assert_eq!(of(1000, 800, 0), (1000.0, 0.0));
+        assert_eq!(of(1000, 0, 4), (0.0, 1000.0));
+        assert_eq!(of(1000, 0, 0), (1000.0, 0.0));
+    }
 
     #[test]
     fn amounts_are_unknown_while_threads_are_missing() {
