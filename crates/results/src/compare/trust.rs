@@ -83,7 +83,14 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
             .obstacles
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));
     }
-    trusted.cautions.extend(cautions(&trusted.pairs));
+    if force {
+        let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
+        trusted.obstacles.extend(runs.filter_map(|run| {
+            let void = in_part(run, Level::Void)?;
+            Some(format!("{} has its {} VOID: {}", run.name, void.scope(), void.text))
+        }));
+    }
+    trusted.cautions.extend(cautions(&trusted.pairs, force));
     trusted.cautions.extend(pairs.iter().filter_map(|&(a, b)| copied(a, b)));
     if design == Design::Apart {
         trusted.cautions.push(
@@ -107,10 +114,10 @@ fn unusable(run: &Run) -> Option<String> {
 }
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
-fn cautions(pairs: &[(&Run, &Run)]) -> Vec<String> {
+fn cautions(pairs: &[(&Run, &Run)], force: bool) -> Vec<String> {
     let mut cautions: Vec<(String, Vec<&str>)> = Vec::new();
     for run in pairs.iter().flat_map(|&(a, b)| [a, b]) {
-        for text in lacks(run) {
+        for text in lacks(run, force) {
             match cautions.iter_mut().find(|(known, _)| *known == text) {
                 Some((_, names)) => names.push(&run.name),
                 None => cautions.push((text, vec![&run.name])),
@@ -125,25 +132,33 @@ fn cautions(pairs: &[(&Run, &Run)]) -> Vec<String> {
     cautions.into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
 }
 
-fn lacks(run: &Run) -> impl Iterator<Item = String> {
+fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
     let state = match run.record.state {
         State::Complete => None,
         State::Partial => Some("not whole: trials were still to come, or it was killed".to_owned()),
         State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
-    let partly = vouches(run);
     let verdict = &run.record.verdict;
-    let of = |level| verdict.shown().find(move |r| partly && r.level == level && is_of_quantities(r));
     let (level, more) = (verdict.level.name(), more(run));
-    let trust = match (of(Level::Void), verdict.level) {
+    let trust = match (in_part(run, Level::Void), verdict.level) {
+        // It is an obstacle then.
+        (Some(_), _) if force => None,
         (Some(void), _) => {
             let scope = void.scope();
             Some(format!("{level}, its {scope} VOID and not compared: {}{more}", void.text))
         }
         (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
-        (None, _) => of(Level::Degraded).map(|r| format!("{level}, but {} in {}", r.level.name(), r.scope())),
+        (None, _) => {
+            in_part(run, Level::Degraded).map(|r| format!("{level}, but {} in {}", r.level.name(), r.scope()))
+        }
     };
     state.into_iter().chain(trust)
+}
+
+/// Why a run vouches less for some of its quantities.
+fn in_part(run: &Run, level: Level) -> Option<&Reason> {
+    let vouches = vouches(run);
+    run.record.verdict.shown().find(move |r| vouches && r.level == level && is_of_quantities(r))
 }
 
 /// Whether it is about what is compared, and not about the overhead or the cross-check.

@@ -336,6 +336,23 @@ fn of_pairs_a_void_run_counts_where_that_is_forced() {
 }
 
 #[test]
+fn what_is_void_in_part_is_compared_where_that_is_forced() {
+    let (a, mut b) = two();
+    b.record.verdict.lower_value(Part::Rx, Value::P99, Level::Void, "wide");
+    b.record.verdict.level = Level::Valid;
+    let has_p99 = |comparison: &Comparison| comparison.quantities.iter().any(|q| q.name == "rx.p99");
+    assert!(!has_p99(&compared(&a, &b)));
+    let forced = apart(&a, &b, &FORCE).unwrap();
+    assert!(has_p99(&forced) && forced.withheld.is_empty(), "{:?}", forced.withheld);
+    assert!(
+        forced.obstacles.iter().any(|o| o.ends_with("has its rx p99 VOID: wide")),
+        "{:?}",
+        forced.obstacles
+    );
+    assert!(!forced.cautions.iter().any(|caution| caution.contains("not compared")), "{:?}", forced.cautions);
+}
+
+#[test]
 fn a_quantity_that_is_trusted_less_than_others_is_marked() {
     let (mut a, mut b) = two();
     a.record.verdict = Verdict::default();
