@@ -145,7 +145,7 @@ fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
         (Some(_), _) if force => None,
         (Some(void), _) => {
             let scope = void.scope();
-            Some(format!("{level}, its {scope} VOID and not compared: {}{more}", void.text))
+            Some(format!("{level}, but VOID in {scope}, which is not compared: {}{more}", void.text))
         }
         (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
         (None, _) => {
