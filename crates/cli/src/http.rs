@@ -5,7 +5,8 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use anyhow::{Error, anyhow};
-use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::{HeaderMap, StatusCode};
 
 mod answer;
 mod serve;
@@ -14,8 +15,13 @@ pub use serve::until;
 
 /// What a server has to show.
 pub trait Site: Send + Sync + 'static {
-    /// What stands at a path, with what was asked behind it.
-    fn content(&self, path: &str, query: &str) -> impl Future<Output = Result<Content, Missing>> + Send;
+    /// What stands at a path, with what was asked behind it and in the headers.
+    fn content(
+        &self,
+        path: &str,
+        query: &str,
+        headers: &HeaderMap,
+    ) -> impl Future<Output = Result<Content, Missing>> + Send;
 
     /// Whether it is for this machine alone: then it answers under names of the loopback device only.
     fn is_local(&self) -> bool;
@@ -24,7 +30,7 @@ pub trait Site: Send + Sync + 'static {
 pub struct Content {
     pub kind: &'static str,
     pub policy: String,
-    pub text: String,
+    pub body: Bytes,
 }
 
 pub struct Missing {

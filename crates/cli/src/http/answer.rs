@@ -26,8 +26,9 @@ pub async fn answer<S: Site>(site: Arc<S>, request: Request<Incoming>) -> Result
     if let Some(refused) = refusal(&request, site.is_local()) {
         return Ok(refused);
     }
-    Ok(match site.content(request.uri().path(), request.uri().query().unwrap_or_default()).await {
-        Ok(Content { kind, policy, text }) => respond(StatusCode::OK, kind, &policy, text),
+    let uri = request.uri();
+    Ok(match site.content(uri.path(), uri.query().unwrap_or_default(), request.headers()).await {
+        Ok(Content { kind, policy, body }) => respond(StatusCode::OK, kind, &policy, body),
         Err(missing) => plain(missing.status, missing.why),
     })
 }
@@ -65,11 +66,12 @@ fn names_loopback(headers: &HeaderMap) -> bool {
 }
 
 fn plain(status: StatusCode, why: String) -> Answer {
-    respond(status, "text/plain; charset=utf-8", "default-src 'none'; frame-ancestors 'none'", why + "\n")
+    let policy = "default-src 'none'; frame-ancestors 'none'";
+    respond(status, "text/plain; charset=utf-8", policy, (why + "\n").into())
 }
 
-fn respond(status: StatusCode, kind: &'static str, policy: &str, text: String) -> Answer {
-    let mut response = Response::new(Full::new(Bytes::from(text)));
+fn respond(status: StatusCode, kind: &'static str, policy: &str, body: Bytes) -> Answer {
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyper::StatusCode;
+use hyper::{HeaderMap, StatusCode};
 use netfathom_model::record::Record;
 use netfathom_results::compare::{self, Run, Wishes};
 use netfathom_results::render::{html, listed};
@@ -56,7 +56,7 @@ impl http::Site for Site {
         true
     }
 
-    async fn content(&self, path: &str, query: &str) -> Result<Content, Missing> {
+    async fn content(&self, path: &str, query: &str, _headers: &HeaderMap) -> Result<Content, Missing> {
         let wanted = wanted(path, query).ok_or_else(|| {
             Missing::new(StatusCode::NOT_FOUND, format!("there is no {path:?} here; / has all"))
         })?;
@@ -95,7 +95,8 @@ fn decoded(name: &str) -> OsString {
 }
 
 fn make(out: &Path, wanted: Wanted) -> Result<Content, Missing> {
-    let content = |kind, policy: &str, text| Content { kind, policy: policy.into(), text };
+    let content =
+        |kind, policy: &str, text: String| Content { kind, policy: policy.into(), body: text.into() };
     match wanted {
         Wanted::Page => {
             let page = listed::render(&out.display().to_string()).map_err(failed)?;

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
-use hyper::StatusCode;
+use hyper::header::ACCEPT;
+use hyper::{HeaderMap, StatusCode};
 use netfathom_model::record::{Measurement, WatchProcesses, WatchSocket};
-use netfathom_results::export::{self, Part};
+use netfathom_results::export::{self, Exposition, Part};
 use netfathom_sys::capability;
 use tokio::sync::oneshot;
 
@@ -16,7 +17,9 @@ use crate::http::{self, Content, Missing, Site};
 use crate::output;
 
 const PATH: &str = "/metrics";
-const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROTOBUF: &str =
+    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
 /// Served until it is dropped, by a thread of its own.
 pub struct Exporter {
@@ -27,8 +30,8 @@ pub struct Exporter {
 }
 
 struct Page {
-    /// Empty before the first second.
-    text: Mutex<String>,
+    /// `None` before the first second.
+    shown: Mutex<Option<Exposition>>,
     is_local: bool,
 }
 
@@ -38,7 +41,7 @@ impl Exporter {
     pub fn start(address: SocketAddr) -> Result<Self> {
         let listener = http::bind(address, "--serve")?;
         let address = listener.local_addr().context("cannot learn the address of the exporter")?;
-        let page = Arc::new(Page { text: Mutex::default(), is_local: address.ip().is_loopback() });
+        let page = Arc::new(Page { shown: Mutex::default(), is_local: address.ip().is_loopback() });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -71,8 +74,8 @@ impl Exporter {
         let labeled = by_label(processes);
         let part = |(&name, seen)| Part { label: ("process", name), seen };
         let parts: Vec<Part<'_>> = labeled.iter().map(part).collect();
-        let text = export::exposition(so_far, &parts);
-        *self.page.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        let shown = export::exposition(so_far, &parts);
+        *self.page.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
     }
 }
 
@@ -104,22 +107,48 @@ impl Site for Page {
         self.is_local
     }
 
-    async fn content(&self, path: &str, _query: &str) -> Result<Content, Missing> {
+    async fn content(&self, path: &str, _query: &str, headers: &HeaderMap) -> Result<Content, Missing> {
         if path != PATH {
             return Err(Missing::new(
                 StatusCode::NOT_FOUND,
                 format!("there is no {path:?} here; {PATH} has all"),
             ));
         }
-        let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if text.is_empty() {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Exposition { text, protobuf }) = &*shown else {
             return Err(Missing::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "nothing is watched yet; ask again in a second",
             ));
-        }
-        Ok(Content { kind: KIND, policy: "default-src 'none'".into(), text })
+        };
+        let (kind, body) = if prefers_protobuf(headers) {
+            (PROTOBUF, protobuf.clone().into())
+        } else {
+            (TEXT, text.clone().into())
+        };
+        Ok(Content { kind, policy: "default-src 'none'".into(), body })
     }
+}
+
+/// Whether the media type that a scraper prefers, the first of equal ones, is protobuf.
+fn prefers_protobuf(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT).iter().filter_map(|list| list.to_str().ok());
+    let types = lists.flat_map(|list| list.split(',')).map(|media_type| (quality(media_type), media_type));
+    let most = types.reduce(|most, next| if next.0 > most.0 { next } else { most });
+    most.is_some_and(|(quality, media_type)| quality > 0.0 && is_protobuf(media_type))
+}
+
+fn quality(media_type: &str) -> f64 {
+    let quality = parts(media_type).find_map(|part| part.strip_prefix("q="));
+    quality.map_or(1.0, |quality| quality.parse().unwrap_or(0.0))
+}
+
+fn is_protobuf(media_type: &str) -> bool {
+    parts(PROTOBUF).all(|wanted| parts(media_type).any(|part| part.eq_ignore_ascii_case(wanted)))
+}
+
+fn parts(media_type: &str) -> impl Iterator<Item = &str> {
+    media_type.split(';').map(str::trim)
 }
 
 #[cfg(test)]
@@ -144,5 +173,35 @@ mod tests {
         let labels = by_label(&all);
         let seen = |label: &str| labels[label].messages();
         assert_eq!((labels.len(), seen("p00"), seen("p15"), seen(OTHER)), (17, 10, 10, 43));
+    }
+
+    #[test]
+    fn protobuf_is_for_scrapers_that_prefer_it() {
+        let text = "application/openmetrics-text;version=1.0.0";
+        let delimited = PROTOBUF.replace(' ', "");
+        let prefers = |accept: &str| {
+            let headers = HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]);
+            prefers_protobuf(&headers)
+        };
+        for accept in [
+            // Prometheus 2.42 and 3.
+            format!("{delimited},{text};q=0.8,{text};q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+            format!("{delimited};q=0.6,{text};escaping=allow-utf-8;q=0.5,*/*;q=0.2"),
+            format!("{text};q=0.5, {PROTOBUF}"),
+            PROTOBUF.to_owned(),
+        ] {
+            assert!(prefers(&accept), "{accept}");
+        }
+        for accept in [
+            format!("{text};q=0.6,{delimited};q=0.5"),
+            format!("{text},{delimited}"),
+            format!("{delimited};q=0"),
+            PROTOBUF.replace("delimited", "text"),
+            "application/vnd.google.protobuf".to_owned(),
+            "*/*".to_owned(),
+        ] {
+            assert!(!prefers(&accept), "{accept}");
+        }
+        assert!(!prefers_protobuf(&HeaderMap::new()));
     }
 }

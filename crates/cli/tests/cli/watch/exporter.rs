@@ -2,16 +2,31 @@
 
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use netfathom_testkit::needs_programs;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
 use super::*;
 use crate::child::unprivileged;
 
-/// What a server answers to a request for a path, with its headers.
-fn scraped(address: &str, path: &str, host: &str) -> String {
+/// What a server answers, with its headers.
+fn answered(address: &str, request: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     text
+}
+
+/// The same to a request for a path.
+fn scraped(address: &str, path: &str, host: &str) -> String {
+    answered(address, &format!("GET {path}"), &format!("Host: {host}\r\n"))
+}
+
+/// The value of a series in a page.
+fn value(text: &str, series: &str) -> Option<f64> {
+    let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    of.map(|value| value.trim().parse().unwrap())
 }
 
 /// Where it is served, which it shows first.
@@ -27,10 +42,6 @@ fn prometheus_gets_what_was_seen_so_far() {
     let (dir, listener, port) = listening();
     let mut child = watching(&format!("both --port {port} --serve :0 --quiet"), dir.path());
     let address = address(&mut child);
-    let value = |text: &str, series: &str| {
-        let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-        of.map(|value| value.trim().parse::<f64>().unwrap())
-    };
     echo(&listener, 60, 20);
     let seen = |direction| format!("netfathom_watch_seen_messages_total{{direction=\"{direction}\"}}");
     let text = until("the messages", || {
@@ -48,6 +59,11 @@ fn prometheus_gets_what_was_seen_so_far() {
     // The reader sleeps for 20 ms each time.
     assert_eq!(value(&text, &bucket("0.016777215")), Some(0.0), "{text}");
     assert!(nearly_all(&bucket("+Inf")), "{text}");
+    let protobuf =
+        "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+    let headers = format!("Host: {address}\r\nAccept: {protobuf}\r\n");
+    let head = answered(&address, "HEAD /metrics", &headers);
+    assert!(head.contains(&format!("content-type: {protobuf}\r\n")), "{head}");
     assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
     assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
     let ended = interrupted(child);
@@ -128,4 +144,71 @@ fn prometheus_gets_processes_by_their_names() {
         (timed >= 54.0 && blocked >= 0.02 * 54.0).then_some(())
     });
     assert_eq!(interrupted(child).status, 0);
+}
+
+/// Scrapes an exporter each second.
+struct Prometheus {
+    address: String,
+    _server: Killed,
+    _data: tempfile::TempDir,
+}
+
+impl Prometheus {
+    fn of(exporter: &str) -> Self {
+        let data = out();
+        let config = data.path().join("prometheus.yml");
+        let targets = format!("[{{targets: [\"{exporter}\"]}}]");
+        let jobs = format!("[{{job_name: netfathom, static_configs: {targets}}}]");
+        fs::write(&config, format!("global: {{scrape_interval: 1s}}\nscrape_configs: {jobs}\n")).unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let mut command = Command::new("prometheus");
+        command.arg("--config.file").arg(config).arg("--storage.tsdb.path").arg(data.path().join("tsdb"));
+        command.args(["--enable-feature=native-histograms", "--web.listen-address", &address]);
+        let server = command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let prometheus = Self { address, _server: Killed(server), _data: data };
+        until("prometheus", || TcpStream::connect(&prometheus.address).ok());
+        prometheus
+    }
+
+    /// The value of an expression; `None` where it has no series.
+    fn value(&self, expression: &str) -> Option<f64> {
+        let path = format!("/api/v1/query?query={}", utf8_percent_encode(expression, NON_ALPHANUMERIC));
+        let answer = scraped(&self.address, &path, &self.address);
+        let answer: Value = serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()?;
+        answer["data"]["result"][0]["value"][1].as_str()?.parse().ok()
+    }
+}
+
+/// Quantiles of octaves would be off by up to a factor of two.
+#[test]
+fn prometheus_has_quantiles_as_exact_as_the_record() {
+    needs_root!();
+    needs_programs!(["prometheus"], "prometheus");
+    let (dir, listener, port) = listening();
+    let mut child = watching(&format!("--port {port} --serve :0 --quiet"), dir.path());
+    let address = address(&mut child);
+    let prometheus = Prometheus::of(&address);
+    echo(&listener, 60, 20);
+    let scraped = || scraped(&address, "/metrics", &address);
+    let followed = |text: &str| value(text, "netfathom_watch_followed_seconds_total");
+    let echoed = followed(&scraped());
+    let labels = "{quantity=\"rx.blocked\"}";
+    let native = format!("netfathom_watch_times_seconds{labels}");
+    let counter = "netfathom_watch_seen_messages_total{direction=\"rx\"}";
+    let n = until("all messages", || {
+        let text = scraped();
+        let shown = |part: &str| value(&text, &format!("netfathom_watch_times_seconds_{part}{labels}"));
+        let is_same = |part: &str| shown(part) == prometheus.value(&format!("histogram_{part}({native})"));
+        let is_all = followed(&text) > echoed && value(&text, counter) == prometheus.value(counter);
+        shown("count").filter(|_| is_all && is_same("count") && is_same("sum"))
+    });
+    let p50_s = prometheus.value(&format!("histogram_quantile(0.5, {native})")).unwrap();
+    assert_eq!(interrupted(child).status, 0);
+    let record = crate::child::record(dir.path()).unwrap();
+    let stages = &result(&record).stages;
+    let times = &stages.iter().find(|s| s.stage == WatchStage::Blocked).unwrap().times;
+    assert!(n >= 54.0 && n == times.n as f64, "{n} of {}", times.n);
+    let bucket = 1.0 + 1.0 / f64::from(1 << times.grain);
+    let off = p50_s * 1e9 / times.p50_ns as f64;
+    assert!((1.0 / bucket..=bucket).contains(&off), "{p50_s} s, {} ns in the record", times.p50_ns);
 }

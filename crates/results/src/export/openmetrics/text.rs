@@ -1,0 +1,61 @@
+//! Families as OpenMetrics text 1.0.
+
+use std::io::{self, Write};
+
+use super::family::{Buckets, Families, Family, Metric, Value};
+
+pub fn write(out: &mut (dyn Write + Send), families: &Families) -> io::Result<()> {
+    for (name, family) in families {
+        write_family(out, name, family)?;
+    }
+    out.write_all(b"# EOF\n")
+}
+
+fn write_family(out: &mut (dyn Write + Send), name: &str, family: &Family) -> io::Result<()> {
+    let Some(first) = family.metrics.first() else { return Ok(()) };
+    let kind: &str = (&first.value).into();
+    writeln!(out, "# TYPE {name} {kind}")?;
+    if !family.unit.is_empty() {
+        writeln!(out, "# UNIT {name} {}", family.unit)?;
+    }
+    writeln!(out, "# HELP {name} {}", escaped(&family.help))?;
+    family.metrics.iter().try_for_each(|metric| write_metric(out, name, metric))
+}
+
+/// OpenMetrics gives the samples of a counter, and not its family, `_total`.
+fn write_metric(out: &mut (dyn Write + Send), name: &str, metric: &Metric) -> io::Result<()> {
+    let labels = joined(&metric.labels);
+    let braced = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+    match &metric.value {
+        Value::Counter(value) => writeln!(out, "{name}_total{braced} {value}"),
+        Value::Gauge(value) => writeln!(out, "{name}{braced} {value}"),
+        Value::Histogram(buckets) => write_buckets(out, name, &labels, buckets),
+    }
+}
+
+fn write_buckets(
+    out: &mut (dyn Write + Send),
+    name: &str,
+    labels: &str,
+    buckets: &Buckets,
+) -> io::Result<()> {
+    for (bound, count) in &buckets.bounds {
+        writeln!(out, "{name}_bucket{{{labels},le=\"{bound}\"}} {count}")?;
+    }
+    writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {}", buckets.count)?;
+    // OpenMetrics requires both or neither.
+    if let Some(sum) = buckets.sum {
+        writeln!(out, "{name}_count{{{labels}}} {}", buckets.count)?;
+        writeln!(out, "{name}_sum{{{labels}}} {sum}")?;
+    }
+    Ok(())
+}
+
+fn joined(labels: &[(&str, String)]) -> String {
+    let pair = |(name, value): &(&str, String)| format!("{name}=\"{}\"", escaped(value));
+    labels.iter().map(pair).collect::<Vec<_>>().join(",")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
