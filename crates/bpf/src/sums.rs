@@ -24,8 +24,12 @@ macro_rules! moments {
 pub(crate) use moments;
 
 /// Adds what one processor counted.
-pub(crate) fn add_buckets(histogram: &mut Histogram, negative: u64, buckets: &[u32; BUCKETS]) {
+pub(crate) fn add_buckets<N: Copy + Into<u64>>(
+    histogram: &mut Histogram,
+    negative: u64,
+    buckets: &[N; BUCKETS],
+) {
     histogram.add_negative(negative);
-    let filled = buckets.iter().enumerate().filter(|&(_, &count)| count > 0);
-    filled.for_each(|(index, &count)| histogram.add_bucket(index, count.into()));
+    let filled = buckets.iter().map(|&count| count.into()).enumerate().filter(|&(_, count)| count > 0);
+    filled.for_each(|(index, count)| histogram.add_bucket(index, count));
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use netfathom_measure::kind::watch::{self, HostCost};
+use netfathom_measure::kind::watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{PlanError, WatchPlan, WatchTarget};
-use netfathom_model::print;
 use netfathom_results::story;
 
 use crate::args::{First, OutputArgs, WatchArgs};
@@ -39,9 +38,6 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let shows = is_live(args);
     let asked = stop::on_request().context("cannot listen for signals")?;
     let exporter = args.serve.map(Exporter::start).transpose()?;
-    if plan.target == WatchTarget::All && !args.output.quiet {
-        output::aside(&warning(&plan));
-    }
     run.make(|keeper, stop| {
         let medium = match shows {
             true => Medium::Terminal(Live::start(&plan, stop)?),
@@ -58,6 +54,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
             medium,
             begun,
             has_begun: false,
+            shows_cost: !shows && !args.output.quiet,
             exporter,
             seconds: Seconds::default(),
             stop: Arc::clone(stop),
@@ -66,19 +63,6 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
         };
         watch::run(&plan, &mut shown, stop)
     })
-}
-
-fn warning(plan: &WatchPlan) -> String {
-    let Some(cost) = HostCost::sample(plan) else {
-        return "what it takes to watch the whole host could not be measured; that requires CAP_SYS_ADMIN"
-            .into();
-    };
-    let bounded = if plan.budget.is_some() { "" } else { "; --budget bounds it" };
-    format!(
-        "watching the whole host takes at least {} of one CPU: in a sample of 200 ms, without sums of sockets, its hooks fired {} times a second{bounded}",
-        print::percent(cost.share),
-        print::count(cost.calls_per_s as u64),
-    )
 }
 
 /// A terminal shows the run while it goes on, unless its output is for another program.

@@ -3,7 +3,6 @@
 
 use libbpf_rs::Object;
 use libbpf_rs::btf::Btf;
-use netfathom_sys::cpu::thread_time_ns;
 
 use crate::load::{self, Refusal};
 use crate::{libbpf_log, tcx};
@@ -60,41 +59,6 @@ pub fn tracing(kind: Tracing) -> Result<(), ProbeError> {
     let object = load(kind.program())?;
     let program = object.progs_mut().find(|p| p.autoload());
     program.map_or(Ok(()), |p| p.attach().map(drop).map_err(ProbeError::at("attach")))
-}
-
-/// What a hook adds to what it is attached to, ns: the kernel's way to a program that does nothing, and back. A median of
-/// rounds with and without it: some milliseconds of CPU time.
-///
-/// # Errors
-/// What the kernel refused. Needs CAP_BPF and CAP_PERFMON.
-pub fn hook_ns() -> Result<f64, ProbeError> {
-    const ROUNDS: usize = 9;
-    let object = load("on_rename")?;
-    let mut programs: Vec<_> = object.progs_mut().filter(|p| p.autoload()).collect();
-    let mut added = [0.0; ROUNDS];
-    for added in &mut added {
-        let bare = rename_ns();
-        let attached = programs.iter_mut().map(|p| p.attach().map_err(ProbeError::at("attach")));
-        let links = attached.collect::<Result<Vec<_>, _>>()?;
-        *added = rename_ns() - bare;
-        drop(links);
-    }
-    added.sort_by(f64::total_cmp);
-    Ok(added[ROUNDS / 2].max(0.0))
-}
-
-/// A call that gives this thread its own name.
-fn rename_ns() -> f64 {
-    const CALLS: u32 = 1000;
-    let mut name = [0_u8; 16];
-    // SAFETY: the kernel writes 16 bytes at most, which live during the call.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
-    let before = thread_time_ns();
-    for _ in 0..CALLS {
-        // SAFETY: it is a name that ends within 16 bytes, which live during the call.
-        unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
-    }
-    (thread_time_ns() - before) as f64 / f64::from(CALLS)
 }
 
 /// Attaches a program to the ingress of a device as a link (tcx, since Linux 6.6). Call it

@@ -16,13 +16,6 @@ int BPF_PROG(on_tp_btf, struct sk_buff *skb)
 	return 0;
 }
 
-/* Fires as often as user space likes. */
-SEC("tp_btf/task_rename")
-int BPF_PROG(on_rename, struct task_struct *task)
-{
-	return 0;
-}
-
 SEC("raw_tp/net_dev_xmit")
 int on_raw_tp(struct bpf_raw_tracepoint_args *args)
 {

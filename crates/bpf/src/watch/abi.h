@@ -130,7 +130,7 @@ struct counts {
 struct sums {
 	struct moments moments;
 	__u64 negative;
-	__u32 buckets[BUCKETS];
+	__u64 buckets[BUCKETS];
 };
 
 struct drop_key {
@@ -142,7 +142,7 @@ struct drop_key {
 struct socket_way {
 	__s64 sum;
 	__u64 negative;
-	__u32 buckets[SOCKET_BUCKETS];
+	__u64 buckets[SOCKET_BUCKETS];
 };
 
 struct socket_name {

@@ -23,7 +23,6 @@ static __always_inline __u64 sockqueue(const struct wait *wait)
 }
 
 struct waiting {
-	struct wait wait;
 	struct thread *thread;
 	bool known; /* all that the thread did since */
 };
@@ -34,11 +33,11 @@ static long add_before(__u32 i, struct waiting *w)
 	struct thread *thread = w->thread;
 	const struct away *away = &thread->aways[(thread->aways_n - 1 - i) & (AWAYS - 1)];
 
-	if (i >= thread->aways_n || away->from + away->slept + away->waited <= w->wait.ready) {
+	if (i >= thread->aways_n || away->from + away->slept + away->waited <= thread->wait.ready) {
 		w->known = true;
 		return 1;
 	}
-	add_away(&w->wait, away);
+	add_away(&thread->wait, away);
 	return 0;
 }
 
@@ -48,12 +47,13 @@ static __always_inline void add_passed(__u32 span, __u64 ns)
 		add(span, ns);
 }
 
-static __always_inline void add_to_socket(const struct arrival *a, const struct wait *wait, __u64 now, __u32 place)
+/* Not inlined: the verifier would follow each path to a bucket from each state of sum_up(). */
+__noinline int add_to_socket(const struct arrival *a, const struct wait *wait, __u64 now, __u32 place)
 {
 	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &place);
 
-	if (!s)
-		return;
+	if (!a || !wait || !s)
+		return 0;
 	add_to_stage(s, a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
 	add_to_stage(s, SPAN_HOLE, a->ready - a->taken);
 	add_to_stage(s, SPAN_WAKEUP, wait->wakeup);
@@ -62,22 +62,25 @@ static __always_inline void add_to_socket(const struct arrival *a, const struct 
 	add_to_stage(s, SPAN_SOCKQUEUE, sockqueue(wait));
 	add_to_stage(s, SPAN_READ, now - wait->end);
 	add_to_total(&s->receive, now - a->link);
+	return 0;
 }
 
 /*
  * The spans of a message add up to its total: what is not known to be anything else, the thread ran and did not read.
  * Not inlined, as a loop within a loop: Linux 7 took 0.7 GB to look at every state of both. Returns whether it is slow,
- * with its wait left at the thread.
+ * with its wait left at the thread: what is there is unknown to the verifier, which would follow each value on the stack.
  */
 __noinline int sum_up(const struct arrival *a, struct thread *thread, const struct away *last, __u64 now, __u32 place)
 {
 	struct waiting waiting = { .thread = thread };
-	struct wait *wait = &waiting.wait;
+	struct wait *wait;
 
 	if (!a || !thread || !last)
 		return 0;
+	wait = &thread->wait;
 	wait->ready = a->ready;
 	wait->end = thread->copying ? thread->copying : now;
+	wait->wakeup = wait->runqueue = wait->blocked = 0;
 	if (wait->end < wait->ready)
 		wait->end = wait->ready;
 	add_away(wait, last);
@@ -96,17 +99,14 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	count(bytes_timed, a->bytes);
 	if (config.by_socket)
 		add_to_socket(a, wait, now, place);
-	if (!config.keeps_slow || (__s64)(now - a->link) < (__s64)shared.slow_received_ns)
-		return 0;
-	thread->slow = *wait;
-	return 1;
+	return config.keeps_slow && (__s64)(now - a->link) >= (__s64)shared.slow_received_ns;
 }
 
 /* A message that the thread which runs has read. */
 static __noinline int keep_received(const struct arrival *a, const struct reading *r)
 {
 	struct slow_message *s = new_slow(a->link, r->now, a->bytes);
-	const struct wait *wait = &r->thread->slow;
+	const struct wait *wait = &r->thread->wait;
 	struct account account;
 
 	if (!s)
@@ -128,13 +128,14 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 	return 0;
 }
 
+/* The verifier does not know what sum_up() returns: by the constant it leaves out what keeps a message. */
 static __always_inline void end(const struct arrival *a, const struct reading *r)
 {
 	if (!a->link)
 		count(unstamped, 1);
 	else if (!r->known || a->ready < r->thread->met)
 		count(unfollowed, 1);
-	else if (sum_up(a, r->thread, &r->last, r->now, r->place))
+	else if (sum_up(a, r->thread, &r->last, r->now, r->place) && config.keeps_slow)
 		keep_received(a, r);
 }
 

@@ -306,18 +306,20 @@ static __always_inline int queue_segment(struct sk_buff *skb)
 	return 0;
 }
 
-static __always_inline void add_sent_to_socket(const struct departure *d, __u64 until, __u64 left, __u32 place)
+/* Not inlined, as add_to_socket() is not. */
+__noinline int add_sent_to_socket(const struct departure *d, __u64 until, __u64 left, __u32 place)
 {
 	struct socket_sums *s = bpf_map_lookup_elem(&sockets, &place);
 
-	if (!s)
-		return;
+	if (!d || !s)
+		return 0;
 	add_to_stage(s, SPAN_TX_SOCKET, until - d->sent - d->buffered);
 	add_to_stage(s, SPAN_TX_SNDBUF, d->buffered);
 	if (d->why < SPANS)
 		add_to_stage(s, d->why, d->queued - until);
 	add_to_stage(s, SPAN_TX_QDISC, left - d->queued);
 	add_to_total(&s->send, left - d->sent);
+	return 0;
 }
 
 static __noinline int keep_sent(const struct departure *d, const struct passing *p, __u64 until)

@@ -185,7 +185,7 @@ fn of_way(way: &copied::SocketWay, spans: &[i64], direction: Direction) -> Socke
     let mut histogram = Histogram::new(SOCKET_GRAIN);
     histogram.add_negative(way.negative);
     for (index, &count) in way.buckets.iter().enumerate().filter(|&(_, &count)| count > 0) {
-        histogram.add_bucket(index, count.into());
+        histogram.add_bucket(index, count);
     }
     let sum = |&stage: &WatchStage| WatchedSum { stage, sum_ns: spans[span(stage)] };
     let stages = WatchStage::of(direction).iter().map(sum).filter(|sum| sum.sum_ns != 0).collect();

@@ -71,9 +71,8 @@ impl Live {
         let show = move || {
             // The terminal is open; where they stay, it is shown all the same.
             let _ = capability::drop_all();
-            if seen.show(terminal, &stop).is_err() {
-                // The terminal is gone; the run goes on.
-            }
+            // Where the terminal is gone, the run goes on.
+            let _ = seen.show(terminal, &stop);
             restore();
         };
         let thread =

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
-use netfathom_model::record::{Measurement, WatchResult};
+use netfathom_model::print;
+use netfathom_model::record::{Measurement, WatchPrograms, WatchResult};
 use netfathom_model::verdict::Level;
 use netfathom_results::story;
 use netfathom_sys::capability;
@@ -40,6 +41,8 @@ pub struct Shown<'a, 'b> {
     /// Lines for who waits until the programs are attached, as a script does.
     pub begun: Vec<String>,
     pub has_begun: bool,
+    /// Whether there is a line for what it takes to watch the whole host.
+    pub shows_cost: bool,
     pub exporter: Option<Exporter>,
     pub seconds: Seconds,
     pub stop: Arc<AtomicBool>,
@@ -52,6 +55,12 @@ pub struct Shown<'a, 'b> {
 impl Observer<WatchResult> for Shown<'_, '_> {
     fn directory(&self) -> Option<&Directory> {
         Observer::<WatchResult>::directory(self.keeper)
+    }
+
+    fn costs(&mut self, so_far: &WatchResult) {
+        if let Some(programs) = so_far.programs.filter(|_| self.shows_cost) {
+            output::aside(&cost(&programs, so_far.plan.budget));
+        }
     }
 
     fn begins(&mut self, step: Step, live: &Arc<observer::Live>) {
@@ -104,4 +113,16 @@ impl Observer<WatchResult> for Shown<'_, '_> {
             }
         }
     }
+}
+
+/// Of the whole host.
+fn cost(programs: &WatchPrograms, budget: Option<f64>) -> String {
+    let runs = programs.runs as f64 * 1e9 / programs.sampled_ns.max(1) as f64;
+    let remedy = if budget.is_some() { "" } else { "; --budget limits it" };
+    format!(
+        "watching the whole host takes at least {} of one CPU: in a sample of {} its BPF programs ran {} times a second{remedy}",
+        print::percent(programs.share()),
+        print::time(programs.sampled_ns as f64),
+        print::count(runs as u64),
+    )
 }

@@ -58,6 +58,8 @@ pub trait Observer<R> {
     fn directory(&self) -> Option<&Directory> {
         None
     }
+    /// What the measurement itself takes is known: before the first step, if at all.
+    fn costs(&mut self, _so_far: &R) {}
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, _step: Step, _live: &Arc<Live>) {}
     /// Whether [`Self::shows`] is of use.

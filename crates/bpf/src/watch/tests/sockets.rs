@@ -1,10 +1,17 @@
 //! Sums of single sockets, against those of all.
 
+use std::fs;
+
 use netfathom_model::record::WatchSocket;
 
 use super::*;
 
 const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
+
+/// Those that this kernel shows.
+fn directions() -> &'static [Direction] {
+    if tracepoint::is_missing(SENDING) { &[Direction::Rx] } else { &BOTH }
+}
 
 fn connections(listener: &TcpListener, n: usize) -> Vec<(TcpStream, TcpStream)> {
     let one = |_| {
@@ -51,10 +58,9 @@ fn each_socket_has_its_own_messages_and_its_names() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let local = listener.local_addr().unwrap();
-    let directions = if tracepoint::is_missing(SENDING) { &BOTH[..1] } else { &BOTH[..] };
     let mut watch = Watch::attach(
         Selection::Port(local.port()),
-        directions,
+        directions(),
         Detail { by_socket: true, ..Detail::default() },
     )
     .unwrap();
@@ -110,4 +116,25 @@ fn sockets_without_a_place_are_one_until_idle_ones_make_room() {
     assert!(own.pids == [std::process::id()] && unplaced.name.is_none(), "{own:?} {unplaced:?}");
     // Those of sockets that lost their place, too.
     assert!(own.sockets.messages() > sockets.each.iter().map(WatchSocket::messages).sum::<u64>());
+}
+
+/// The instructions that the kernel followed to verify the programs: unlike the time, the same each time.
+fn verified(by_socket: bool) -> u64 {
+    let detail = Detail { by_socket, ..Detail::default() };
+    let watch = Watch::attach(Selection::All, directions(), detail).unwrap();
+    let of = |program: libbpf_rs::Program<'_>| {
+        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd())).unwrap();
+        let n = info.lines().find_map(|line| line.strip_prefix("verified_insns:"));
+        n.unwrap().trim().parse::<u64>().unwrap()
+    };
+    watch.object.progs().filter(libbpf_rs::Program::autoload).map(of).sum()
+}
+
+/// Most of them are of other programs, and none is followed once for each state of a message.
+#[test]
+fn sums_of_sockets_do_not_multiply_what_the_kernel_verifies() {
+    needs_root!();
+    let (without, with) = (verified(false), verified(true));
+    println!("{without} without sums of sockets, {with} with them");
+    assert!(with < 2 * without, "{with} instructions, {without} without sums of sockets");
 }

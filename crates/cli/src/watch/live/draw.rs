@@ -20,11 +20,13 @@ const LEAST: (u16, u16) = (60, 12);
 const WIDE: u16 = 110;
 /// Most stages a direction: TCP's received messages have eight, and few pass them all.
 const MOST_STAGES: u16 = 7;
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const HEAD: Style = Style::new().add_modifier(Modifier::BOLD);
+const FROZEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 const KEYS: &str = "↑↓ select  Enter show it  Esc show all  p processes/sockets  f freeze  q quit";
 
 pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
     let area = frame.area();
-    let look = Look { colors };
     if area.width < LEAST.0 || area.height < LEAST.1 {
         frame.render_widget(Paragraph::new(harmless(&state.answer)), area);
         return;
@@ -40,34 +42,12 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
         Constraint::Length(1),
     ];
     let [head, seconds, bars, list, keys] = Layout::vertical(heights).areas(area);
-    draw_head(frame, head, state, look);
-    draw_seconds(frame, seconds, state, &shown, look);
-    draw_stages(frame, bars, &ways, &shown, look);
-    draw_list(frame, list, state, &ways, look);
-    frame.render_widget(Paragraph::new(KEYS).style(look.dim()), keys);
-}
-
-#[derive(Clone, Copy)]
-struct Look {
-    colors: bool,
-}
-
-impl Look {
-    fn dim(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    fn head(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    fn bars(self) -> Style {
-        if self.colors { Style::new().fg(Color::Cyan) } else { Style::new() }
-    }
-
-    fn frozen(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
+    let filled = if colors { Style::new().fg(Color::Cyan) } else { Style::new() };
+    draw_head(frame, head, state);
+    draw_seconds(frame, seconds, state, &shown, filled);
+    draw_stages(frame, bars, &ways, &shown, filled);
+    draw_list(frame, list, state, &ways);
+    frame.render_widget(Paragraph::new(KEYS).style(DIM), keys);
 }
 
 fn ways(state: &State) -> Vec<Direction> {
@@ -85,16 +65,16 @@ fn figures(state: &State, way: &SocketWay) -> [String; 3] {
     [print::rate(state.second.per_second(total.n)), time(total.mean_ns), time(total.p99_ns as f64)]
 }
 
-fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State, look: Look) {
-    let mut spans = vec![Span::styled(harmless(&state.answer), look.head())];
+fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State) {
+    let mut spans = vec![Span::styled(harmless(&state.answer), HEAD)];
     if state.answer.is_empty() {
         spans = vec![Span::raw("waiting for the first second")];
     }
     frame.render_widget(Paragraph::new(Line::from(spans)), Rect { height: 1, ..area });
     let at = format!("after {}", print::time((state.second.at_ns / 1_000_000_000 * 1_000_000_000) as f64));
-    let mut line = vec![Span::styled(at, look.dim())];
+    let mut line = vec![Span::styled(at, DIM)];
     if state.is_frozen {
-        line.push(Span::styled("  FROZEN: press f to resume", look.frozen()));
+        line.push(Span::styled("  FROZEN: press f to resume", FROZEN));
     }
     if let Some(slow) = state.second.slow_so_far {
         line.push(Span::raw(format!("  slow messages: {}", print::count(slow))));
@@ -126,7 +106,7 @@ fn process(of: &WatchSocket) -> String {
     process.map_or_else(String::new, |process| format!("{} ({})", harmless(&process.name), process.pid))
 }
 
-fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchSocket, look: Look) {
+fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchSocket, filled: Style) {
     // Name and three numbers come first.
     let left = area.width.saturating_sub(10 + 3 * 10 + 4);
     let width = usize::from(left / 2).min(MINUTE);
@@ -140,15 +120,15 @@ fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchS
         let cells = [Cell::from(format!("  {}", way.verb()))].into_iter();
         let cells = cells.chain(figures.into_iter().map(right));
         let sparks = [spark(rates, width), spark(tails, width)];
-        Row::new(cells.chain(sparks.into_iter().map(|text| Cell::from(text).style(look.bars()))))
+        Row::new(cells.chain(sparks.into_iter().map(|text| Cell::from(text).style(filled))))
     };
     let widths = [10, 10, 10, 10, width as u16 + 1, width as u16].map(Constraint::Length);
     let minute = format!("{:<w$}  {:<w$}", "rate, a minute", "p99, a minute", w = width);
     let heads = format!("{:<10} {:>10} {:>10} {:>10} {minute}", "1 second", "rate", "mean", "p99");
     let table = Table::new(ways(state).iter().map(row), widths).column_spacing(1);
     let line = |y, height| Rect { y: area.y + y, height, ..area };
-    frame.render_widget(Paragraph::new(title(state)).style(look.head()), line(0, 1));
-    frame.render_widget(Paragraph::new(heads).style(look.dim()), line(1, 1));
+    frame.render_widget(Paragraph::new(title(state)).style(HEAD), line(0, 1));
+    frame.render_widget(Paragraph::new(heads).style(DIM), line(1, 1));
     frame.render_widget(table, line(2, area.height.saturating_sub(2)));
 }
 
@@ -156,7 +136,7 @@ fn right(text: String) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
 }
 
-fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &WatchSocket, look: Look) {
+fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &WatchSocket, filled: Style) {
     let columns = Layout::horizontal(ways.iter().map(|_| Constraint::Fill(1))).spacing(2).split(area);
     for (&way, &column) in ways.iter().zip(columns.iter()) {
         let total = &shown.way(way).total;
@@ -178,18 +158,18 @@ fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &Wa
                 right(mean),
                 right(print::percent(share(sum))),
             ];
-            Row::new(cells.into_iter().chain([Cell::from(shown).style(look.bars())]))
+            Row::new(cells.into_iter().chain([Cell::from(shown).style(filled)]))
         };
         let head = format!("{:<12} {:>8} {:>8}", format!("{} stages", way.verb()), "mean", "share");
         let widths = [12, 8, 8, width as u16].map(Constraint::Length);
         let line = |y, height| Rect { y: column.y + y, height, ..column };
-        frame.render_widget(Paragraph::new(head).style(look.dim()), line(1, 1));
+        frame.render_widget(Paragraph::new(head).style(DIM), line(1, 1));
         let table = Table::new(stages.iter().map(row), widths).column_spacing(1);
         frame.render_widget(table, line(2, column.height.saturating_sub(2)));
     }
 }
 
-fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction], look: Look) {
+fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction]) {
     let rows = state.rows();
     let room = usize::from(area.height.saturating_sub(2));
     let marked = state.selected.and_then(|selected| rows.iter().position(|row| row.scope == selected));
@@ -211,7 +191,7 @@ fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction
         Row::new(cells).style(Style::new().add_modifier(marks))
     };
     let table = Table::new(rows.iter().skip(first).take(room).map(row), columns.widths(ways))
-        .header(Row::new(columns.heads(ways, rows.len())).style(look.dim()))
+        .header(Row::new(columns.heads(ways, rows.len())).style(DIM))
         .column_spacing(1);
     frame.render_widget(table, Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area });
 }

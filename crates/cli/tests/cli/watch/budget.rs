@@ -2,23 +2,14 @@
 
 use super::targets::with_three_capabilities;
 use super::*;
+use crate::refusals::refused_for;
 
 #[test]
 fn a_small_budget_is_kept_by_few_samples() {
     needs_root!();
     let (dir, listener, port) = listening();
-    let stop = AtomicBool::new(false);
-    let record = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Relaxed) {
-                echo(&listener, 50, 1);
-            }
-        });
-        let args = format!("watch --port {port} --budget 0.1% --time 4s --json");
-        let ended = end(start(netfathom(&args).arg("--out").arg(dir.path())));
-        stop.store(true, Relaxed);
-        record(&ended)
-    });
+    let mut command = netfathom(&format!("watch --port {port} --budget 0.1% --time 4s --json"));
+    let record = record(&beside(echoes(&listener), || run(command.arg("--out").arg(dir.path()))));
     let result = result(&record);
     let (sampling, seen) = (result.sampling.unwrap(), result.account.seen);
     assert!(sampling.samples >= 1 && seen > 0, "{sampling:?} {seen}");
@@ -55,11 +46,8 @@ fn a_process_that_ends_between_samples_ends_the_run() {
     );
     until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
     until("its end", || (attached(child.id()) < HOOKS).then_some(()));
-    sleeper.kill().unwrap();
-    sleeper.wait().unwrap();
-    let ended = end(child);
-    assert_eq!(ended.status, 3, "{ended}");
-    let record: Record = serde_json::from_str(&ended.out).unwrap();
+    kill(&mut sleeper);
+    let record: Record = end(child).exited(3).json();
     assert_eq!(result(&record).sampling.unwrap().samples, 1);
 }
 
@@ -70,10 +58,8 @@ fn a_budget_that_the_kernel_does_not_count_is_refused() {
     let dir = out();
     let args = "--port 1 --budget 1% --time 1s --json";
     let Some(child) = with_three_capabilities(test_name!(), dir.path(), args) else { return };
-    let ended = end(child);
-    assert_eq!((ended.status, ended.out.as_str()), (1, ""), "{ended}");
-    assert!(ended.err.contains("cannot keep to a budget"), "{ended}");
-    assert!(ended.err.contains("CAP_SYS_ADMIN"), "{ended}");
+    let ended = end(child).exited(1).explains(&["cannot keep to a budget", "CAP_SYS_ADMIN"]);
+    assert_eq!(ended.out, "");
 }
 
 #[test]
@@ -84,8 +70,6 @@ fn a_budget_has_bounds() {
         ("--budget x", "write 1%"),
         ("--budget 1% --time 100ms", "time with --budget"),
     ] {
-        let ended = run(&mut netfathom(&format!("watch --port 1 {args}")));
-        assert_eq!(ended.status, 2, "{args}: {ended}");
-        assert!(ended.err.contains(why), "{args}: {ended}");
+        refused_for(&mut netfathom(&format!("watch --port 1 {args}")), 2, &[why]);
     }
 }

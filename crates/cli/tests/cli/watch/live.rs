@@ -6,20 +6,8 @@ use super::*;
 fn a_terminal_shows_the_run_and_gets_itself_back() {
     needs_root!();
     let (dir, listener, port) = listening();
-    let end = AtomicBool::new(false);
-    let shown = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !end.load(Relaxed) {
-                echo(&listener, 20, 1);
-            }
-        });
-        let shown = on_terminal(
-            test_name!(),
-            &format!("watch --port {port} --time 3s --out {}", dir.path().display()),
-        );
-        end.store(true, Relaxed);
-        shown
-    });
+    let args = format!("watch --port {port} --time 3s --out {}", dir.path().display());
+    let shown = beside(echoes(&listener), || on_terminal(test_name!(), &args));
     let Some(Ended { status, out, .. }) = shown else { return };
     // The screen beside, and the usual tables on that which was there before.
     let (before, after) = out.split_once("\x1b[?1049l").expect("the screen of before");
@@ -54,8 +42,7 @@ fn a_line_a_second_is_for_other_programs() {
     echo(&listener, 60, 50);
     // A line reads total and stages one after the other. The last one comes when no message ends meanwhile.
     std::thread::sleep(std::time::Duration::from_millis(2500));
-    let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{ended}");
+    let ended = interrupted(child).exited(0);
     let lines: Vec<serde_json::Value> =
         ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.len() >= 2, "{ended}");

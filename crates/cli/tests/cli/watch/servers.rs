@@ -8,20 +8,15 @@ use super::*;
 /// CPU.
 const ALMOST_ALL: Range<u64> = 19_000..20_010;
 
-/// Ended with the test.
-struct Redis(Killed);
-
-impl Redis {
-    /// `None` where it is not installed.
-    fn start(port: u16) -> Option<Self> {
-        let mut command = Command::new("redis-server");
-        command.args("--appendonly no --bind 127.0.0.1 --save".split(' '));
-        command.args(["", "--port", &port.to_string()]);
-        let child = command.current_dir("/").stdout(Stdio::null()).spawn().ok()?;
-        let redis = Self(Killed(child));
-        until("redis", || TcpStream::connect(("127.0.0.1", port)).ok());
-        Some(redis)
-    }
+/// With its port; `None` where it is not installed.
+fn redis() -> Option<(Killed, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new("redis-server");
+    command.args("--appendonly no --bind 127.0.0.1 --save".split(' '));
+    command.args(["", "--port", &port.to_string()]);
+    let redis = Killed(command.current_dir("/").stdout(Stdio::null()).spawn().ok()?);
+    until("redis", || TcpStream::connect(("127.0.0.1", port)).ok());
+    Some((redis, port))
 }
 
 /// Its own client does.
@@ -34,10 +29,9 @@ fn ask(port: u16) {
 #[test]
 fn each_request_to_redis_is_a_message() {
     needs_root!();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let Some(redis) = Redis::start(port) else { skip!("needs redis-server") };
+    let Some((redis, port)) = redis() else { skip!("needs redis-server") };
     let dir = out();
-    let child = watching(&format!("--pid {} --json", redis.0.id()), dir.path());
+    let child = watching(&format!("--pid {} --json", redis.id()), dir.path());
     ask(port);
     let record = record(&interrupted(child));
     let result = result(&record);
@@ -53,8 +47,7 @@ fn each_request_to_redis_is_a_message() {
 fn each_answer_of_redis_is_a_message_that_is_sent() {
     needs_root!();
     needs!(!tracepoint_is_missing(), "needs tcp_sendmsg_locked: Linux 6.16");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let Some(_redis) = Redis::start(port) else { skip!("needs redis-server") };
+    let Some((_redis, port)) = redis() else { skip!("needs redis-server") };
     for (directions, hooks) in [("tx", HOOKS_TX), ("both", HOOKS_TX + HOOKS - HOOKS_OF_BOTH)] {
         let dir = out();
         let child = watching_with(hooks, &format!("{directions} --port {port} --json"), dir.path());

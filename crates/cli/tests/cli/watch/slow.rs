@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::refusals::refused_for;
 
 #[test]
 fn a_run_ends_with_a_slow_message_and_keeps_it() {
@@ -20,9 +21,13 @@ fn a_run_ends_with_a_slow_message_and_keeps_it() {
     assert!(planted.clone().count() >= 1 && slow.seen() as usize == slow.messages.len(), "{slow:?}");
     assert!(planted.clone().any(|message| message.most().unwrap().stage == WatchStage::Blocked), "{slow:?}");
     assert!(slow.messages.iter().all(|message| message.begin_ns > slow.began_ns), "{slow:?}");
-    let trace = dir.path().join("slow.pftrace");
-    let export = run(netfathom("export last --to perfetto --out").arg(dir.path()).arg("-o").arg(&trace));
-    assert_eq!(export.status, 0, "{export}");
+    is_exported(dir.path());
+}
+
+/// The slow messages of the last run are a trace.
+fn is_exported(out: &Path) {
+    let trace = out.join("slow.pftrace");
+    run(netfathom("export last --to perfetto --out").arg(out).arg("-o").arg(&trace)).exited(0);
     assert!(fs::metadata(trace).unwrap().len() > 100);
 }
 
@@ -45,10 +50,7 @@ fn a_run_that_is_killed_leaves_its_slow_messages() {
     assert_eq!(end(child).status, 128 + 9);
     let slow = so_far(dir.path()).unwrap().slow.unwrap();
     assert!(slow.messages.iter().any(|message| message.total_ns() > 80_000_000), "{slow:?}");
-    let trace = dir.path().join("slow.pftrace");
-    let export = run(netfathom("export last --to perfetto --out").arg(dir.path()).arg("-o").arg(&trace));
-    assert_eq!(export.status, 0, "{export}");
-    assert!(fs::metadata(trace).unwrap().len() > 100);
+    is_exported(dir.path());
 }
 
 #[test]
@@ -78,8 +80,7 @@ fn the_slowest_thousandth_is_known_once_there_are_enough() {
     thread::sleep(Duration::from_millis(1500));
     echo(&listener, 5, 100);
     thread::sleep(Duration::from_millis(1500));
-    let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{ended}");
+    let ended = interrupted(child).exited(0);
     let lines = ended.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let slow: Vec<serde_json::Value> =
         lines.flat_map(|line| line["slow"].as_array().unwrap().clone()).collect();
@@ -98,8 +99,6 @@ fn what_is_slow_must_be_named_rightly() {
         ("--slow 1ms --stop-after 0", "--stop-after: name how many"),
         ("--stop-after 3", "--slow"),
     ] {
-        let ended = run(&mut netfathom(&format!("watch --port 1 --time 1s {args}")));
-        assert_eq!(ended.status, 2, "{args}: {ended}");
-        assert!(ended.err.contains(why), "{args}: {ended}");
+        refused_for(&mut netfathom(&format!("watch --port 1 --time 1s {args}")), 2, &[why]);
     }
 }

@@ -22,40 +22,19 @@ fn time() -> Duration {
     Duration::from_secs(var(TIME).map_or(8, |seconds| seconds.parse().unwrap()))
 }
 
-/// Both ends of a connection that is made now.
-trait Ends: Read + Write + Sized + Send {
-    fn close(&self, how: Shutdown);
-    fn never_waits(&self);
-}
-
-impl Ends for TcpStream {
-    fn close(&self, how: Shutdown) {
-        let _ = self.shutdown(how);
-    }
-
-    fn never_waits(&self) {
-        self.set_nonblocking(true).unwrap();
-    }
-}
-
-impl Ends for UnixStream {
-    fn close(&self, how: Shutdown) {
-        let _ = self.shutdown(how);
-    }
-
-    fn never_waits(&self) {
-        self.set_nonblocking(true).unwrap();
-    }
-}
-
-/// A connection lives and dies in one of several ways.
-fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round: usize) -> io::Result<()> {
+/// A connection lives and dies in one of several ways. A socket of Unix is used as one of TCP.
+fn stream(
+    client: impl Into<OwnedFd>,
+    accept: impl FnOnce() -> io::Result<OwnedFd>,
+    round: usize,
+) -> io::Result<()> {
+    let mut client = TcpStream::from(client.into());
     let mut message = [7; 64];
     if round.is_multiple_of(8) {
         drop(client);
         return accept().map(drop);
     }
-    let mut server = accept()?;
+    let mut server = TcpStream::from(accept()?);
     if round % 8 == 1 {
         // It sleeps until its message comes, and no thread is left that knows it.
         return thread::scope(|scope| {
@@ -70,7 +49,7 @@ fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round:
         2 => drop(server),
         3 => drop(client),
         4 => {
-            client.close(Shutdown::Write);
+            let _ = client.shutdown(Shutdown::Write);
             while server.read(&mut message)? > 0 {}
             server.write_all(&message)?;
             client.read_exact(&mut message)?;
@@ -81,7 +60,7 @@ fn stream<S: Ends>(mut client: S, accept: impl FnOnce() -> io::Result<S>, round:
         }
         6 => {
             // Until the buffers of both ends are full.
-            client.never_waits();
+            client.set_nonblocking(true)?;
             while client.write(&[0; 65_536]).is_ok() {}
         }
         _ => {
@@ -104,7 +83,7 @@ fn tcp(listener: &TcpListener, round: usize) -> io::Result<()> {
         let _ = TcpStream::connect(gone);
     }
     let client = TcpStream::connect(at)?;
-    stream(client, || listener.accept().map(|of| of.0), round)
+    stream(client, || listener.accept().map(|of| of.0.into()), round)
 }
 
 fn unix(listener: &UnixListener, round: usize) -> io::Result<()> {
@@ -115,7 +94,7 @@ fn unix(listener: &UnixListener, round: usize) -> io::Result<()> {
         far.send(&[0; 64])?;
     }
     let client = UnixStream::connect_addr(&listener.local_addr()?)?;
-    stream(client, || listener.accept().map(|of| of.0), round)
+    stream(client, || listener.accept().map(|of| of.0.into()), round)
 }
 
 fn udp(server: &UdpSocket, round: usize) -> io::Result<()> {
@@ -235,8 +214,7 @@ fn what_comes_and_goes_takes_no_memory_and_leaves_nothing() {
             kernels.extend(group.as_ref().and_then(kernel));
         }
         if number % 2 == 0 {
-            other.kill().unwrap();
-            other.wait().unwrap();
+            kill(&mut other);
         } else {
             interrupted(other);
         }

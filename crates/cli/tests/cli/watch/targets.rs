@@ -90,8 +90,6 @@ fn the_whole_host_is_watched_and_before_what_that_takes_is_shown() {
     needs_root!();
     let (dir, listener, _) = listening();
     let child = start(netfathom("watch --all --json").arg("--out").arg(dir.path()));
-    // The sample before it has hooks, too.
-    until("the run", || fs::read_dir(dir.path()).unwrap().next().map(drop));
     until("the programs", || (attached(child.id()) >= HOOKS + HOOKS_UDP).then_some(()));
     echo(&listener, MESSAGES, 0);
     let ended = interrupted(child);
@@ -107,6 +105,27 @@ fn the_whole_host_is_watched_and_before_what_that_takes_is_shown() {
     let of_own = result.processes.iter().find(|of| of.name.as_deref() == Some(own.trim())).expect("its name");
     assert!(of_own.pids.contains(&std::process::id()), "{of_own:?}");
     assert!(of_own.sockets.receive.total.n >= least, "{of_own:?}");
+}
+
+/// With those that come while its cost is sampled.
+#[test]
+fn the_lines_of_the_whole_host_begin_with_its_first_messages() {
+    const MESSAGES: usize = 20;
+    needs_root!();
+    let (dir, listener, _) = listening();
+    let child = start(netfathom("watch --all --json-lines --time 2s --out").arg(dir.path()));
+    until("the programs", || (attached(child.id()) >= HOOKS + HOOKS_UDP).then_some(()));
+    // The first look at the sums comes meanwhile, the second one after it.
+    echo(&listener, MESSAGES, 5);
+    let ended = end(child);
+    let received = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let sockets = line["sockets"].as_array().unwrap().iter();
+        let own = sockets.filter(|socket| socket["process"]["pid"] == std::process::id());
+        own.map(|socket| socket["receive"]["n"].as_u64().unwrap()).sum::<u64>()
+    };
+    // Both ends of an echo receive.
+    assert!(ended.out.lines().map(received).sum::<u64>() >= MESSAGES as u64, "{ended}");
 }
 
 /// `None`, after saying so, without setpriv.

@@ -93,7 +93,7 @@ impl Budget {
             let (is_over, programs) = counted(watch, &counting, || wait(slice))?;
             drop(counting);
             ended |= is_over;
-            let share = WITH_CALLS * programs.ns as f64 / programs.sampled_ns.max(1) as f64;
+            let share = WITH_CALLS * programs.share();
             result.programs.get_or_insert_default().add(&programs);
             self.spend(result, share * since.elapsed().as_secs_f64());
             self.goes_on = share + own <= self.part && self.account.has_credit();

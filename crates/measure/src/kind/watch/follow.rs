@@ -23,6 +23,8 @@ use crate::ground::observer::{Live, Observer, Progressed, Step};
 const TICK: Duration = Duration::from_secs(1);
 /// For how much of that the kernel counts what the programs take.
 const COUNTED: Duration = Duration::from_millis(50);
+/// For so long a run of the whole host goes on before it shows what the programs took. A sample within a budget fits in.
+const WEIGHED: Duration = Duration::from_millis(250);
 /// Single sockets in the record, at most, and names of processes.
 const MOST_SOCKETS: usize = 20;
 
@@ -43,6 +45,9 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     pub fn follow(&mut self) -> Result<(), RunError> {
         let end = self.plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
         let (live, mut shown_ns, mut written) = (Arc::new(Live::default()), None, slow::Written::default());
+        if self.plan.target == WatchTarget::All {
+            self.weigh(&mut shown_ns)?;
+        }
         loop {
             let lives = self.mark()?;
             self.show(&live, &mut shown_ns)?;
@@ -59,6 +64,16 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         if let Some(budget) = &mut self.budget {
             budget.pass(&mut self.progressed.result);
         }
+        Ok(())
+    }
+
+    /// Has what the programs take counted, and shows it. What they see meanwhile is a part of the run.
+    fn weigh(&mut self, shown_ns: &mut Option<u64>) -> Result<(), RunError> {
+        let limit = self.plan.time_ns.map_or(WEIGHED, Duration::from_nanos);
+        self.mark()?;
+        self.look(shown_ns)?;
+        self.wait(WEIGHED.min(limit))?;
+        self.observer.costs(&self.progressed.result);
         Ok(())
     }
 
@@ -79,8 +94,14 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
 
     /// Shows how many messages were seen and, if anyone looks, the sums.
     fn show(&mut self, live: &Arc<Live>, shown_ns: &mut Option<u64>) -> Result<(), WatchRunError> {
-        let (seen, result) = (seen(&self.watch)?, &mut self.progressed.result);
+        let seen = seen(&self.watch)?;
         self.observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, live);
+        self.look(shown_ns)
+    }
+
+    /// Reads the sums, if anyone looks and they may have changed.
+    fn look(&mut self, shown_ns: &mut Option<u64>) -> Result<(), WatchRunError> {
+        let result = &mut self.progressed.result;
         result.watched_ns = self.started.elapsed().as_nanos() as u64;
         let followed_ns = Some(result.followed_ns());
         if (self.plan.sums_sockets() || self.observer.looks()) && *shown_ns != followed_ns {

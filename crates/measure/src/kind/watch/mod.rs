@@ -5,8 +5,7 @@
 //! the sockets of a process, and keeps the two clocks together.
 //!
 //! `follow` is the loop. `process` marks sockets, `members` and `container` have the processes of a target. `budget` attaches
-//! the programs in samples, `slow` sets the bound of single messages, `host` is what all sockets of the host would cost.
-//! `judge` makes the verdict, `findings` the remedies.
+//! the programs in samples, `slow` sets the bound of single messages. `judge` makes the verdict, `findings` the remedies.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -33,7 +32,6 @@ mod budget;
 mod container;
 mod findings;
 mod follow;
-mod host;
 mod judge;
 mod members;
 mod process;
@@ -41,7 +39,6 @@ mod slow;
 
 use budget::Budget;
 use follow::Run;
-pub use host::HostCost;
 use process::Watched;
 
 /// Why an application cannot be watched.

@@ -29,19 +29,23 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
         return None;
     }
     let (by, part) = outside().find(|(by, _)| takes(by.first).is_none())?;
-    let (part, elsewhere) = (print::percent(part), by.elsewhere());
+    let part = print::percent(part);
+    // A command that goes by the name finds the reader, too, if that is its own.
+    let reader = result.reader.as_ref().map(|reader| reader.pid);
+    let elsewhere = by.elsewhere(&result.waits.holders, reader);
     let (of_itself, remedy) = match (by.first, &result.reader) {
         _ if result.plan.target == WatchTarget::All => (
             "",
-            "see who else had the CPUs (-v): stop, or move to other CPUs (taskset -p), what may wait".into(),
+            "see who else had the CPUs (-v): stop what may wait, or move it (taskset -acp CPUS PID)".into(),
         ),
-        (Holder::Process { name, .. }, Some(reader)) if *name == reader.name => (
+        // The first process stays where it is.
+        (Holder::Process { name, pid: 0 | 2.., .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
             format!(
                 "if part of the application, run fewer of its processes at a time; otherwise move {by} {elsewhere}"
             ),
         ),
-        (Holder::Process { .. }, _) => {
+        (Holder::Process { pid: 0 | 2.., .. }, _) => {
             ("", format!("move {by} {elsewhere}, or give the application a CPU of its own (taskset, cpuset)"))
         }
         (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
@@ -62,9 +66,9 @@ type Taker = (fn(&Holder) -> bool, &'static str, &'static str, &'static str);
 const TAKERS: [Taker; 2] = [
     (
         |by| matches!(by, Holder::Softirqs | Holder::Interrupts),
-        "messages wait as softirqs and interrupts take the CPU that their reader waits for",
-        "softirqs, which often receive packets, or interrupts of a device run on the reader's own CPU (/proc/softirqs)",
-        "receive packets on another CPU: RPS (/sys/class/net/DEVICE/queues/rx-N/rps_cpus), or the affinity of the device's interrupts (/proc/irq/N/smp_affinity_list)",
+        "messages wait as softirqs or interrupts take the CPU that their reader waits for",
+        "softirqs or interrupts of a device run on the reader's own CPU (counts by kind: /proc/softirqs, /proc/interrupts)",
+        "move NET_RX and the device's interrupts to another CPU: RPS (/sys/class/net/DEVICE/queues/rx-N/rps_cpus), or the affinity of interrupts (/proc/irq/N/smp_affinity_list); or move the reader (taskset); TIMER, HRTIMER, SCHED and RCU run on every CPU: nothing to move",
     ),
     (
         |by| matches!(by, Holder::Hypervisor),
@@ -77,10 +81,11 @@ const TAKERS: [Taker; 2] = [
 pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)> {
     TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
         let part = held_by(result, is);
-        let waited: f64 = result.waits.parts().filter(|(by, _)| is(by.first)).map(|(_, part)| part).sum();
+        let took = result.waits.parts().filter(|(by, _)| is(by.first));
+        let took: Vec<String> = took.map(|(by, part)| format!("{by} {}", print::percent(part))).collect();
         let evidence = format!(
             "{} of the time that its reading threads waited for a CPU, {} of the time of its messages",
-            print::percent(waited),
+            took.join(" and "),
             print::percent(part)
         );
         let is_much = result.total.n >= FEWEST && part > MUCH_TAKEN;

@@ -138,10 +138,10 @@ fn what_takes_a_cpu_from_whoever_has_it_is_a_finding_of_its_own() {
     };
     assert!(of_stage.remedy.contains("move other (pid 7) to other CPUs"), "{of_stage:?}");
     assert!(received.remedy.contains("rps_cpus"), "{received:?}");
-    // They had 40 % of the waits, which are 95 % of the time.
+    // Both had 40 % of the waits, which are 95 % of the time.
     assert_eq!(
         received.evidence,
-        "40.0 % of the time that its reading threads waited for a CPU, 38.1 % of the time of its messages"
+        "softirqs 30.0 % and interrupts 10.0 % of the time that its reading threads waited for a CPU, 38.1 % of the time of its messages"
     );
     // Where it had the CPU longest, nothing is gained by moving another.
     let [stolen] = &found([(Holder::Hypervisor, 60), (other(), 38), (Holder::Softirqs, 2)])[..] else {
@@ -164,12 +164,15 @@ fn processes_of_one_name_are_one_holder() {
         finding.cause,
         "cc1 (30 processes) had the CPU for 60.0 % of the time that its reading threads waited"
     );
-    let moved = "move cc1 (30 processes) to other CPUs (pgrep -x NAME | xargs -n1 taskset -acp CPUS;";
+    let moved = "move cc1 (30 processes) to other CPUs (pgrep -x NAME | grep -vx -e 1 | xargs ";
     assert!(finding.remedy.starts_with(moved), "{finding:?}");
     result.reader = Some(WatchedProcess { pid: 5, name: "cc1".into() });
     let [finding] = &findings(&result, None)[..] else { panic!("one") };
     assert!(finding.cause.starts_with("cc1 (30 processes), of the same name, had the CPU"), "{finding:?}");
     assert!(finding.remedy.contains("otherwise move cc1 (30 processes) to other CPUs"), "{finding:?}");
+    assert!(finding.remedy.contains("| grep -vx -e 1 -e 5 | xargs "), "{finding:?}");
+    result.waits.holders = vec![held(named("init", 1), 60)];
+    assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
 }
 
 #[test]
