@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use netfathom_sys::capability::{Capability, effective};
 
@@ -152,8 +152,14 @@ macro_rules! needs_times {
     };
 }
 
+static CPUS: RwLock<()> = RwLock::new(());
+
 /// Keeps the other tests of this binary waiting that ask for the same: measurements do not share their processors.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+pub fn alone() -> RwLockWriteGuard<'static, ()> {
+    CPUS.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps those waiting that ask to be alone.
+pub fn beside_others() -> RwLockReadGuard<'static, ()> {
+    CPUS.read().unwrap_or_else(PoisonError::into_inner)
 }

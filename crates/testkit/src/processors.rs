@@ -2,8 +2,7 @@
 
 use std::thread;
 
-use netfathom_sys::cpu::{ProcessorTimes, machine_usage};
-use netfathom_sys::process::own_usage;
+use netfathom_sys::cpu::{ProcessorTimes, machine_usage, process_time_ns};
 
 use crate::skipped;
 
@@ -48,8 +47,7 @@ struct Taken {
 }
 
 fn taken() -> Taken {
-    let own = own_usage();
-    Taken { machine: machine_usage().expect("/proc/stat").times, own_ns: own.user_ns + own.system_ns }
+    Taken { own_ns: process_time_ns(), machine: machine_usage().expect("/proc/stat").times }
 }
 
 impl Taken {

@@ -103,8 +103,11 @@ pub fn has_functions(seen: &Seen) -> bool {
 
 /// A machine that is emulated is never taken for one of its own: on x86-64 its CPU says so, on arm64 its device tree.
 fn hypervisor(seen: &Seen) -> Vec<String> {
-    let row = seen.row("hypervisor");
-    if row["status"] == "limited" { Vec::new() } else { vec![format!("host: {row}")] }
+    // By what records say a late tick is a pause.
+    let record = seen.json("stack-both");
+    let (row, virtualised) = (seen.row("hypervisor"), &record["environment"]["virtualised"]);
+    let is_own = row["status"] != "limited" || *virtualised == false;
+    is_own.then(|| format!("host: {row}, record: {virtualised}")).into_iter().collect()
 }
 
 /// Stages that the fentry tap parts, and what stands in their place.

@@ -4,6 +4,7 @@
 mod checks;
 mod commands;
 mod judge;
+mod pauses;
 mod seen;
 mod table;
 
@@ -13,8 +14,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use netfathom_testkit::emulator::{Machine, Wanted, boot, missing_program};
-use netfathom_testkit::{skip, skipped};
+use netfathom_testkit::emulator::{Guest, Kernel, Machine, Wanted, boot, missing_program};
+use netfathom_testkit::{beside_others, skip, skipped};
 use tempfile::TempDir;
 
 use commands::Extent;
@@ -46,6 +47,22 @@ fn binary(machine: Machine) -> Result<PathBuf, String> {
     handed
         .or_else(own)
         .ok_or_else(|| format!("no netfathom for {}: make test-kernels builds it", machine.debian()))
+}
+
+/// A kernel of a list.
+fn unpacked(wanted: &Wanted) -> Result<Kernel, String> {
+    if let Some(package) = missing_program(wanted.machine) {
+        return Err(format!("needs the Debian package {package}"));
+    }
+    wanted.unpacked(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))
+}
+
+/// One for this machine's architecture, by its name in the list.
+fn own_kernel(name: &str) -> Result<Kernel, String> {
+    let list = Wanted::of_list(include_str!("list.txt")).unwrap();
+    let is_it = |wanted: &&Wanted| wanted.name == name && wanted.machine.is_own();
+    let wanted = list.iter().find(is_it).ok_or_else(|| format!("no {name} for this machine in the list"))?;
+    unpacked(wanted)
 }
 
 /// What is run on a kernel of a list, which is in the order of versions: every command on the newest of a machine. Where the
@@ -94,12 +111,8 @@ fn jobs(list: &[Wanted]) -> Vec<(&Wanted, Job)> {
 
 /// The kernel's release, and the folder with what a machine with it left.
 fn run(wanted: &Wanted, extent: Extent, job: Job) -> Result<(String, TempDir), String> {
-    if let Some(package) = missing_program(wanted.machine) {
-        return Err(format!("needs the Debian package {package}"));
-    }
     let netfathom = binary(wanted.machine)?;
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let kernel = wanted.unpacked(&cache)?;
+    let kernel = unpacked(wanted)?;
     let folder = tempfile::tempdir().unwrap();
     let (programs, script) = match job {
         Job::Commands(part, of) => {
@@ -118,6 +131,7 @@ fn run(wanted: &Wanted, extent: Extent, job: Job) -> Result<(String, TempDir), S
     };
     let paths: Vec<&Path> = programs.iter().map(PathBuf::as_path).collect();
     let console = boot(&kernel, &paths, &script, folder.path(), LIMIT)
+        .and_then(Guest::end)
         .unwrap_or_else(|why| panic!("{}: {why}", wanted.name));
     println!("{} {}\n{console}", kernel.release, wanted.machine.debian());
     Ok((kernel.release, folder))
@@ -125,6 +139,7 @@ fn run(wanted: &Wanted, extent: Extent, job: Job) -> Result<(String, TempDir), S
 
 #[test]
 fn every_kernel_does_what_it_can() {
+    let _beside = beside_others();
     let list = given("NETFATHOM_KERNELS")
         .unwrap_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/list.txt").into());
     let wanted = Wanted::of_list(&std::fs::read_to_string(list).unwrap()).unwrap();
@@ -160,15 +175,10 @@ fn every_kernel_does_what_it_can() {
 
 #[test]
 fn two_kernels_are_compared_by_what_one_of_them_lacks() {
-    let wanted = Wanted::of_list(include_str!("list.txt")).unwrap();
+    let _beside = beside_others();
     let image = |name: &str| {
-        let wanted = wanted.iter().find(|wanted| wanted.name == name && wanted.machine.is_own());
-        let wanted = wanted.ok_or_else(|| format!("no {name} for this machine in the list"))?;
-        if let Some(package) = missing_program(wanted.machine) {
-            return Err(format!("needs the Debian package {package}"));
-        }
-        let kernel = wanted.unpacked(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels"))?;
-        Ok(format!("{},{}", kernel.binary.display(), kernel.modules.unwrap().display()))
+        let Kernel { binary, modules, .. } = own_kernel(name)?;
+        Ok::<_, String>(format!("{},{}", binary.display(), modules.unwrap().display()))
     };
     let (old, new) = match (image("5.10"), image("6.12")) {
         (Ok(old), Ok(new)) => (old, new),

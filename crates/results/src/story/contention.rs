@@ -103,7 +103,7 @@ fn taken(thread: &Contention) -> Option<String> {
     let stolen = held(Holder::Hypervisor, thread.stolen_ns);
     let most = interrupts.cloned().chain([stolen]).max_by_key(|held| held.ns)?;
     let of_time = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
-    let (name, cpu) = (name(thread.thread), thread.cpu);
+    let (name, cpu) = (thread.thread.name(), thread.cpu);
     for (what, ns) in
         [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)]
     {
@@ -116,7 +116,17 @@ fn taken(thread: &Contention) -> Option<String> {
     }
     let share = number::whole_percent(of_time(most.ns));
     (of_time(most.ns) >= LEAST_TAKEN)
-        .then(|| format!("{} took {share} of the {name}'s time on CPU {cpu}", most.by))
+        .then(|| format!("{} took {share} of the {name}'s time on CPU {cpu}{}", most.by, remedy(&most.by)))
+}
+
+/// Packets can come in on another CPU; each CPU has timers and tasks of its own.
+fn remedy(by: &Holder) -> &'static str {
+    let Holder::Softirq { vector } = by else { return "" };
+    match vector.as_str() {
+        "NET_RX" => ": move it (RPS, affinity of interrupts), or the reader",
+        "TIMER" | "HRTIMER" | "SCHED" | "RCU" => "; every CPU runs it: nothing to move",
+        _ => "",
+    }
 }
 
 const BLOCKED: &str = "blocked in the kernel (page faults, disks, locks)";
@@ -141,7 +151,7 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
         }
         (_, None) | (LoadThread::Sender, _) if thread.waited_share() >= LEAST_WAITED => {
             let share = number::whole_percent(thread.waited_share());
-            format!("the {} waited {share} of the time for CPU {cpu}", name(thread.thread))
+            format!("the {} waited {share} of the time for CPU {cpu}", thread.thread.name())
         }
         _ => return None,
     };
@@ -149,8 +159,9 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
     if thread.foreign().map(|(_, share)| share).sum::<f64>() < 0.5 {
         return None;
     }
-    let foreign = by_name(thread.holders.iter().filter(|held| held.by.is_foreign()));
-    let shares = foreign.iter().map(|(who, ns)| (who, *ns as f64 / thread.waited_ns.max(1) as f64));
+    let is_other = |held: &&Held| held.by.is_outside() && !is_own(thread.thread, &held.by);
+    let others = by_name(thread.holders.iter().filter(is_other));
+    let shares = others.iter().map(|(who, ns)| (who, *ns as f64 / thread.waited_ns.max(1) as f64));
     let most = shares.filter(|(_, share)| *share >= LEAST_HELD).take(2);
     let most = most.enumerate().map(|(place, (by, share))| {
         let verb = if place == 0 { "had it " } else { "" };
@@ -170,7 +181,7 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
     let mut table = Table::of("<thread|CPU|waited|of its\ntime|<who had the CPU meanwhile|of the\nwait|time");
     for thread in &threads {
         let first = [
-            name(thread.thread).to_owned(),
+            thread.thread.name().to_owned(),
             thread.cpu.to_string(),
             number::seconds(thread.waited_ns),
             number::percent(thread.waited_share()),
@@ -196,7 +207,7 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
 fn losses(thread: &Contention) -> Vec<String> {
     let part = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
     let percent = |ns: u64| number::percent(part(ns));
-    let (name, cpu) = (name(thread.thread), thread.cpu);
+    let (name, cpu) = (thread.thread.name(), thread.cpu);
     let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
     let took = [stolen].into_iter().chain(thread.interrupts.iter().cloned());
     let took = took.filter(|held| part(held.ns) >= LEAST_LOSS);
@@ -206,16 +217,6 @@ fn losses(thread: &Contention) -> Vec<String> {
     let away = away.into_iter().filter(|(_, ns)| *ns > 0);
     let away = away.map(|(what, ns)| format!("the {name} was {what} for {} of its time", percent(ns)));
     (!took.is_empty()).then_some(ran).into_iter().chain(away).collect()
-}
-
-fn name(thread: LoadThread) -> &'static str {
-    match thread {
-        LoadThread::Sender => "sender",
-        LoadThread::Reader => "reader",
-        LoadThread::Client => "client",
-        LoadThread::Server => "server",
-        LoadThread::FarEnd => "far end",
-    }
 }
 
 #[cfg(test)]
@@ -301,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn a_softirq_in_a_wait_is_named_by_its_vector_unless_it_may_be_the_loads_own() {
+        let softirq = |vector: &str| Holder::Softirq { vector: vector.into() };
+        let busy = [(rustc(), 60), (softirq("NET_RX"), 25), (softirq("BLOCK"), 15)];
+        let had = |of| remark(&thread(of, 100, &busy), None).unwrap();
+        let [reader, sender] = [LoadThread::Reader, LoadThread::Sender].map(had);
+        assert!(reader.ends_with(": rustc (pid 3121) had it 60 %, softirq NET_RX 25 %"), "{reader}");
+        assert!(sender.ends_with(": rustc (pid 3121) had it 60 %, softirq BLOCK 15 %"), "{sender}");
+    }
+
+    #[test]
     fn softirqs_are_named_where_they_had_most_of_the_wait_of_a_program() {
         let most = |by: Holder| {
             let waits = CpuWaits { waited_ns: 100, holders: vec![Held { by, ns: 60 }] };
@@ -328,11 +339,11 @@ mod tests {
         };
         assert_eq!(
             with(LoadThread::Reader, &[("NET_RX", 310), ("RCU", 90)], 0).unwrap(),
-            "softirq NET_RX took 31 % of the reader's time on CPU 1"
+            "softirq NET_RX took 31 % of the reader's time on CPU 1: move it (RPS, affinity of interrupts), or the reader"
         );
         assert_eq!(
             with(LoadThread::Sender, &[("NET_RX", 310), ("RCU", 90)], 0).unwrap(),
-            "softirq RCU took 9 % of the sender's time on CPU 1"
+            "softirq RCU took 9 % of the sender's time on CPU 1; every CPU runs it: nothing to move"
         );
         assert_eq!(with(LoadThread::Sender, &[("NET_RX", 310), ("RCU", 40)], 0), None);
         assert_eq!(

@@ -83,7 +83,8 @@ pub fn boot(kernel: &Kernel, image: &Image, folder: &Path, by: By) -> io::Result
     Ok(qemu)
 }
 
-fn console(folder: &Path) -> PathBuf {
+/// Where a guest with this folder keeps its console.
+pub fn console(folder: &Path) -> PathBuf {
     folder.join("console")
 }
 

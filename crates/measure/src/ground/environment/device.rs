@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use netfathom_sys::{device, link, offload};
+use netfathom_sys::device::{self, Driver};
+use netfathom_sys::{link, offload};
 
 use super::reading::{Reading, grouped, names, words};
 
@@ -19,36 +20,17 @@ const QUEUES: [(&str, &str); 5] = [
 ];
 
 pub fn read(name: &str, into: &mut Reading) {
-    match offload::features(name) {
-        Ok(features) => {
-            for (feature, on) in features {
-                into.put(format!("{name}.feature.{feature}"), if on { "on" } else { "off" });
-            }
-        }
-        Err(error) => into.miss(format!("{name}.feature."), error.source),
-    }
-    let groups = [
-        ("ring", device::rings(name)),
-        ("coalesce", device::coalescing(name)),
-        ("channels", device::channels(name)),
-    ];
-    for (group, numbers) in groups {
-        match numbers {
-            Ok(numbers) => {
-                numbers.iter().for_each(|(what, value)| into.put(format!("{name}.{group}.{what}"), value));
-            }
-            Err(error) => into.miss(format!("{name}.{group}."), error),
-        }
-    }
-    match device::driver(name) {
-        Ok(Some(driver)) => {
-            into.put(format!("{name}.driver.name"), driver.name);
-            into.put(format!("{name}.driver.version"), driver.version);
-            into.put(format!("{name}.driver.firmware"), driver.firmware);
-        }
-        Ok(None) => {}
-        Err(error) => into.miss(format!("{name}.driver."), error),
-    }
+    let features = offload::features(name).map_err(|error| error.source);
+    let written = |(feature, is_on)| (feature, if is_on { "on" } else { "off" });
+    into.keep_all(format!("{name}.feature."), features.map(|all| all.into_iter().map(written)));
+    into.keep_all(format!("{name}.ring."), device::rings(name));
+    into.keep_all(format!("{name}.coalesce."), device::coalescing(name));
+    into.keep_all(format!("{name}.channels."), device::channels(name));
+    let driver = device::driver(name).map(|driver| {
+        let parts = |d: Driver| [("name", d.name), ("version", d.version), ("firmware", d.firmware)];
+        driver.into_iter().flat_map(parts)
+    });
+    into.keep_all(format!("{name}.driver."), driver);
 }
 
 /// Reads what sysfs shows of a device: queues, interrupts, parameters of its driver.

@@ -1,6 +1,7 @@
 //! The machine a record is taken on.
 
 mod device;
+pub mod hypervisor;
 mod machine;
 mod reading;
 mod settings;
@@ -78,16 +79,7 @@ fn cpuinfo() -> String {
 
 /// Whether a hypervisor runs this machine.
 pub fn is_virtual() -> bool {
-    has_hypervisor_flag(&cpuinfo()) || runs_under_hypervisor()
-}
-
-fn has_hypervisor_flag(cpuinfo: &str) -> bool {
-    field(cpuinfo, "flags").is_some_and(|flags| flags.split_ascii_whitespace().any(|f| f == "hypervisor"))
-}
-
-/// Where processors have no flag for it: Xen, and the device trees of Arm and RISC-V.
-fn runs_under_hypervisor() -> bool {
-    ["/sys/hypervisor/type", "/proc/device-tree/hypervisor"].into_iter().any(|path| Path::new(path).exists())
+    matches!(hypervisor::find(), hypervisor::Hypervisor::Found(_))
 }
 
 /// The first value of a key in the form of /proc/cpuinfo.
@@ -131,8 +123,7 @@ fn line(path: impl AsRef<Path>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const X86: &str =
-        "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nflags\t\t: fpu hypervisor lahf_lm\n";
+    const X86: &str = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n";
     const ARM: &str = "processor\t: 0\nFeatures\t: fp\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
 
     #[test]
@@ -140,13 +131,6 @@ mod tests {
         assert_eq!(cpu_model(X86), "AMD EPYC");
         assert_eq!(cpu_model(ARM), "implementer 0x41 part 0xd0c");
         assert_eq!(cpu_model(""), "");
-    }
-
-    #[test]
-    fn a_hypervisor_is_a_flag_of_its_own() {
-        assert!(has_hypervisor_flag(X86));
-        assert!(!has_hypervisor_flag(&X86.replace("hypervisor", "nohypervisor")));
-        assert!(!has_hypervisor_flag(ARM));
     }
 
     #[test]

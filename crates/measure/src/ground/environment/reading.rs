@@ -1,6 +1,7 @@
 //! What has been read of a machine, and what could not be.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -29,6 +30,18 @@ impl Reading {
         match read {
             Ok(value) => self.put(name, value),
             Err(error) => self.miss(name, error),
+        }
+    }
+
+    /// Keeps all that was read of a group, by what follows the beginning of its names; or why nothing was.
+    pub fn keep_all<N: Display, V: ToString>(
+        &mut self,
+        group: String,
+        read: io::Result<impl IntoIterator<Item = (N, V)>>,
+    ) {
+        match read {
+            Ok(all) => all.into_iter().for_each(|(name, value)| self.put(format!("{group}{name}"), value)),
+            Err(error) => self.miss(group, error),
         }
     }
 

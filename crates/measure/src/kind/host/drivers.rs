@@ -18,8 +18,7 @@ use netfathom_model::path::Direction;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::xdp_socket;
 
-use super::exchange::bind;
-use super::places::no_lab_reason;
+use super::places::{bind, no_lab_reason};
 use super::reason::plain;
 use super::{missing, works};
 use crate::ground::lab::{Lab, LabError, Role};
@@ -46,7 +45,7 @@ const CONTENTION_REMEDY: &str =
 const WATCH: &str = "TCP of others";
 const WATCH_USE: &str = "watch: the messages that come to a running application";
 const WATCH_REMEDY: &str =
-    "use a Linux from 5.17 to 6.18; NETFATHOM_BPF_LOG=1 shows all that the verifier writes";
+    "use Linux 5.17 or later with CONFIG_SCHED_INFO; NETFATHOM_BPF_LOG=1 shows all that the verifier writes";
 
 const PORT: u16 = 9;
 const ANYWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, PORT);
@@ -98,7 +97,7 @@ fn row(name: &str, detail: &str, remedy: &str, attempt: Attempt) -> HostRow {
         Ok(()) => works(name, detail),
         Err(e) => {
             let denied = "run as root, or grant CAP_BPF and CAP_NET_ADMIN to the program";
-            missing(name, detail, plain(&e.to_string()), if may_attach() { remedy } else { denied })
+            missing(name, detail, plain(&e), if may_attach() { remedy } else { denied })
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use netfathom_model::host::HostRow;
 use netfathom_sys::probe;
 
-use super::reason::{is_denied, words};
+use super::reason::{is_denied, plain};
 use super::{limited, missing, works};
 
 struct Feature {
@@ -58,7 +58,7 @@ fn row(feature: &Feature) -> HostRow {
         Ok(()) => works(feature.name, feature.detail),
         Err(e) => {
             let remedy = if is_denied(&e) { feature.when_denied } else { feature.otherwise };
-            missing(feature.name, feature.detail, words(&e), remedy)
+            missing(feature.name, feature.detail, plain(&e), remedy)
         }
     }
 }
@@ -72,10 +72,10 @@ fn perf_counters() -> HostRow {
         Ok(c) if c.count == 0 => missing(NAME, DETAIL, "the counter stands still", VIRTUAL),
         Ok(c) if !c.kernel_too => limited(NAME, DETAIL, "only user space may be counted", ALLOW),
         Ok(_) => works(NAME, DETAIL),
-        Err(e) if is_denied(&e) => missing(NAME, DETAIL, words(&e), ALLOW),
+        Err(e) if is_denied(&e) => missing(NAME, DETAIL, plain(&e), ALLOW),
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             missing(NAME, DETAIL, "the kernel sees no such counter in the CPU", VIRTUAL)
         }
-        Err(e) => missing(NAME, DETAIL, words(&e), VIRTUAL),
+        Err(e) => missing(NAME, DETAIL, plain(&e), VIRTUAL),
     }
 }

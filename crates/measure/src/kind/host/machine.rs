@@ -8,8 +8,8 @@ use netfathom_model::host::HostRow;
 use netfathom_model::print::percent;
 use netfathom_sys::cpu::machine_usage;
 
-use super::hypervisor::{self, Hypervisor};
 use super::{limited, missing, works};
+use crate::ground::environment::hypervisor::{self, Hypervisor};
 
 /// Above it a reading of the clock is a system call or worse: vDSO readings take 15 to 60 ns.
 const DEAR_READING_NS: f64 = 200.0;
@@ -63,7 +63,7 @@ fn offset(bracket: Duration) -> HostRow {
 
 pub(super) fn processors(environment: &Environment) -> Vec<HostRow> {
     let mut rows = vec![count(environment.cpus), use_of_them(busy_share())];
-    rows.push(sharing(hypervisor::look(environment.virtualised)));
+    rows.push(sharing(hypervisor::find()));
     rows.extend(environment.governor.as_deref().map(governor));
     rows
 }

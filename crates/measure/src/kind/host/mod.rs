@@ -11,8 +11,6 @@ use crate::ground::environment;
 use crate::ground::lab::Lab;
 
 mod drivers;
-mod exchange;
-mod hypervisor;
 mod kernel;
 mod machine;
 mod places;

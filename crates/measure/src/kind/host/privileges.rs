@@ -12,7 +12,7 @@ pub(super) fn rows() -> Vec<HostRow> {
     match effective() {
         Ok(held) => rows.extend(Capability::ALL.map(|c| row(c, held.contains(&c)))),
         Err(e) => {
-            let reason = plain(&e.to_string());
+            let reason = plain(&e);
             rows.extend(
                 Capability::ALL.map(|c| missing(c.name(), purpose(c), reason.as_str(), "is /proc mounted?")),
             );

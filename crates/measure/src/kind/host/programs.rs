@@ -32,7 +32,7 @@ fn btf() -> HostRow {
         Ok(types) => works("BTF", format!("{detail}; {types} of them")),
         Err(e) => {
             let remedy = "use a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions' are";
-            missing("BTF", detail, plain(&e.to_string()), remedy)
+            missing("BTF", detail, plain(&e), remedy)
         }
     }
 }
@@ -40,7 +40,7 @@ fn btf() -> HostRow {
 fn tracing(kind: Tracing, name: &str, detail: &str) -> HostRow {
     match probe::tracing(kind) {
         Ok(()) => works(name, detail),
-        Err(e) => missing(name, detail, plain(&e.to_string()), tracing_remedy(&e, kind)),
+        Err(e) => missing(name, detail, plain(&e), tracing_remedy(&e, kind)),
     }
 }
 

@@ -11,8 +11,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_sys::socket::{StampKind, TxStampQueue, enable_rx_stamps, enable_tx_stamps, receive};
 
-use super::exchange::bind;
-use super::reason::{plain, words};
+use super::places::bind;
+use super::reason::plain;
 use super::{limited, missing, works};
 use crate::tap::probe;
 
@@ -67,7 +67,7 @@ pub(super) fn timestamping() -> HostRow {
         Err(e) => missing(
             TIMESTAMPING,
             detail,
-            words(&e),
+            plain(&e),
             "use a kernel with CONFIG_NET and software time stamps, outside of a sandbox that filters them",
         ),
     }

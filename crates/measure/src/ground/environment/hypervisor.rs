@@ -1,7 +1,9 @@
-//! Whether the machine is virtual, as processor and firmware say it. Neither has to.
+//! Whether the machine is virtual, by its CPU, its kernel and its firmware. None of them has to show it.
 
 use std::fs;
 use std::path::Path;
+
+use super::{cpuinfo, field, line};
 
 /// What vendor and product of the firmware begin with where a hypervisor made them (as systemd-detect-virt
 /// has them).
@@ -24,7 +26,7 @@ const MAKERS: [&str; 15] = [
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Hypervisor {
+pub enum Hypervisor {
     /// There is one, which its sign names.
     Found(String),
     /// Whoever would name one names none.
@@ -35,30 +37,26 @@ pub(super) enum Hypervisor {
 
 #[derive(Clone, Debug, Default)]
 struct Signs {
-    /// The processor says so itself, or the kernel knows.
-    virtualised: bool,
-    /// The flags of an x86 processor are there, with that of a hypervisor or without.
-    has_flags: bool,
+    /// Those of an x86 CPU: one is for a hypervisor.
+    flags: Option<String>,
+    /// What a kernel that knows its hypervisor names, such as `xen`.
+    kernel: Option<String>,
     makers: Vec<String>,
     /// `compatible` of the device tree's root, and the names of the nodes below it.
     tree: Vec<String>,
 }
 
-/// Looks. `virtualised` is what the environment of a record says.
-pub(super) fn look(virtualised: bool) -> Hypervisor {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let read = |path: &Path| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+pub fn find() -> Hypervisor {
     let dmi = Path::new("/sys/class/dmi/id");
     let makers = ["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
-    let makers = makers.iter().filter_map(|name| read(&dmi.join(name))).filter(|text| !text.is_empty());
     let root = Path::new("/proc/device-tree");
-    let compatible = read(&root.join("compatible")).unwrap_or_default();
+    let compatible = line(root.join("compatible")).unwrap_or_default();
     let nodes = fs::read_dir(root).into_iter().flatten().flatten();
     let nodes = nodes.filter_map(|node| node.file_name().into_string().ok());
     Signs {
-        virtualised,
-        has_flags: cpuinfo.lines().any(|line| line.starts_with("flags")),
-        makers: makers.collect(),
+        flags: field(&cpuinfo(), "flags").map(str::to_owned),
+        kernel: line("/sys/hypervisor/type"),
+        makers: makers.iter().filter_map(|name| line(dmi.join(name))).collect(),
         tree: compatible.split('\0').map(str::to_owned).chain(nodes).collect(),
     }
     .judge()
@@ -80,10 +78,15 @@ impl Signs {
         if let Some(name) = self.tree.iter().find(emulated) {
             return Hypervisor::Found(format!("{name} in the device tree"));
         }
-        match (self.virtualised, self.has_flags || !self.makers.is_empty()) {
-            (true, _) => Hypervisor::Found("as the CPU says".into()),
-            (false, true) => Hypervisor::NotNamed,
-            (false, false) => Hypervisor::Unknown,
+        if let Some(kernel) = &self.kernel {
+            return Hypervisor::Found(kernel.clone());
+        }
+        match &self.flags {
+            Some(flags) if flags.split_ascii_whitespace().any(|flag| flag == "hypervisor") => {
+                Hypervisor::Found("as the CPU says".into())
+            }
+            None if self.makers.is_empty() => Hypervisor::Unknown,
+            _ => Hypervisor::NotNamed,
         }
     }
 }
@@ -126,10 +129,20 @@ mod tests {
     }
 
     #[test]
+    fn a_hypervisor_is_a_flag_of_its_own() {
+        let flagged = |flags: &str| Signs { flags: Some(flags.into()), ..Signs::default() }.judge();
+        assert!(matches!(flagged("fpu hypervisor lahf_lm"), Hypervisor::Found(_)));
+        assert_eq!(flagged("fpu nohypervisor"), Hypervisor::NotNamed);
+    }
+
+    #[test]
+    fn a_kernel_that_names_its_hypervisor_is_believed() {
+        let kernel = Some("xen".into());
+        assert_eq!(Signs { kernel, ..Signs::default() }.judge(), Hypervisor::Found("xen".into()));
+    }
+
+    #[test]
     fn silence_is_no_sign() {
         assert_eq!(Signs::default().judge(), Hypervisor::Unknown);
-        assert_eq!(Signs { has_flags: true, ..Signs::default() }.judge(), Hypervisor::NotNamed);
-        let flagged = Signs { has_flags: true, virtualised: true, ..Signs::default() };
-        assert!(matches!(flagged.judge(), Hypervisor::Found(_)));
     }
 }
