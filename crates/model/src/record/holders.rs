@@ -1,12 +1,17 @@
 //! Who had a CPU, as it is shown: all processes of a name together.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
 
 use super::{Held, Holder};
 use crate::print;
+
+/// Processes that a command has room for.
+const MOST_LISTED: usize = 8;
+/// What each of several processes goes through.
+const MOVED: &str = "xargs -n1 taskset -acp CPUS; new ones have the CPUs of their parent";
 
 /// One that had a CPU, or all processes of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +55,30 @@ impl<'a> Holders<'a> {
         summed(each(held), Holder::shown)
     }
 
-    /// Where to move a process, or all of its name, and how.
-    pub fn elsewhere(&self) -> &'static str {
-        match self.count {
-            1 => "to other CPUs (taskset -p)",
-            _ => {
-                "to other CPUs (pgrep -x NAME | xargs -n1 taskset -acp CPUS; new ones have the CPUs of their parent)"
+    /// Where to move a process, or all of its name among `held`, and how. What a name alone finds may be `spared`, or the
+    /// first process of a container: they stay.
+    pub fn elsewhere(&self, held: &[Held], spared: Option<u32>) -> String {
+        let how = match (self.count, self.pids(held)) {
+            (1, Some(pid)) => format!("taskset -acp CPUS {pid}"),
+            (_, Some(pids)) => format!("echo {pids} | {MOVED}"),
+            (_, None) => {
+                let spared = spared.map(|pid| format!(" -e {pid}")).unwrap_or_default();
+                format!("pgrep -x NAME | grep -vx -e 1{spared} | {MOVED}")
             }
-        }
+        };
+        format!("to other CPUs ({how})")
+    }
+
+    /// Their numbers, where all are known and few.
+    fn pids(&self, held: &[Held]) -> Option<String> {
+        let all = held.iter().map(|held| &held.by).chain([self.first]);
+        let pid = |by: &Holder| match by {
+            Holder::Process { pid, .. } if by.shown() == self.first.shown() => Some(*pid),
+            _ => None,
+        };
+        let pids: BTreeSet<u32> = all.filter_map(pid).collect();
+        let is_whole = !pids.contains(&0) && pids.len() <= MOST_LISTED;
+        is_whole.then(|| pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -156,6 +177,23 @@ mod tests {
         let held = [(process("perl", 7), 2), (process("perl", 7), 3)];
         assert_eq!(shown(&held), rows(&[("perl (pid 7)", 5)]));
         assert_eq!(shown(&[(process("sh", 7), u64::MAX), (process("sh", 8), 1)])[0].1, u64::MAX);
+    }
+
+    #[test]
+    fn only_those_that_had_the_cpu_are_moved() {
+        let moved = |held: &[(Holder, u64)], spared| {
+            let held: Vec<Held> = held.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
+            Holders::of(&held)[0].0.elsewhere(&held, spared)
+        };
+        let sh = |pid| process("sh", pid);
+        let few = [(sh(7), 9), (process("init", 1), 3), (sh(5), 2), (sh(7), 1)];
+        assert!(moved(&few, Some(4)).starts_with("to other CPUs (echo 5 7 | xargs -n1 taskset -acp CPUS; "));
+        assert_eq!(moved(&few[..2], None), "to other CPUs (taskset -acp CPUS 7)");
+        let many: Vec<_> = (100..130).map(|pid| (sh(pid), 1)).collect();
+        assert!(moved(&many, None).starts_with("to other CPUs (pgrep -x NAME | grep -vx -e 1 | xargs "));
+        assert!(moved(&many, Some(4)).contains("| grep -vx -e 1 -e 4 | xargs "));
+        // Not all have a number.
+        assert!(moved(&[(sh(7), 2), (sh(0), 1)], None).contains("pgrep"));
     }
 
     #[test]

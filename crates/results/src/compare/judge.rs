@@ -19,7 +19,7 @@ pub(super) const FOUND: f64 = 0.8;
 
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
 /// have no part in it.
-pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
+pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], rounds: &[usize]) {
     let of = |run| trust::quantities(run, comparison.forced);
     comparison.withheld = trust::withheld(pairs, comparison.forced);
     let mut sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
@@ -34,7 +34,7 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)]) {
     let counts = |name: &str| in_all(name) && counting(&sides, name).len() >= least;
     let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| counts(&quantity.name)).collect();
     let weighed: Vec<Weighed> =
-        shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides)).collect();
+        shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides, rounds)).collect();
     let main: Vec<bool> = shared.iter().map(|quantity| quantity.main).collect();
     let corrected = corrected(&weighed, &main);
     let levels = [false, true].map(|of| {
@@ -83,6 +83,7 @@ fn find<'a>(all: &'a [Quantity], name: &str) -> Option<&'a Quantity> {
 struct Weighed {
     a: Vec<f64>,
     b: Vec<f64>,
+    rounds: Option<Vec<usize>>,
     scale: Scale,
     /// On the logarithms, of ratios.
     contrast: Option<Contrast>,
@@ -92,11 +93,11 @@ struct Weighed {
     fewer: Option<String>,
 }
 
-/// The values in those pairs where both runs vouch for a quantity.
-fn counting(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str) -> Vec<(Vec<f64>, Vec<f64>)> {
+/// The values in those pairs where both runs vouch for a quantity, with the pairs' places.
+fn counting(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str) -> Vec<(usize, Vec<f64>, Vec<f64>)> {
     let values = |side: &[Quantity]| find(side, name).map_or(&[][..], |q| &q.trials).to_vec();
-    let both = sides.iter().map(|(a, b)| (values(a), values(b)));
-    both.filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect()
+    let both = sides.iter().enumerate().map(|(place, (a, b))| (place, values(a), values(b)));
+    both.filter(|(_, a, b)| !a.is_empty() && !b.is_empty()).collect()
 }
 
 /// How many pairs count, and how many runs of each side keep the others from it; `None` where all count.
@@ -108,18 +109,24 @@ fn fewer(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str, count: usize) -> 
     (count < all).then(|| format!("{count} of {all} pairs: VOID in {a} of A and {b} of B"))
 }
 
-fn weigh(design: Design, quantity: &Quantity, sides: &[(Vec<Quantity>, Vec<Quantity>)]) -> Weighed {
+fn weigh(
+    design: Design,
+    quantity: &Quantity,
+    sides: &[(Vec<Quantity>, Vec<Quantity>)],
+    rounds: &[usize],
+) -> Weighed {
     let all = counting(sides, &quantity.name);
     let fewer = fewer(sides, &quantity.name, all.len());
-    let positive = all.iter().all(|(a, b)| a.iter().chain(b).all(|&value| value > 0.0));
+    let positive = all.iter().all(|(_, a, b)| a.iter().chain(b).all(|&value| value > 0.0));
     let scale = if positive { Scale::Ratio } else { Scale::Difference };
+    let rounds = (design == Design::Pairs).then(|| all.iter().map(|&(place, ..)| rounds[place]).collect());
     let (a, b): (Vec<f64>, Vec<f64>) = match design {
-        Design::Apart => all.into_iter().next().unwrap_or_default(),
-        Design::Pairs => all.iter().map(|(a, b)| (scale.mean(a), scale.mean(b))).unzip(),
+        Design::Apart => all.into_iter().next().map(|(_, a, b)| (a, b)).unwrap_or_default(),
+        Design::Pairs => all.iter().map(|(_, a, b)| (scale.mean(a), scale.mean(b))).unzip(),
     };
     let contrast = contrast(design, scale, &a, &b);
     let value = stats::mean(&scale.put(&b)) - stats::mean(&scale.put(&a));
-    Weighed { a, b, scale, contrast, value, fewer }
+    Weighed { a, b, rounds, scale, contrast, value, fewer }
 }
 
 /// The change of the values of A to those of B; on the logarithms, of ratios.
@@ -186,7 +193,7 @@ fn concluded(
     chance: Option<f64>,
     levels: Levels,
 ) -> Compared {
-    let Weighed { a, b, scale, contrast, value, fewer } = weighed;
+    let Weighed { a, b, rounds, scale, contrast, value, fewer } = weighed;
     let same = a.iter().chain(&b).all(|v| v.total_cmp(&a[0]).is_eq());
     let outcome = outcome(quantity.better, value, chance, same);
     let has_spread = contrast.is_some_and(|contrast| contrast.error > 0.0);
@@ -219,6 +226,7 @@ fn concluded(
         note: note(&a, &b, scale, outcome, contrast, fewer.as_deref()),
         a,
         b,
+        rounds,
     }
 }
 

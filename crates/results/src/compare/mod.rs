@@ -104,6 +104,9 @@ pub struct Compared {
     /// The values of A: a trial each, or a run each of pairs.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
+    /// Of pairs the round of each value, from 1; a round that is VOID in the quantity is not among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<Vec<usize>>,
     /// The mean of A; the geometric one where the change is a ratio.
     pub a_mean: f64,
     pub b_mean: f64,
@@ -295,7 +298,7 @@ fn compare_unchecked(
         spreads: Vec::new(),
     };
     if !comparison.is_refused() {
-        judge::fill(&mut comparison, &trusted.pairs);
+        judge::fill(&mut comparison, &trusted.pairs, &trusted.rounds);
         // A run that is VOID in part has distributions of that part, too.
         let is_whole = |run: &Run| comparison.forced || run.record.verdict.level < Level::Void;
         let whole = trusted.pairs.iter().copied().filter(|(a, b)| is_whole(a) && is_whole(b));

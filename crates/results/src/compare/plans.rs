@@ -5,7 +5,7 @@ use netfathom_model::record::Measurement;
 use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
 use crate::page::shortened;
-use crate::quantity::figures;
+use crate::quantity::{figures, plan};
 
 /// What fits into a sentence, in letters.
 const LONGEST: usize = 40;
@@ -70,10 +70,7 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
         return PlanDifferences { differences: Vec::new(), obstacles: vec![obstacle] };
     }
     let of_pair = |pair: &(&Run, &Run)| {
-        between(
-            &flat(&figures(&pair.0.record.measurement).plan()),
-            &flat(&figures(&pair.1.record.measurement).plan()),
-        )
+        between(&flat(&plan(&pair.0.record.measurement)), &flat(&plan(&pair.1.record.measurement)))
     };
     let mut differences = merged(pairs.iter().map(of_pair));
     // The seed is another one in every run; whether rates were fitted, the profile shows.
@@ -100,7 +97,7 @@ const COMMAND: &str = ".command";
 fn within_sides(first: (&Run, &Run), pair: (&Run, &Run)) -> Vec<String> {
     let other = |first: &Run, run: &Run| {
         let (was, is) = (&first.record.measurement, &run.record.measurement);
-        let differs = between(&flat(&figures(was).plan()), &flat(&figures(is).plan()));
+        let differs = between(&flat(&plan(was)), &flat(&plan(is)));
         let why = differs.iter().find_map(|d| obstacle(was, d))?;
         Some(format!("{} did not do what {} did: {why}", run.name, first.name))
     };
@@ -118,7 +115,7 @@ fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String
     if FREE.contains(key) || measurement.entry().free.contains(key) {
         return None;
     }
-    let is_fitted = *key == "profile" && figures(measurement).plan()["fits"] == true;
+    let is_fitted = *key == "profile" && plan(measurement)["fits"] == true;
     let remedy = if is_fitted {
         "give both the same --profile: without one each run fits it to the host"
     } else {

@@ -48,6 +48,8 @@ pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, 
 /// The pairs that count, and remarks on the others.
 pub(super) struct Trusted<'a> {
     pub pairs: Vec<(&'a Run, &'a Run)>,
+    /// Which they are, from 1.
+    pub rounds: Vec<usize>,
     pub obstacles: Vec<String>,
     pub cautions: Vec<String>,
 }
@@ -56,12 +58,14 @@ pub(super) struct Trusted<'a> {
 pub(super) const LEAST_PAIRS: usize = 2;
 
 pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
-    let mut trusted = Trusted { pairs: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
+    let mut trusted =
+        Trusted { pairs: Vec::new(), rounds: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
     let mut unusable_pairs: Vec<String> = Vec::new();
-    for &(a, b) in pairs {
+    for (round, &(a, b)) in (1..).zip(pairs) {
         let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
         if design == Design::Apart || force || wrong.is_empty() {
             trusted.pairs.push((a, b));
+            trusted.rounds.push(round);
         }
         match design {
             Design::Apart => trusted.obstacles.extend(wrong),

@@ -209,10 +209,9 @@ impl Page {
         self.push(Block::Table(table));
     }
 
-    pub fn bars(&mut self, bars: Bars) {
-        if bars.groups.iter().any(|group| !group.bars.is_empty()) {
-            self.push(Block::Bars(bars));
-        }
+    pub fn bars(&mut self, bars: impl Into<Option<Bars>>) {
+        let has_some = |bars: &Bars| bars.groups.iter().any(|group| !group.bars.is_empty());
+        bars.into().filter(has_some).into_iter().for_each(|bars| self.push(Block::Bars(bars)));
     }
 
     pub fn chart(&mut self, chart: impl Into<Option<Chart>>) {

@@ -70,6 +70,8 @@ pub enum Axis {
     Run,
     /// Trials in their order, from 1.
     Trial,
+    /// Rounds of interleaved runs, from 1.
+    Round,
     /// Nanoseconds.
     Time,
     /// The same, logarithmic; an x is its decimal logarithm.

@@ -1,7 +1,8 @@
 //! Comparisons as people see them, with records that mean no good too.
 
+use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::compare::{Comparison, Gates, Run, Wishes, apart, gates, pairs};
-use netfathom_results::page::Page;
+use netfathom_results::page::{Axis, Chart, Page};
 use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
@@ -86,6 +87,25 @@ fn the_picture_has_each_ratio_where_it_is() {
         bars.iter().filter(|b| b.color == "void" && b.ends.is_some_and(|e| e.0 > 0.0)).count(),
         ratios
     );
+}
+
+#[test]
+fn values_of_pairs_stand_at_their_rounds() {
+    let mut maker = Maker::new(24);
+    let mut made: Vec<(Run, Run)> = (0..5).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    made.iter_mut().flat_map(|(a, b)| [a, b]).for_each(|run| run.record.verdict = Verdict::default());
+    made[0].0.record.verdict.lower(Level::Void, "gap");
+    made[2].1.record.verdict.lower_only(&[Part::Rx], Level::Void, "late");
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap().clone();
+    let (tx, rx) = (of("tx.mean"), of("rx.mean"));
+    let page = page(comparison);
+    let xs = |title: &str| {
+        let is_values = |chart: &Chart| chart.title == title && chart.x == Axis::Round;
+        charts(&page).into_iter().find(|(_, chart)| is_values(chart)).unwrap().1.xs.clone()
+    };
+    assert_eq!((xs(&tx.title), tx.rounds), (vec![2.0, 3.0, 4.0, 5.0], Some(vec![2, 3, 4, 5])));
+    assert_eq!((xs(&rx.title), rx.rounds), (vec![2.0, 4.0, 5.0], Some(vec![2, 4, 5])));
 }
 
 #[test]

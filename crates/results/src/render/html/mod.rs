@@ -6,12 +6,11 @@
 pub(super) mod embed;
 mod samples;
 mod size_limit;
-mod words;
 
 use std::io;
 
 use askama::Template;
-use netfathom_model::record::Record;
+use netfathom_model::record::{Record, State};
 use netfathom_model::verdict::{Level, Reason};
 use netfathom_sys::directory::Directory;
 use serde::Serialize;
@@ -202,8 +201,8 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             level,
             tone: level.name().to_lowercase(),
             label: story::story(&record.measurement).partial().unwrap_or_else(|| level.name().into()),
-            trust: words::trust(level),
-            state: words::state(record.state, &body.done).into_iter().chain(left_out).collect(),
+            trust: trust(level),
+            state: state(record.state, &body.done).into_iter().chain(left_out).collect(),
             answer: story::answer(&record.measurement, record.verdict.level),
             reasons: reasons.iter().take(MOST_REASONS).map(|reason| (*reason).clone()).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
@@ -212,6 +211,24 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
         ..page
     };
     Ok(page.render()?)
+}
+
+fn trust(level: Level) -> &'static str {
+    match level {
+        Level::Valid => "No reason was found to doubt the answer.",
+        Level::Degraded => "Read these figures with the reasons in mind.",
+        Level::Void => "Do not use these figures.",
+    }
+}
+
+/// What is missing of a record that is not whole; `done` is how much of the plan is there.
+fn state(state: State, done: &str) -> Option<String> {
+    let what = match state {
+        State::Complete => return None,
+        State::Partial => "Partial: this was written while trials were still to come.",
+        State::Interrupted => "Interrupted: the user ended it early; the finished trials are kept.",
+    };
+    Some(format!("{what} {done}."))
 }
 
 /// Draws comparisons, each with what came of its thresholds, as one HTML file that needs nothing beside itself.

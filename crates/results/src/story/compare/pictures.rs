@@ -4,7 +4,7 @@ use netfathom_model::record::Distribution;
 use netfathom_stats as stats;
 
 use super::words;
-use crate::compare::{Compared, Comparison, Gate, Gates, Outcome, Scale};
+use crate::compare::{Compared, Comparison, Design, Gate, Gates, Outcome, Scale};
 use crate::page::{Axis, Bar, BarGroup, Bars, Block, Chart, Color, Look, Page, Series, Table};
 use crate::quantity::{Pooled, Unit};
 use crate::story::histogram;
@@ -36,7 +36,11 @@ pub(super) fn draw(page: &mut Page, comparison: &Comparison, gates: &Gates, numb
     let main = comparison.quantities.iter().filter(|q| q.main).enumerate().map(|(place, q)| {
         (q.name.clone(), Page::filled(|page| page.chart(values(q, format!("values-{number}-{place}")))))
     });
-    choice(page, "Values of the trials", "Quantity", main);
+    let title = match comparison.design {
+        Design::Apart => "Values of the trials",
+        Design::Pairs => "Values of the rounds",
+    };
+    choice(page, title, "Quantity", main);
     let spreads = comparison.spreads.iter().enumerate().map(|(place, both)| {
         (both.0.name.clone(), Page::filled(|page| spread(page, both, &format!("spread-{number}-{place}"))))
     });
@@ -111,20 +115,26 @@ fn values(quantity: &Compared, id: String) -> Chart {
         Unit::PerSecond => (Axis::Number, 1.0, " a second"),
         Unit::Ratio | Unit::Count => (Axis::Number, 1.0, ""),
     };
-    let trials = quantity.a.len().max(quantity.b.len());
+    let (x, about, numbers) = match &quantity.rounds {
+        Some(rounds) => (Axis::Round, "A value a run of A and of B, by round.", rounds.clone()),
+        None => {
+            let trials = quantity.a.len().max(quantity.b.len());
+            (Axis::Trial, "A value a trial of A and of B.", (1..=trials).collect())
+        }
+    };
     let side = |((label, color), values): ((&str, Color), &Vec<f64>)| Series {
-        values: (0..trials).map(|trial| values.get(trial).map(|value| value * factor)).collect(),
+        values: (0..numbers.len()).map(|place| values.get(place).map(|value| value * factor)).collect(),
         ..Series::new(label, color, Look::Dots)
     };
     Chart {
         id,
         title: quantity.title.clone(),
-        about: "A value a trial of A and of B.".into(),
-        x: Axis::Trial,
+        about: about.into(),
+        x,
         y,
         y_label: if y == Axis::Number { format!("{}{of}", quantity.title) } else { String::new() },
         height: 220,
-        xs: (1..=trials).map(|trial| trial as f64).collect(),
+        xs: numbers.iter().map(|&number| number as f64).collect(),
         series: SIDES.into_iter().zip([&quantity.a, &quantity.b]).map(side).collect(),
         ..Chart::default()
     }

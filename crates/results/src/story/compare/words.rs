@@ -418,6 +418,7 @@ mod tests {
             level: Level::Valid,
             a: Vec::new(),
             b: Vec::new(),
+            rounds: None,
             a_mean: 0.0,
             b_mean: 0.0,
             change: Change { scale, value, decided: interval, interval },

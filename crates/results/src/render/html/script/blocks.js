@@ -13,7 +13,7 @@ const plainNumber = (v) => (Math.abs(v) >= 1e4 ? grouped(v, 0) : trueMinus(trimZ
 const NUMBER = { tick: roundNumber, read: plainNumber, zero: true };
 const numberAxis = (label) => ({ label, head: label, tick: roundNumber, read: (v) => 'at ' + plainNumber(v), cell: plainNumber });
 const whole = (v) => (Number.isInteger(v) ? String(v) : '');
-const TRIAL_X = { label: 'trial', head: 'trial', tick: whole, cell: whole, read: (v) => 'trial ' + v };
+const numbered = (what) => ({ label: what, head: what, tick: whole, cell: whole, read: (v) => what + ' ' + v });
 
 // A multiple as what it is more or less; from doubling on as itself.
 const changeBy = (v) => (v >= 2 ? '× ' + plainNumber(v) : v === 1 ? 'no change' : (v > 1 ? '+' : '') + percent(v - 1));
@@ -27,7 +27,8 @@ const AXES = {
   ratio: { tick: (v) => changeBy(Math.exp(v)), read: (v) => changeBy(Math.exp(v)) },
   share: { quantity: SHARES, tick: (v) => SHARES.tick(v) + '\u00a0%', read: percent },
   run: { x: TIME_X },
-  trial: { x: TRIAL_X },
+  trial: { x: numbered('trial') },
+  round: { x: numbered('round') },
   percentile: { x: PERCENTILE_X },
   log_time: { kind: 'log-time', x: LOG_TIME_X, tick: tickTime, read: time },
   number: NUMBER,
