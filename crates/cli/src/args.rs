@@ -6,7 +6,7 @@ use clap::builder::styling::Styles;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use netfathom_model::message::HEADER_BYTES;
 use netfathom_model::profile::{Profile, ProfileError};
-use netfathom_model::units::{parse_duration_ns, parse_number};
+use netfathom_model::units::{parse_duration_ns as parse_time, parse_number};
 use netfathom_results::store::{self, ResolveError};
 
 mod brief;
@@ -264,10 +264,6 @@ fn parse_profile(text: &str) -> Result<String, ProfileError> {
         Some(_) => Ok(text.to_owned()),
         None => text.parse::<Profile>().map(|_| text.to_owned()),
     }
-}
-
-fn parse_time(text: &str) -> Result<u64, String> {
-    parse_duration_ns(text)
 }
 
 /// `1%`, `0.5%`, or a fraction.

@@ -185,32 +185,24 @@ fn benchmarks(args: &CostArgs) -> Result<Vec<Benchmark>> {
 }
 
 fn benchmark(args: &CostArgs, text: &str) -> Result<Benchmark> {
-    match text {
-        LIGHT => return Ok(light(args)),
-        "tar" | "tar-gzip" => {
-            return Ok(Benchmark { name: text.into(), kind: tar(args, text == "tar-gzip") });
-        }
-        _ => {}
-    }
-    let Some((name, command)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        bail!(
+    let (name, kind) = match (text, text.split_once('=')) {
+        (LIGHT, _) => (text, BenchmarkKind::Light { phases: args.phases.clone(), phase_ns: args.phase }),
+        ("tar" | "tar-gzip", _) => (text, tar(args, text == "tar-gzip")),
+        (_, Some((name, command))) if !name.is_empty() => (name, shell(args, command)),
+        _ => bail!(
             "--benchmark {text}: there is none of that name; choose light, tar, tar-gzip, or write NAME=COMMAND"
-        );
+        ),
     };
+    Ok(Benchmark { name: name.into(), kind })
+}
+
+fn shell(args: &CostArgs, command: &str) -> BenchmarkKind {
     let marks = match (args.marks.as_slice(), args.sequence) {
         ([], None) => MarkSource::Emitted,
         ([], Some(_)) => MarkSource::Auto,
         (files, _) => MarkSource::Files(files.to_vec()),
     };
-    let command = ["sh", "-c", command].map(Into::into).into();
-    Ok(Benchmark { name: name.into(), kind: BenchmarkKind::Command { command, marks } })
-}
-
-fn light(args: &CostArgs) -> Benchmark {
-    Benchmark {
-        name: LIGHT.into(),
-        kind: BenchmarkKind::Light { phases: args.phases.clone(), phase_ns: args.phase },
-    }
+    BenchmarkKind::Command { command: ["sh", "-c", command].map(Into::into).into(), marks }
 }
 
 fn tar(args: &CostArgs, gzip: bool) -> BenchmarkKind {

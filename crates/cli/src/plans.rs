@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use netfathom_measure::load::allow::{self, Prefix};
 use netfathom_model::plan::{Family, Place};
 use netfathom_model::profile::Profile;
+use netfathom_sys::probe::effective_user;
 
 /// More than the most points of a table take.
 const MOST_CSV_BYTES: u64 = 1 << 20;
@@ -40,9 +41,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 pub fn is_root() -> bool {
-    // The owner of a process's own directory in /proc is its effective user.
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+    effective_user() == 0
 }
 
 /// The lab, or loopback: as asked for, or what this user may.

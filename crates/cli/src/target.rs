@@ -60,14 +60,7 @@ fn own_files(directory: &Path) -> Vec<PathBuf> {
 
 /// Writes text, or what is not for terminals, to standard output.
 pub fn to_standard_output(write: impl FnOnce(&mut (dyn Write + Send)) -> Written) -> Result<Vec<String>> {
-    put(output::spared(io::stdout()), write).map_err(|error| match error {
-        ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
-            // What is still in it is not read any more.
-            anyhow!("standard output was closed before everything was written")
-        }
-        ExportError::Io(why) => anyhow!("cannot write to standard output: {why}{}", remedy(&why)),
-        other => other.into(),
-    })
+    put(output::spared(io::stdout()), write).map_err(|error| explained(error, "to ", "standard output"))
 }
 
 /// Writes to a file: beside it first, so that what stands there stays until the new one is whole. A device or a
@@ -86,13 +79,18 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Writt
     let special = fs::metadata(&place).is_ok_and(|there| !there.is_file());
     let written =
         if special { straight(&place, write) } else { store::write_whole(&place, |file| put(file, write)) };
-    written.map_err(|error| match error {
+    written.map_err(|error| explained(error, "", &path.display().to_string()))
+}
+
+fn explained(error: ExportError, to: &str, place: &str) -> anyhow::Error {
+    match error {
+        // What is still in it is not read any more.
         ExportError::Io(why) if why.kind() == ErrorKind::BrokenPipe => {
-            anyhow!("{} was closed before everything was written", path.display())
+            anyhow!("{place} was closed before everything was written")
         }
-        ExportError::Io(why) => anyhow!("cannot write {}: {why}{}", path.display(), remedy(&why)),
+        ExportError::Io(why) => anyhow!("cannot write {to}{place}: {why}{}", remedy(&why)),
         other => other.into(),
-    })
+    }
 }
 
 /// Writes a text to a file, as [`to_file`] does.

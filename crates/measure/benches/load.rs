@@ -17,9 +17,8 @@ use netfathom_measure::ground::observer::Live;
 use netfathom_measure::ground::processors::{Cpus, spread};
 use netfathom_measure::ground::rig::Rig;
 use netfathom_measure::load::engine;
-use netfathom_measure::load::far_end::{self, ExpectedFlow};
 use netfathom_measure::load::flight::Departures;
-use netfathom_measure::load::sender::{SenderTask, send_all};
+use netfathom_measure::load::sender::{SenderPlan, SenderTask, send_all};
 use netfathom_measure::load::shot::{Shot, ShotOutcome};
 use netfathom_measure::load::window::Windows;
 use netfathom_model::engine::{Engine, Receive};
@@ -296,10 +295,9 @@ impl Bench {
         let (stop, live) = (AtomicBool::new(false), Live::default());
         let receive = if engine == Engine::Xdp { Receive::Xdp } else { Receive::Recvmmsg };
         let shot = self.shot(engine, receive, &stop, &live);
-        let expected = ExpectedFlow { flow: shot.flow, lanes: 1, planned: u64::MAX >> 1, spin: Spin::Auto };
         let reader = self.rig.reader_socket(0)?;
         let address = reader.local_addr()?;
-        let _far = far_end::local(&self.rig, reader, receive, engine, expected, None)?;
+        let _far = shot.far_end(reader, u64::MAX >> 1)?;
         let socket = self.rig.sender_socket(address)?;
         let mut engine = shot.engine(0, &socket, address)?;
         let cpu = self.cpus.senders[0];
@@ -345,18 +343,8 @@ impl Bench {
 fn kept_loop(engine: &mut dyn engine::Engine) -> f64 {
     let windows = Windows { start_ns: monotonic_ns(), shift: Windows::shift_for(BURST_NS) };
     let [stop, gone] = [const { AtomicBool::new(false) }; 2];
-    let task = SenderTask {
-        flow: 7,
-        lane: 0,
-        lanes: 1,
-        mean_interval_ns: None,
-        windows,
-        deadline_ns: windows.start_ns + BURST_NS,
-        spin: Spin::Auto,
-        stop: &stop,
-        gone: &gone,
-        live: &Live::default(),
-    };
+    let plan = SenderPlan::single(7, windows, windows.start_ns + BURST_NS, Spin::Auto);
+    let task = SenderTask { plan, stop: &stop, gone: &gone, live: &Live::default() };
     let sent = send_all(&task, std::iter::repeat_n(0, usize::MAX), engine, &mut ());
     sent.accepted as f64 * 1e9 / BURST_NS as f64
 }

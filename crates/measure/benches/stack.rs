@@ -145,7 +145,7 @@ impl Bench {
         tap.start(windows.start_ns);
         let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);
         let ns = self.messages(&mut reader)?;
-        let (sums, incoming) = (tap.tx_sums()?, reader.into_parts().0);
+        let (sums, incoming) = (tap.tx_sums()?, reader.collected);
         let timed = if flow == FLOW { BURST } else { 0 };
         assert_eq!(sums.total.distribution.moments.n, timed, "every message was timed on its way out");
         assert_eq!(incoming.total.distribution.moments.n, timed, "and on its way in");

@@ -30,10 +30,8 @@ impl Engine {
     pub fn batch(self) -> usize {
         match self {
             Self::Send => 1,
-            Self::Sendmmsg => 64,
-            // The kernel's own limit of segments (UDP_MAX_SEGMENTS, 64 before 6.9).
-            Self::Gso => 64,
-            Self::AfXdp => 64,
+            // The kernel's own limit of segments of GSO (UDP_MAX_SEGMENTS, 64 before 6.9).
+            Self::Sendmmsg | Self::Gso | Self::AfXdp => 64,
             Self::Xdp => 256,
         }
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What carries the messages of a benchmark. Bare sockets are the layer that is none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Layer {
     /// Bare sockets: a header of four bytes, the body's length, and the body.
@@ -25,7 +25,7 @@ pub enum Layer {
 }
 
 /// How bare sockets hand header and body to the system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
     /// Both lie in one buffer: one write.
@@ -47,7 +47,7 @@ pub enum Form {
 }
 
 /// An option of a bare socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SocketOption {
     /// TCP_NODELAY: what is written goes at once, without Nagle's algorithm.
@@ -61,7 +61,7 @@ pub enum SocketOption {
 }
 
 /// One end of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The one that connects, and sends first.
@@ -71,7 +71,7 @@ pub enum Side {
 }
 
 /// When the message library writes what was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// At once while nothing is in flight, otherwise with its neighbors.

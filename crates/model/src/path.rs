@@ -28,30 +28,12 @@ impl Direction {
 
     /// The stages of this direction, in the order in which a message passes them.
     pub fn stages(self) -> &'static [Stage] {
+        // All are in this order, those of sending first.
+        const ALL: &[Stage] = &Stage::ALL;
+        let (sent, received) = ALL.split_at(Stage::Backlog as usize);
         match self {
-            Self::Tx => &[
-                Stage::Socket,
-                Stage::Send,
-                Stage::Output,
-                Stage::Sendq,
-                Stage::Qdisc,
-                Stage::Device,
-                Stage::Driver,
-            ],
-            Self::Rx => &[
-                Stage::Backlog,
-                Stage::Protocol,
-                Stage::Input,
-                Stage::Enqueue,
-                Stage::Wakeup,
-                Stage::Runqueue,
-                Stage::Sockqueue,
-                Stage::Read,
-                Stage::Entry,
-                Stage::Dequeue,
-                Stage::Copy,
-                Stage::Return,
-            ],
+            Self::Tx => sent,
+            Self::Rx => received,
         }
     }
 }
@@ -199,6 +181,8 @@ mod tests {
 
     #[test]
     fn every_stage_knows_its_direction_and_place() {
+        let ends = [Direction::Tx, Direction::Rx].map(|way| (way.stages()[0], way.stages().last().copied()));
+        assert_eq!(ends, [(Stage::Socket, Some(Stage::Driver)), (Stage::Backlog, Some(Stage::Return))]);
         for direction in [Direction::Tx, Direction::Rx] {
             for (i, stage) in direction.stages().iter().enumerate() {
                 assert_eq!((stage.direction(), stage.index()), (direction, i));

@@ -30,7 +30,7 @@ pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement, name_of_kin
 pub use contention::{Contention, CpuWaits, Held, Holder, LoadThread};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, Effect,
-    Outcome, Overall, OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, ResourceUnit, SpanCost, Taken,
+    Outcome, Overall, OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, SpanCost, Taken,
 };
 pub use distribution::{Distribution, Estimate, Series};
 pub use explanation::{CallTimes, Cause, Explanation, TransferSample};

@@ -1,7 +1,9 @@
 //! What tables and figures beside the original are made of: rows, cells, lines and bars.
 
 use netfathom_model::plan::ReproducePlan;
-use netfathom_model::record::{BesideRow, Cell, FigurePoint, FigureSeries, Measured, ReproducedRun};
+use netfathom_model::record::{
+    BesideRow, Cell, Figure, FigureKind, FigurePoint, FigureSeries, Measured, ReproducedRun,
+};
 use netfathom_stats::{Estimate, between_trials};
 
 /// How this machine's rows are called.
@@ -61,6 +63,16 @@ pub fn theirs(name: impl Into<String>, points: Vec<FigurePoint>) -> FigureSeries
 /// A line of this machine, or its bars.
 pub fn ours(name: impl Into<String>, points: Vec<FigurePoint>) -> FigureSeries {
     FigureSeries { name: name.into(), here: true, points }
+}
+
+/// Lines over two axes.
+pub fn lines(title: impl Into<String>, [x, y]: [&str; 2], series: Vec<FigureSeries>) -> Figure {
+    Figure { title: title.into(), x: x.into(), y: y.into(), kind: FigureKind::Lines, series }
+}
+
+/// Bars over the names of what is compared, and an axis.
+pub fn bars(title: impl Into<String>, axes: [&str; 2], series: Vec<FigureSeries>) -> Figure {
+    Figure { kind: FigureKind::Bars, ..lines(title, axes, series) }
 }
 
 /// A point of a line.

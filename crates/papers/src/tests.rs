@@ -47,7 +47,7 @@ impl Observer<ReproduceResult> for Watcher<'_> {
     }
 }
 
-fn plan(name: &str, tap: TapChoice) -> ReproducePlan {
+pub fn plan(name: &str, tap: TapChoice) -> ReproducePlan {
     ReproducePlan { name: name.into(), quick: true, tap, projects: None, seed: 7, to: None, allow: None }
 }
 

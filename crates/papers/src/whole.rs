@@ -148,6 +148,7 @@ mod tests {
 
     use super::*;
     use crate::borodin::fixture;
+    use crate::tests::plan;
     use crate::{PROOF, find};
 
     fn too_noisy() -> Progressed<Measurement> {
@@ -159,15 +160,7 @@ mod tests {
 
     #[test]
     fn one_of_many_that_are_counted_makes_nothing_void() {
-        let plan = ReproducePlan {
-            name: PROOF.into(),
-            quick: true,
-            tap: TapChoice::Auto,
-            projects: None,
-            seed: 1,
-            to: None,
-            allow: None,
-        };
+        let plan = plan(PROOF, TapChoice::Auto);
         let whole = Whole::new(find(PROOF).unwrap(), &plan, Vec::new());
         let one_of_many = Part::new("one of many", fixture::reverse(&[]).plan).counted();
         let alone = Part::new("alone", fixture::reverse(&[]).plan);

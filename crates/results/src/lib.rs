@@ -7,8 +7,11 @@ pub mod export;
 pub mod page;
 pub mod quantity;
 pub mod render;
-mod schema;
 pub mod store;
 pub mod story;
 
-pub use schema::schema;
+/// The schema of the record that this build writes, JSON Schema 2020-12; checked in as
+/// `schema/record-v1.schema.json`.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(store::Written).into()
+}

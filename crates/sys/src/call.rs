@@ -1,7 +1,8 @@
 //! What several modules ask of the kernel in the same way.
 
 use std::io;
-use std::mem::zeroed;
+use std::iter;
+use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
@@ -15,6 +16,17 @@ pub fn done(result: i32) -> io::Result<()> {
 #[inline]
 pub fn counted(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+/// Repeats a call while a signal interrupts it.
+#[inline]
+pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
 }
 
 /// The descriptor that a call has just made.
@@ -47,6 +59,51 @@ pub fn poll(files: &mut [libc::pollfd], most: Option<Duration>) -> io::Result<bo
         ready @ 0.. => Ok(ready > 0),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Room for the control messages of one call: stamps, and a `sock_extended_err` with the offender's address.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct Control(pub [u8; CONTROL_BYTES]);
+
+pub const CONTROL_BYTES: usize = 256;
+
+/// Receives into `buffer` by recvmsg(2); `read` makes the result of the number of bytes and the message.
+#[inline]
+pub fn receive_message<T>(
+    socket: &impl AsRawFd,
+    buffer: &mut [u8],
+    flags: i32,
+    read: impl FnOnce(usize, &libc::msghdr) -> T,
+) -> io::Result<T> {
+    let mut control = MaybeUninit::<Control>::uninit();
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: all-zero is a msghdr without buffers.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL_BYTES as _;
+    // SAFETY: the message points to `buffer` and `control`, with their own lengths.
+    let bytes = counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) })?;
+    Ok(read(bytes, &message))
+}
+
+/// The control messages that the kernel wrote into a received message: level and type of each, and its data, which may
+/// be unaligned.
+#[inline]
+pub fn control_messages(message: &libc::msghdr) -> impl Iterator<Item = ((i32, i32), *const u8)> {
+    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and the CMSG macros stay
+    // within it.
+    let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
+    iter::from_fn(move || {
+        // SAFETY: as above.
+        unsafe {
+            let (header, control) = (next, next.as_ref()?);
+            next = libc::CMSG_NXTHDR(message, header);
+            Some(((control.cmsg_level, control.cmsg_type), libc::CMSG_DATA(header).cast_const()))
+        }
+    })
 }
 
 /// What this process or thread took (RUSAGE_SELF, RUSAGE_THREAD).

@@ -33,16 +33,6 @@ impl Capability {
             Self::Perfmon => "CAP_PERFMON",
         }
     }
-
-    fn raw(self) -> caps::Capability {
-        match self {
-            Self::NetAdmin => caps::Capability::CAP_NET_ADMIN,
-            Self::NetRaw => caps::Capability::CAP_NET_RAW,
-            Self::SysAdmin => caps::Capability::CAP_SYS_ADMIN,
-            Self::Bpf => caps::Capability::CAP_BPF,
-            Self::Perfmon => caps::Capability::CAP_PERFMON,
-        }
-    }
 }
 
 impl fmt::Display for Capability {
@@ -69,8 +59,8 @@ impl CapabilityError {
 /// The capabilities that are in effect for the calling thread, of those that netfathom uses.
 /// Holding one does not promise that the kernel, or what confines us, allows what it is for.
 pub fn effective() -> Result<BTreeSet<Capability>, CapabilityError> {
-    let held = held(CapSet::Effective)?;
-    Ok(Capability::ALL.into_iter().filter(|c| held.contains(&c.raw())).collect())
+    let held: BTreeSet<String> = held(CapSet::Effective)?.iter().map(ToString::to_string).collect();
+    Ok(Capability::ALL.into_iter().filter(|c| held.contains(c.name())).collect())
 }
 
 fn held(set: CapSet) -> Result<CapsHashSet, CapabilityError> {

@@ -106,20 +106,21 @@ pub fn ask_for_report(child: &mut Child) -> io::Result<()> {
 /// A descriptor of a program, as one of ours: so a test can look at the very socket that the
 /// program uses (pidfd_getfd(2), since Linux 5.6).
 pub fn descriptor(child: &mut Child, number: RawFd) -> io::Result<OwnedFd> {
-    if child.try_wait()?.is_some() {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
-    }
-    // It was not waited for, so the number is its own.
-    Process::open(child.id())?.descriptor(number)
+    Process::open(own_number(child)?)?.descriptor(number)
 }
 
 fn signal(child: &mut Child, signal: i32) -> io::Result<()> {
-    // One that was waited for may have left its number to somebody else.
-    if child.try_wait()?.is_some() {
-        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    let number = own_number(child)?.cast_signed();
+    // SAFETY: no pointers.
+    done(unsafe { libc::kill(number, signal) })
+}
+
+fn own_number(child: &mut Child) -> io::Result<u32> {
+    match child.try_wait()? {
+        None => Ok(child.id()),
+        // One that was waited for may have left its number to somebody else.
+        Some(_) => Err(io::Error::from_raw_os_error(libc::ESRCH)),
     }
-    // SAFETY: no pointers; the child was not waited for, so the number is its own.
-    done(unsafe { libc::kill(child.id().cast_signed(), signal) })
 }
 
 #[cfg(test)]

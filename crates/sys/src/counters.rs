@@ -174,10 +174,15 @@ fn parse_device(line: &str) -> Result<(String, DeviceCounters), CountersError> {
 
 /// Parses UDP from the text of `/proc/net/snmp`: a line of names above a line of numbers.
 pub fn parse_snmp(text: &str) -> Result<UdpCounters, CountersError> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    udp(SNMP, &named(text, "Udp:"))
+}
+
+/// A line of names above a line of numbers, both after the same word.
+fn named<'a>(text: &'a str, word: &str) -> BTreeMap<&'a str, &'a str> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(word));
     let names = lines.next().unwrap_or_default().split_ascii_whitespace();
     let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
-    udp(SNMP, &names.zip(numbers).collect())
+    names.zip(numbers).collect()
 }
 
 /// Parses UDP from the text of `/proc/net/snmp6`: a name and a number a line.
@@ -188,10 +193,7 @@ pub fn parse_snmp6(text: &str) -> Result<UdpCounters, CountersError> {
 }
 
 fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters, CountersError> {
-    let read = |name: &str| {
-        let number = by_name.get(name).and_then(|number| number.parse().ok());
-        number.ok_or_else(|| missing(path, format!("counter {name} of UDP")))
-    };
+    let read = |name| number(path, by_name, "UDP", name);
     Ok(UdpCounters {
         in_datagrams: read("InDatagrams")?,
         no_ports: read("NoPorts")?,
@@ -201,6 +203,16 @@ fn udp(path: &'static str, by_name: &BTreeMap<&str, &str>) -> Result<UdpCounters
         out_datagrams: read("OutDatagrams")?,
         sndbuf_errors: read("SndbufErrors")?,
     })
+}
+
+fn number(
+    path: &'static str,
+    by_name: &BTreeMap<&str, &str>,
+    protocol: &str,
+    name: &str,
+) -> Result<u64, CountersError> {
+    let number = by_name.get(name).and_then(|number| number.parse().ok());
+    number.ok_or_else(|| missing(path, format!("counter {name} of {protocol}")))
 }
 
 /// Parses the packets dropped, all processors together, from the text of

@@ -16,8 +16,8 @@ pub use machine::{MachineUsage, machine_usage};
 pub use realtime::{before_all_others, is_before_others};
 pub use spent::{Spent, process_time_ns, spent_by_process, spent_by_thread};
 pub use threads::{ThreadUsage, thread_usage, threads, threads_named};
-pub(crate) use usage::parse_scheduling;
 pub use usage::{ProcessorTimes, RunDelay, Scheduling, processor_times, scheduling, thread_id};
+pub(crate) use usage::{parse_scheduling, tick_ns};
 pub use workers::{KernelWorkers, WorkersRan};
 
 /// What could not be done with processors, and why.

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-mod address;
 mod errors;
 mod flow;
 mod options;
@@ -26,9 +25,11 @@ pub use options::{
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
 pub use queue::{queued_in, queued_out};
 
-use crate::call::{self, done, owned};
+use rustix::io::Errno;
+use rustix::net::{self, Shutdown, SocketAddrAny, SocketFlags};
+
+use crate::call;
 use crate::socket::pending_error;
-use address::Encoded;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketKind {
@@ -48,14 +49,11 @@ pub fn open(kind: SocketKind, family_of: SocketAddr) -> io::Result<OwnedFd> {
 
 /// Gives the socket its own address.
 pub fn bind(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
-    let address = Encoded::of(to);
-    // SAFETY: pointer and length are those of an address that lives through the call.
-    done(unsafe { libc::bind(socket.as_raw_fd(), address.pointer(), address.length()) })
+    Ok(net::bind(socket, &to)?)
 }
 
 pub fn listen(socket: BorrowedFd<'_>, backlog: i32) -> io::Result<()> {
-    // SAFETY: no pointers.
-    done(unsafe { libc::listen(socket.as_raw_fd(), backlog) })
+    Ok(net::listen(socket, backlog)?)
 }
 
 /// Connects the socket.
@@ -63,9 +61,7 @@ pub fn listen(socket: BorrowedFd<'_>, backlog: i32) -> io::Result<()> {
 /// # Errors
 /// Those of connect(2); after EINTR the attempt goes on, and [`connected`] waits for it.
 pub fn connect(socket: BorrowedFd<'_>, to: SocketAddr) -> io::Result<()> {
-    let address = Encoded::of(to);
-    // SAFETY: pointer and length are those of an address that lives through the call.
-    done(unsafe { libc::connect(socket.as_raw_fd(), address.pointer(), address.length()) })
+    Ok(net::connect(socket, &to)?)
 }
 
 /// Waits for the end of an attempt to connect that a signal has interrupted.
@@ -79,30 +75,26 @@ pub fn connected(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// Those of accept(2), EINTR among them.
 pub fn accept(socket: BorrowedFd<'_>) -> io::Result<(OwnedFd, SocketAddr)> {
-    let mut from = Encoded::room();
-    // SAFETY: pointer and length are those of the room for an address, which the kernel fills.
-    let fd = unsafe {
-        let (address, length) = from.parts_mut();
-        libc::accept4(socket.as_raw_fd(), address, length, libc::SOCK_CLOEXEC)
-    };
-    Ok((owned(fd)?, from.decoded()?))
+    let (connection, from) = net::acceptfrom_with(socket, SocketFlags::CLOEXEC)?;
+    Ok((connection, decoded(from)?))
 }
 
 pub fn local_address(socket: BorrowedFd<'_>) -> io::Result<SocketAddr> {
-    let mut own = Encoded::room();
-    // SAFETY: pointer and length are those of the room for an address, which the kernel fills.
-    let result = unsafe {
-        let (address, length) = own.parts_mut();
-        libc::getsockname(socket.as_raw_fd(), address, length)
-    };
-    done(result)?;
-    own.decoded()
+    decoded(Some(net::getsockname(socket)?))
+}
+
+/// An IPv4-mapped address of an IPv6 socket is returned as IPv4.
+fn decoded(address: Option<SocketAddrAny>) -> io::Result<SocketAddr> {
+    let address = SocketAddr::try_from(address.ok_or(Errno::AFNOSUPPORT)?)?;
+    Ok(match address.ip().to_canonical() {
+        ip if ip != address.ip() => SocketAddr::new(ip, address.port()),
+        _ => address,
+    })
 }
 
 /// Ends the sending half: the peer reads the end of the stream after what was sent before.
 pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: no pointers.
-    done(unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_WR) })
+    Ok(net::shutdown(socket, Shutdown::Write)?)
 }
 
 /// Waits until there is something to read, the end or an error included; `false` after `most`.

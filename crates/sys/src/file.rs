@@ -1,14 +1,9 @@
 //! Files that may be pipes, and the room that there is for files.
 
-use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::mem;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-
-use crate::call::done;
 
 /// Creates a file, or truncates it. A pipe without a reader is refused (`ENXIO`): to wait for a reader could not be
 /// interrupted by our signals.
@@ -36,11 +31,7 @@ pub struct Room {
 
 /// The room of the file system that a path lies on (statvfs(3)).
 pub fn room(path: &Path) -> io::Result<Room> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: statvfs is made of integers alone, for which zero is a value.
-    let mut found: libc::statvfs = unsafe { mem::zeroed() };
-    // SAFETY: the path ends with a zero byte and lives through the call; `found` is written only.
-    done(unsafe { libc::statvfs(path.as_ptr(), &raw mut found) })?;
+    let found = rustix::fs::statvfs(path)?;
     // btrfs and others make entries as they need them, and say that there are none at all.
     let free_entries = (found.f_files > 0).then_some(found.f_favail);
     Ok(Room { free_bytes: found.f_bavail * found.f_frsize, free_entries, block_bytes: found.f_frsize })

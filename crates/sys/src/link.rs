@@ -15,10 +15,10 @@ use netlink_packet_route::link::{
 use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
+use netlink_packet_route::route::RouteType;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use crate::rtnetlink;
+use crate::{route, rtnetlink};
 
 refusal! {
     /// What could not be done with a network device, why, and what to do.
@@ -77,17 +77,11 @@ pub fn create_veth(near: VethEnd<'_>, far: VethEnd<'_>, far_namespace: &impl AsF
 }
 
 pub fn read(name: &str) -> Result<Link, LinkError> {
-    let mut question = LinkMessage::default();
-    question.attributes =
-        vec![LinkAttribute::IfName(name.into()), LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
-    ask(question).map_err(LinkError::new(format!("read device {name}")))
+    ask(0, vec![LinkAttribute::IfName(name.into())]).map_err(LinkError::new(format!("read device {name}")))
 }
 
 pub fn read_index(index: u32) -> Result<Link, LinkError> {
-    let mut question = LinkMessage::default();
-    question.header.index = index;
-    question.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
-    ask(question).map_err(LinkError::new(format!("read device number {index}")))
+    ask(index, Vec::new()).map_err(LinkError::new(format!("read device number {index}")))
 }
 
 /// The device of the calling thread's namespace that has an address; `None` if none has.
@@ -108,7 +102,11 @@ pub fn with_address(address: IpAddr) -> Result<Option<Link>, LinkError> {
     index.map(read_index).transpose()
 }
 
-fn ask(question: LinkMessage) -> io::Result<Link> {
+fn ask(index: u32, mut attributes: Vec<LinkAttribute>) -> io::Result<Link> {
+    attributes.push(LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats]));
+    let mut question = LinkMessage::default();
+    question.header.index = index;
+    question.attributes = attributes;
     match rtnetlink::read(RouteNetlinkMessage::GetLink(question))? {
         RouteNetlinkMessage::NewLink(found) => Ok(parse(found)),
         other => Err(rtnetlink::unexpected(&other)),
@@ -146,11 +144,8 @@ fn parse(message: LinkMessage) -> Link {
 /// # Errors
 /// Without CAP_NET_ADMIN, or when the device does not take that size.
 pub fn set_mtu(link: &Link, mtu: u32) -> Result<(), LinkError> {
-    let mut message = LinkMessage::default();
-    message.header.index = link.index;
-    message.attributes = vec![LinkAttribute::Mtu(mtu)];
-    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
-        .map_err(LinkError::new(format!("set the MTU of device {} to {mtu}", link.name)))
+    let action = format!("set the MTU of device {} to {mtu}", link.name);
+    change(link, LinkFlags::empty(), vec![LinkAttribute::Mtu(mtu)], action)
 }
 
 /// Makes a device send nothing of its own accord: no ARP, no neighbor discovery, no
@@ -162,19 +157,15 @@ pub fn set_mtu(link: &Link, mtu: u32) -> Result<(), LinkError> {
 pub fn set_silent(link: &Link) -> Result<(), LinkError> {
     // Without ARP the kernel joins no solicited-node group either. The listener reports of that group
     // would come seconds after the device is up, in the middle of a measurement.
-    set_flag(link, LinkFlags::Noarp, "silent")?;
+    change(link, LinkFlags::Noarp, Vec::new(), format!("set device {} silent", link.name))?;
     if !ipv6_available() {
         return Ok(());
     }
     // No link-local address: nothing to solicit routers from. This must come before `up`.
-    let mut message = LinkMessage::default();
-    message.header.index = link.index;
-    message.attributes =
-        vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(
-            In6AddrGenMode::None,
-        )])])];
-    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
-        .map_err(LinkError::new(format!("keep device {} from choosing an IPv6 address", link.name)))
+    let generation = AfSpecInet6::AddrGenMode(In6AddrGenMode::None);
+    let attributes = vec![LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![generation])])];
+    let action = format!("keep device {} from choosing an IPv6 address", link.name);
+    change(link, LinkFlags::empty(), attributes, action)
 }
 
 /// Whether this kernel runs with IPv6; booted with `ipv6.disable=1` it does not.
@@ -187,16 +178,21 @@ pub fn ipv6_available() -> bool {
 /// # Errors
 /// Without CAP_NET_ADMIN.
 pub fn set_up(link: &Link) -> Result<(), LinkError> {
-    set_flag(link, LinkFlags::Up, "up")
+    change(link, LinkFlags::Up, Vec::new(), format!("set device {} up", link.name))
 }
 
-fn set_flag(link: &Link, flag: LinkFlags, what: &str) -> Result<(), LinkError> {
+fn change(
+    link: &Link,
+    flag: LinkFlags,
+    attributes: Vec<LinkAttribute>,
+    action: String,
+) -> Result<(), LinkError> {
     let mut message = LinkMessage::default();
     message.header.index = link.index;
     message.header.flags = flag;
     message.header.change_mask = flag;
-    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0)
-        .map_err(LinkError::new(format!("set device {} {what}", link.name)))
+    message.attributes = attributes;
+    rtnetlink::change(RouteNetlinkMessage::SetLink(message), 0).map_err(LinkError::new(action))
 }
 
 /// Waits until packets can pass a device. If the peer of a veth came up later, a kernel worker activates
@@ -214,20 +210,7 @@ pub fn await_running(name: &str, most: Duration) -> Result<Link, LinkError> {
 /// # Errors
 /// When they are not after `most`.
 pub fn await_address(address: IpAddr, most: Duration) -> Result<(), LinkError> {
-    in_service(most, &format!("address {address}"), || Ok(is_local(address).then_some(())))
-}
-
-/// Whether the kernel takes packets to this address in.
-fn is_local(address: IpAddr) -> bool {
-    let mut question = RouteMessage::default();
-    question.header.address_family = family(address);
-    (question.header.destination_prefix_length, question.attributes) = match address {
-        IpAddr::V4(v4) => (32, vec![RouteAttribute::Destination(RouteAddress::Inet(v4))]),
-        IpAddr::V6(v6) => (128, vec![RouteAttribute::Destination(RouteAddress::Inet6(v6))]),
-    };
-    // No route at all is an error.
-    let answer = rtnetlink::read(RouteNetlinkMessage::GetRoute(question));
-    matches!(answer, Ok(RouteNetlinkMessage::NewRoute(found)) if found.header.kind == RouteType::Local)
+    in_service(most, &format!("address {address}"), || Ok(route::is_local(address).then_some(())))
 }
 
 fn in_service<T>(

@@ -8,7 +8,7 @@ use std::mem::zeroed;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
 use crate::call::socket;
-use crate::socket::get_option;
+use crate::socket::read_option;
 
 /// linux/netfilter/nfnetlink.h and nf_tables.h: the subsystem is the upper byte of a message's type.
 const NFTABLES: u16 = 10 << 8;
@@ -127,7 +127,7 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
     for (to, byte) in info.name[..most].iter_mut().zip(name.to_bytes()) {
         *to = *byte as libc::c_char;
     }
-    get_option(&socket, level, SO_GET_INFO, &mut info)?;
+    read_option(&socket, level, SO_GET_INFO, &mut info)?;
     // The last one says that the table ends.
     Ok((info.entries as usize).saturating_sub(1))
 }

@@ -11,7 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::panic::resume_unwind;
 use std::thread;
 
-use crate::process::Process;
+use crate::call::done;
+use crate::process::{self, Process};
 
 /// Where the kernel shows the network namespace of the calling thread (since 3.17).
 const OWN: &str = "/proc/thread-self/ns/net";
@@ -41,9 +42,8 @@ impl Namespace {
     pub fn create() -> Result<Self, NamespaceError> {
         in_new_thread(|| {
             // SAFETY: no pointers; it moves the calling thread alone, which ends after this.
-            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-                return Err(NamespaceError::new("create a network namespace")(io::Error::last_os_error()));
-            }
+            done(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+                .map_err(NamespaceError::new("create a network namespace"))?;
             Self::current()
         })?
     }
@@ -61,16 +61,13 @@ impl Namespace {
 
     /// The processes in it, but for this one.
     pub fn processes(&self) -> io::Result<Vec<Process>> {
-        let own = File::from(self.as_fd().try_clone_to_owned()?).metadata()?.ino();
         let in_it = |pid: u32| {
             let process = Process::open(pid).ok()?;
             // Looked at once it is held: before, its number could become another's.
             let of = fs::metadata(format!("/proc/{pid}/ns/net")).ok()?;
-            (pid != std::process::id() && of.ino() == own).then_some(process)
+            (pid != std::process::id() && of.ino() == self.inode).then_some(process)
         };
-        let numbers =
-            fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        Ok(numbers.filter_map(in_it).collect())
+        Ok(process::all()?.into_iter().filter_map(in_it).collect())
     }
 
     /// The number by which the kernel tells namespaces apart while they live, as in
@@ -102,10 +99,8 @@ impl Namespace {
             return Ok(());
         }
         // SAFETY: no pointers, and the descriptor is open as long as self lives.
-        if unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-            return Err(NamespaceError::new("enter a network namespace")(io::Error::last_os_error()));
-        }
-        Ok(())
+        done(unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) })
+            .map_err(NamespaceError::new("enter a network namespace"))
     }
 }
 

@@ -4,7 +4,7 @@
 //! See Documentation/networking/packet_mmap.rst.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 mod block;
@@ -166,14 +166,14 @@ impl PacketRing {
     }
 
     pub fn statistics(&mut self) -> io::Result<Statistics> {
-        // SAFETY: made of integers alone, for which zero is a value.
-        let mut counted: libc::tpacket_stats_v3 = unsafe { std::mem::zeroed() };
-        get_option(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut counted)?;
+        // struct tpacket_stats_v3
+        let [packets, drops, freezes]: [u32; 3] =
+            get_option(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
         // The kernel begins anew with every reading. `tp_packets` includes the drops: it adds
         // them for this very call (packet_getsockopt, 6.18).
-        self.counted.packets += u64::from(counted.tp_packets);
-        self.counted.dropped += u64::from(counted.tp_drops);
-        self.counted.freezes += u64::from(counted.tp_freeze_q_cnt);
+        self.counted.packets += u64::from(packets);
+        self.counted.dropped += u64::from(drops);
+        self.counted.freezes += u64::from(freezes);
         Ok(self.counted)
     }
 
@@ -182,12 +182,6 @@ impl PacketRing {
     /// [`captured`](Statistics::captured) or more.
     pub fn handed_out(&self) -> u64 {
         self.handed_out
-    }
-}
-
-impl AsFd for PacketRing {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
     }
 }
 

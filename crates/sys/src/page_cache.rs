@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
+use rustix::fs::Advice;
+
 use crate::call::{Mapped, done};
 use crate::memory::page_bytes;
 
@@ -28,11 +30,7 @@ pub fn write_back(file: &File, wait: bool) -> io::Result<()> {
 /// what somebody has mapped (posix_fadvise(2)). The kernel keeps what it cannot spare, all of a file system
 /// in memory for one: [`residency`] tells.
 pub fn forget(file: &File) -> io::Result<()> {
-    // SAFETY: no pointers.
-    match unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) } {
-        0 => Ok(()),
-        error => Err(io::Error::from_raw_os_error(error)),
-    }
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
 /// How much of the file lies in memory (mincore(2)). Since Linux 5.2 the kernel reports this only to the owner

@@ -85,7 +85,7 @@ impl ChildCounts {
     }
 }
 
-fn is_denied(error: &io::Error) -> bool {
+pub(crate) fn is_denied(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
 }
 

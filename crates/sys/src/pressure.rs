@@ -41,14 +41,11 @@ impl Pressure {
     }
 }
 
-/// Why there is no such account.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read {path}: {source}{hint}")]
-pub struct PressureError {
-    path: String,
-    #[source]
-    source: io::Error,
-    hint: &'static str,
+refusal! {
+    /// Why there is no such account.
+    PressureError:
+    libc::EOPNOTSUPP => "; the kernel was started without it: boot with psi=1",
+    libc::ENOENT => "; this kernel was built without CONFIG_PSI",
 }
 
 /// Reads all three.
@@ -61,18 +58,8 @@ pub fn read() -> Result<Pressure, PressureError> {
 
 fn stall(what: &str) -> Result<Stall, PressureError> {
     let path = format!("/proc/pressure/{what}");
-    fs::read_to_string(&path).and_then(|text| parse(&text)).map_err(|source| {
-        let hint = hint(&source);
-        PressureError { path, source, hint }
-    })
-}
-
-fn hint(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EOPNOTSUPP) => "; the kernel was started without it: boot with psi=1",
-        Some(libc::ENOENT) => "; this kernel was built without CONFIG_PSI",
-        _ => "",
-    }
+    let read = fs::read_to_string(&path).and_then(|text| parse(&text));
+    read.map_err(PressureError::new(format!("read {path}")))
 }
 
 /// Lines such as `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`.
@@ -104,7 +91,7 @@ mod tests {
         assert_eq!(old.full_ns, None);
         assert_eq!(stall.since(&old), Stall { some_ns: 0, full_ns: None });
         assert!(parse("some avg10=0.04\n").is_err() && parse("").is_err());
-        assert!(hint(&io::Error::from_raw_os_error(libc::EOPNOTSUPP)).contains("psi=1"));
+        assert!(PressureError::remedy(&io::Error::from_raw_os_error(libc::EOPNOTSUPP)).contains("psi=1"));
     }
 
     #[test]

@@ -15,8 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The number of the user that this process acts as; 0 is root.
 pub fn effective_user() -> u32 {
-    // SAFETY: no arguments, and it cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// Makes a packet socket, which captures are taken with. Bound to no protocol, it receives
@@ -113,9 +112,8 @@ pub struct Cycles {
 /// ENOENT where there is no such counter, as on many virtual machines; EACCES or EPERM
 /// where `kernel.perf_event_paranoid` forbids it.
 pub fn hardware_cycles() -> io::Result<Cycles> {
-    let denied = |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM));
     match count_cycles(true) {
-        Err(e) if denied(&e) => count_cycles(false),
+        Err(e) if perf_event::is_denied(&e) => count_cycles(false),
         counted => counted,
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::call::{done, owned, poll, rusage};
+use crate::call::{done, owned, poll};
 use crate::cpu::{Scheduling, parse_scheduling};
 
 mod look;
@@ -168,30 +168,23 @@ fn wait4(pid: u32, options: i32) -> io::Result<Option<Ended>> {
     // SAFETY: both pointers are of locals that the call writes.
     match unsafe { libc::wait4(pid.cast_signed(), &raw mut status, options, &raw mut usage) } {
         0 => Ok(None),
-        1.. => Ok(Some(Ended { status: ExitStatus::from_raw(status), usage: Usage::from(&usage) })),
+        1.. => Ok(Some(Ended { status: ExitStatus::from_raw(status), usage: usage_of(&usage) })),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-impl From<&libc::rusage> for Usage {
-    fn from(usage: &libc::rusage) -> Self {
+fn usage_of(ended: &libc::rusage) -> Usage {
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    Usage {
+        user_ns: ns(ended.ru_utime),
+        system_ns: ns(ended.ru_stime),
+        minor_faults: ended.ru_minflt as u64,
+        major_faults: ended.ru_majflt as u64,
+        voluntary_switches: ended.ru_nvcsw as u64,
+        involuntary_switches: ended.ru_nivcsw as u64,
         // Linux counts blocks of 512 bytes.
-        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-        Self {
-            user_ns: ns(usage.ru_utime),
-            system_ns: ns(usage.ru_stime),
-            minor_faults: usage.ru_minflt as u64,
-            major_faults: usage.ru_majflt as u64,
-            voluntary_switches: usage.ru_nvcsw as u64,
-            involuntary_switches: usage.ru_nivcsw as u64,
-            read_bytes: usage.ru_inblock as u64 * 512,
-        }
+        read_bytes: ended.ru_inblock as u64 * 512,
     }
-}
-
-/// What this process spent so far, all its threads, without its children.
-pub fn own_usage() -> Usage {
-    Usage::from(&rusage(libc::RUSAGE_SELF))
 }
 
 /// The times of a process's first thread (`/proc/PID/schedstat`), which outlive it until it is reaped.
@@ -209,6 +202,12 @@ pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
     done(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) })
 }
 
+/// The processes that `/proc` shows.
+pub fn all() -> io::Result<Vec<u32>> {
+    let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir("/proc")?.collect();
+    Ok(entries?.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
 /// The processes that descend from one, itself not among them, each after its parent, zombies included.
 /// It is a look at `/proc`: who is forked meanwhile may be missed, so look again after ending them.
 pub fn descendants(pid: u32) -> io::Result<Vec<u32>> {
@@ -222,15 +221,8 @@ pub struct Parents(Vec<(u32, u32)>);
 impl Parents {
     /// Looks.
     pub fn now() -> io::Result<Self> {
-        let mut of_parent: Vec<(u32, u32)> = Vec::new();
-        for entry in fs::read_dir("/proc")? {
-            let Some(child) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
-                continue;
-            };
-            // A process that ended in the meantime is left out.
-            of_parent.extend(parent(child).map(|parent| (parent, child)));
-        }
-        Ok(Self(of_parent))
+        // A process that ended in the meantime is left out.
+        Ok(Self(all()?.into_iter().filter_map(|child| Some((parent(child)?, child))).collect()))
     }
 
     /// The children of one, zombies included.

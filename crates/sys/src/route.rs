@@ -107,6 +107,12 @@ pub fn device_to(address: IpAddr) -> Result<String, RouteError> {
     Ok(device.name)
 }
 
+/// Whether the kernel takes packets to this address in.
+pub(crate) fn is_local(address: IpAddr) -> bool {
+    // No route at all is an error.
+    look_up(address).is_ok_and(|way| way.kind == RouteType::Local)
+}
+
 struct RouteReply {
     kind: RouteType,
     index: u32,

@@ -26,7 +26,7 @@ pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
 }
 
 /// Reads an option made of integers only, into `value`.
-pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
+pub(crate) fn read_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and the length are those of `value`, and the kernel writes
     // at most that many bytes; callers pass integers, or arrays and structs of them.
@@ -35,33 +35,36 @@ pub(crate) fn get_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
     })
 }
 
+/// As [`read_option`], where the kernel reads nothing of the value.
+pub(crate) fn get_option<T: Default>(socket: &impl AsRawFd, level: i32, name: i32) -> io::Result<T> {
+    let mut value = T::default();
+    read_option(socket, level, name, &mut value)?;
+    Ok(value)
+}
+
 /// The error that the kernel had for the socket's next call, which then does not get it any more.
 pub(crate) fn pending_error(socket: &impl AsRawFd) -> io::Result<()> {
-    let mut error = 0_i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
+    let error: i32 = get_option(socket, libc::SOL_SOCKET, libc::SO_ERROR)?;
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
 /// Whether a socket is one of TCP; false of what is no socket.
 pub fn is_tcp(socket: &impl AsRawFd) -> bool {
-    protocol(socket) == Some(libc::IPPROTO_TCP)
+    has(socket, libc::SO_PROTOCOL, libc::IPPROTO_TCP)
 }
 
 /// Whether a socket is one of UDP; false of what is no socket.
 pub fn is_udp(socket: &impl AsRawFd) -> bool {
-    protocol(socket) == Some(libc::IPPROTO_UDP)
+    has(socket, libc::SO_PROTOCOL, libc::IPPROTO_UDP)
 }
 
 /// Whether a socket is one of Unix; false of what is no socket.
 pub fn is_unix(socket: &impl AsRawFd) -> bool {
-    let mut domain = 0i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_DOMAIN, &mut domain).is_ok() && domain == libc::AF_UNIX
+    has(socket, libc::SO_DOMAIN, libc::AF_UNIX)
 }
 
-fn protocol(socket: &impl AsRawFd) -> Option<i32> {
-    let mut protocol = 0i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_PROTOCOL, &mut protocol).ok()?;
-    Some(protocol)
+fn has(socket: &impl AsRawFd, name: i32, value: i32) -> bool {
+    get_option(socket, libc::SOL_SOCKET, name).is_ok_and(|found: i32| found == value)
 }
 
 /// Whether this network namespace has a socket of UDP with this local port.
@@ -95,19 +98,6 @@ pub fn unix_inodes(pid: u32) -> BTreeSet<u64> {
     table.lines().filter_map(|line| line.split_ascii_whitespace().nth(6)?.parse().ok()).collect()
 }
 
-/// Repeats a system call while a signal interrupts it; what it returns, or its error.
-fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        match usize::try_from(call()) {
-            Ok(done) => return Ok(done),
-            Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => {}
-                error => return Err(error),
-            },
-        }
-    }
-}
-
 /// Asks for a receive buffer and returns what was granted, in bytes as the kernel counts
 /// them (the packet's whole memory, not the payload).
 ///
@@ -117,9 +107,7 @@ pub fn set_receive_buffer(socket: &UdpSocket, bytes: i32) -> io::Result<i32> {
     let half = bytes / 2;
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &half)
         .or_else(|_| set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &half))?;
-    let mut granted = 0i32;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &mut granted)?;
-    Ok(granted)
+    get_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF)
 }
 
 /// Sets how many routers a packet of this socket may pass: the time to live of IPv4, the hop
@@ -141,9 +129,7 @@ pub fn set_hop_limit(socket: &UdpSocket, hops: u8) -> io::Result<()> {
 /// # Errors
 /// If the kernel has none; it came with 4.12.
 pub fn cookie(socket: &UdpSocket) -> io::Result<u64> {
-    let mut cookie = 0u64;
-    get_option(socket, libc::SOL_SOCKET, libc::SO_COOKIE, &mut cookie)?;
-    Ok(cookie)
+    get_option(socket, libc::SOL_SOCKET, libc::SO_COOKIE)
 }
 
 /// Messages that this socket dropped since it was made (SO_MEMINFO).
@@ -153,8 +139,7 @@ pub fn cookie(socket: &UdpSocket) -> io::Result<u64> {
 pub fn drops(socket: impl AsFd) -> io::Result<u32> {
     const SO_MEMINFO: i32 = 55;
     const SK_MEMINFO_DROPS: usize = 8;
-    let mut memory = [0u32; SK_MEMINFO_DROPS + 1];
-    get_option(&socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut memory)?;
+    let memory: [u32; SK_MEMINFO_DROPS + 1] = get_option(&socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO)?;
     Ok(memory[SK_MEMINFO_DROPS])
 }
 
@@ -183,11 +168,10 @@ pub fn next_sequence(socket: &UdpSocket) -> io::Result<u32> {
     const REPAIR_OFF_WITHOUT_PROBE: i32 = -1;
     const SEND_QUEUE: i32 = 2;
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR, &1)?;
-    let mut sequence = 0u32;
-    let read = set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR_QUEUE, &SEND_QUEUE)
-        .and_then(|()| get_option(socket, libc::IPPROTO_TCP, libc::TCP_QUEUE_SEQ, &mut sequence));
+    let sequence = set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR_QUEUE, &SEND_QUEUE)
+        .and_then(|()| get_option(socket, libc::IPPROTO_TCP, libc::TCP_QUEUE_SEQ));
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_REPAIR, &REPAIR_OFF_WITHOUT_PROBE)?;
-    read.map(|()| sequence)
+    sequence
 }
 
 /// Calls receive once without waiting for, or taking, a message: who watches the socket then
@@ -247,8 +231,7 @@ mod tests {
         assert!(set_hop_limit(&v4, 0).is_err());
         let Ok(v6) = UdpSocket::bind("[::1]:0") else { return };
         set_hop_limit(&v6, 9).unwrap();
-        let mut hops = 0i32;
-        get_option(&v6, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, &mut hops).unwrap();
+        let hops: i32 = get_option(&v6, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS).unwrap();
         assert_eq!(hops, 9);
         assert!(set_hop_limit(&v6, 0).is_err());
     }

@@ -6,7 +6,9 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::ptr::null_mut;
 
-use crate::call::{counted, owned};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::call::counted;
 
 /// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
 /// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
@@ -34,9 +36,7 @@ pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::R
 
 /// A file in memory with this content, at its beginning; it goes when it is closed.
 pub fn memory_file(content: &[u8]) -> io::Result<File> {
-    // SAFETY: the name is a string that lives through the call.
-    let made = owned(unsafe { libc::memfd_create(c"netfathom".as_ptr(), libc::MFD_CLOEXEC) })?;
-    let mut file = File::from(made);
+    let mut file = File::from(memfd_create("netfathom", MemfdFlags::CLOEXEC)?);
     file.write_all(content)?;
     file.rewind()?;
     Ok(file)
@@ -63,7 +63,6 @@ pub fn leads(fd: BorrowedFd<'_>) -> io::Result<Leads> {
     } else if about.is_dir() {
         Leads::Directory
     } else if about.is_file() {
-        use std::io::Seek;
         // A clone has the position of what it was made from.
         let at = (&file).stream_position()?;
         Leads::File { bytes: about.len(), at }

@@ -112,8 +112,7 @@ impl Socket {
     /// Makes a ring of `entries` entries, a power of two, and maps it.
     fn ring<T>(&self, role: RingKind, entries: u32) -> io::Result<ring::Map<T>> {
         self.size(role, entries)?;
-        let mut offsets = Offsets::default();
-        get_option(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+        let offsets: Offsets = get_option(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)?;
         let place = match role {
             RingKind::Receive => offsets.receive,
             RingKind::Transmit => offsets.transmit,
@@ -156,9 +155,7 @@ impl Socket {
     }
 
     fn statistics(&self) -> io::Result<Statistics> {
-        let mut statistics = Statistics::default();
-        get_option(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS, &mut statistics)?;
-        Ok(statistics)
+        get_option(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)
     }
 }
 

@@ -30,12 +30,10 @@
 //!   may be changed.
 
 use std::io;
-use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::ptr;
 use std::time::Duration;
 
-use crate::call::{counted, poll};
+use crate::call::{control_messages, counted, poll, receive_message};
 use crate::socket::{pending_error, set_option};
 
 mod ledger;
@@ -47,8 +45,6 @@ pub use ledger::{Ledger, UnknownCall};
 /// linux/errqueue.h
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
 const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
-/// Room for a `sock_extended_err` with the offender's address, and for stamps beside it.
-const CONTROL_BYTES: usize = 256;
 
 /// Calls that the kernel needs the buffers of no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,46 +123,21 @@ pub fn wait(socket: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     Ok(false)
 }
 
-#[repr(C, align(8))]
-struct Control([u8; CONTROL_BYTES]);
-
 /// The next entry of the error queue: `None` at its end, `Some(None)` for one of another kind.
 fn next(socket: BorrowedFd<'_>) -> io::Result<Option<Option<Completion>>> {
-    let mut control = MaybeUninit::<Control>::uninit();
-    // SAFETY: all-zero is a message header without buffers.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL_BYTES as _;
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-    // SAFETY: the message points to `control`, with its length, and to no payload.
-    let result = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
-    if result < 0 {
-        return match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            error => Err(error),
-        };
+    match receive_message(&socket, &mut [], flags, |_, message| completion(message)) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        entry => entry.map(Some),
     }
-    Ok(Some(completion(&message)))
 }
 
 fn completion(message: &libc::msghdr) -> Option<Completion> {
-    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and the
-    // CMSG macros stay within it; the payload is read at its own type only after level and
-    // kind were checked, unaligned.
-    unsafe {
-        let mut header = libc::CMSG_FIRSTHDR(message);
-        while let Some(control) = header.as_ref() {
-            let kind = (control.cmsg_level, control.cmsg_type);
-            if matches!(kind, (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR)) {
-                return from_error(&ptr::read_unaligned(libc::CMSG_DATA(header).cast()));
-            }
-            header = libc::CMSG_NXTHDR(message, header);
-        }
-    }
-    None
-}
-
-fn from_error(error: &libc::sock_extended_err) -> Option<Completion> {
+    let (_, data) = control_messages(message).find(|(kind, _)| {
+        matches!(kind, (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR))
+    })?;
+    // SAFETY: of these levels and types the kernel writes a `sock_extended_err`.
+    let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
     (error.ee_errno == 0 && error.ee_origin == SO_EE_ORIGIN_ZEROCOPY).then_some(Completion {
         first: error.ee_info,
         last: error.ee_data,

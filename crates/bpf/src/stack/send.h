@@ -17,6 +17,23 @@ static __always_inline struct tx_slot *joined(const struct sk_buff *skb, __u64 *
 	return NULL;
 }
 
+/* As open_rx, but the caller publishes the owner. A second device on the way (a bridge, a tunnel) does not open it anew. */
+static __always_inline struct tx_slot *open_tx(const struct sk_buff *skb, __u64 *owner)
+{
+	struct message message;
+	struct tx_slot *slot;
+
+	*owner = outgoing(skb, &message);
+	if (!*owner)
+		return NULL;
+	slot = tx_slot(*owner);
+	if (slot->owner == *owner)
+		return NULL;
+	publish(slot->owner, 0);
+	slot->sent = message.sent_ns;
+	return slot;
+}
+
 /* IP takes a message from UDP, before the packet knows its protocol. No tracepoint is there. */
 static __always_inline int on_output(const struct sk_buff *skb, __be16 protocol)
 {
@@ -47,21 +64,12 @@ int BPF_PROG(on_ip6_send_skb, struct sk_buff *skb)
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(on_net_dev_queue, struct sk_buff *skb)
 {
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct tx_slot *slot = open_tx(skb, &owner);
 	struct cpu_state *cpu;
-	struct message message;
-	struct tx_slot *slot;
-	__u64 owner = outgoing(skb, &message);
 
-	if (!owner)
+	if (!slot)
 		return 0;
-	slot = tx_slot(owner);
-	/* A second device on the way (a bridge, a tunnel) does not open the slot anew. */
-	if (slot->owner == owner)
-		return 0;
-	/* As open_rx does. */
-	publish(slot->owner, 0);
-	slot->sent = message.sent_ns;
 	slot->net_dev_queue = now;
 	slot->qdisc_enqueue = 0;
 	slot->qdisc_dequeue = 0;
@@ -195,28 +203,19 @@ static __always_inline void sum_up(const struct tx_slot *slot, bool is_stream)
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(on_departure, struct sk_buff *skb, struct net_device *dev)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct message message;
+	__u64 now = bpf_ktime_get_ns(), owner;
+	struct tx_slot *slot = open_tx(skb, &owner);
 	struct tx_windows *windows;
 	struct tx_sums *sums;
-	struct tx_slot *slot;
-	__u64 owner = outgoing(skb, &message);
 
-	if (!owner)
+	if (!slot)
 		return 0;
-	slot = tx_slot(owner);
-	/* A second device below one that has sent it on does not count again. */
-	if (slot->owner == owner)
-		return 0;
-	/* As open_rx does. */
-	publish(slot->owner, 0);
-	slot->sent = message.sent_ns;
 	slot->net_dev_start_xmit = now;
 	publish(slot->owner, owner);
 	sums = bpf_map_lookup_elem(&tx_sums, &zero);
 	windows = bpf_map_lookup_elem(&tx_windows, &zero);
 	if (sums && windows)
-		add_span(sums, windows, total, window_of(slot), now - message.sent_ns);
+		add_span(sums, windows, total, window_of(slot), now - slot->sent);
 	return 0;
 }
 

@@ -69,22 +69,17 @@ impl<R: Read> CsvReader<R> {
         self.separator = [b',', b';', b'\t'].into_iter().find(|s| line.contains(s)).unwrap_or(b',');
         let names: Vec<&[u8]> = line.split(|&b| b == self.separator).map(bare).collect();
         self.layout = names.iter().map(|name| column(name)).collect();
-        let count = |wanted: fn(&CsvColumn) -> bool| self.layout.iter().filter(|c| wanted(c)).count();
-        let times = [
-            count(|c| matches!(c, CsvColumn::Time(0, _))),
-            count(|c| matches!(c, CsvColumn::Time(1, _))),
-            count(|c| matches!(c, CsvColumn::Time(2, _))),
-        ];
-        let sequences = count(|c| *c == CsvColumn::Sequence);
+        let count = |wanted: &dyn Fn(&CsvColumn) -> bool| self.layout.iter().filter(|c| wanted(c)).count();
+        let times =
+            [0, 1, 2].map(|which| count(&|c| matches!(c, CsvColumn::Time(time, _) if *time == which)));
+        let sequences = count(&|c| *c == CsvColumn::Sequence);
         if sequences == 0 && times == [0; 3] || names.len() > MOST_COLUMNS {
             return none(
                 "no message log: it begins neither with `nfmsglog` nor with a line that names columns, such as sequence,sent_ns".into(),
             );
         }
         if sequences == 0 {
-            return none(
-                "no message log: line 1 names no column `sequence`".replace('1', &self.line.to_string()),
-            );
+            return none(format!("no message log: line {} names no column `sequence`", self.line));
         }
         if times == [0; 3] {
             return none(format!(
@@ -92,7 +87,7 @@ impl<R: Read> CsvReader<R> {
                 self.line
             ));
         }
-        if sequences > 1 || times.iter().any(|&n| n > 1) || count(|c| *c == CsvColumn::Flow) > 1 {
+        if sequences > 1 || times.iter().any(|&n| n > 1) || count(&|c| *c == CsvColumn::Flow) > 1 {
             return none(format!("no message log: line {} names a column twice", self.line));
         }
         self.columns = Columns { intended: times[0] > 0, sent: times[1] > 0, received: times[2] > 0 };
@@ -104,7 +99,8 @@ impl<R: Read> CsvReader<R> {
     /// Looks at the digits of the lines that are there already.
     fn look_ahead(&mut self) {
         let lines = self.source.bytes().split(|&b| b == b'\n').take(LOOKED_AHEAD);
-        let times: Vec<Times> = lines.filter_map(|line| Some(self.parse(trimmed(line)).ok()?.1)).collect();
+        let times: Vec<Times> =
+            lines.filter_map(|line| Some(self.parse(line.trim_ascii()).ok()?.1)).collect();
         times.iter().for_each(|times| self.note_digits(times));
     }
 
@@ -189,7 +185,7 @@ impl<R: Read> CsvReader<R> {
         loop {
             let Some(end) = self.line_end()? else { return Ok(None) };
             self.line += 1;
-            let line = trimmed(&self.source.bytes()[..end]);
+            let line = self.source.bytes()[..end].trim_ascii();
             match line.first() {
                 None => {}
                 Some(b'#') => {
@@ -277,14 +273,10 @@ fn column(name: &[u8]) -> CsvColumn {
     }
 }
 
-fn trimmed(field: &[u8]) -> &[u8] {
-    field.trim_ascii()
-}
-
 /// Without blanks and quotation marks around it.
 fn bare(field: &[u8]) -> &[u8] {
-    let field = trimmed(field);
-    field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")).map_or(field, trimmed)
+    let field = field.trim_ascii();
+    field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")).map_or(field, <[u8]>::trim_ascii)
 }
 
 /// Decimals of a second that a number in units of 10^`power` ns has: 9 for nanoseconds.

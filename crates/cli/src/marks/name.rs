@@ -17,11 +17,8 @@ pub fn process(whom: &str) -> Result<u32> {
     if let Ok(pid) = whom.parse() {
         return Ok(pid);
     }
-    let mut found: Vec<u32> = fs::read_dir("/proc")?
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|&pid| pid != std::process::id() && is_called(pid, whom))
-        .collect();
+    let mut found = process::all()?;
+    found.retain(|&pid| pid != std::process::id() && is_called(pid, whom));
     found.sort_unstable();
     match found[..] {
         [pid] => Ok(pid),

@@ -8,7 +8,7 @@ use netfathom_testkit::{needs, needs_root, skip};
 
 use crate::child::{LAB, is_root, netfathom, only_run, out, record, result, run, unprivileged};
 use crate::load::result as load_result;
-use crate::load_sink::Sink;
+use crate::load_sink::sink;
 use crate::refusals::refused_for;
 
 /// The first fields of each line of a log that is CSV, after its header and its comments.
@@ -39,7 +39,7 @@ fn a_sender_writes_down_what_it_sent() {
 fn a_sink_writes_down_what_it_received() {
     let dir = out();
     let log = dir.path().join("received.csv");
-    let sink = Sink::start(&format!("--loads 1 --log {}", log.display()));
+    let sink = sink(&format!("--loads 1 --log {}", log.display()));
     let args = format!("load send --to {} --profile constant:1k/100ms", sink.address);
     run(netfathom(&args).arg("--out").arg(dir.path())).measured();
     sink.wait();

@@ -8,10 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_model::record::{Measurement, Record, StackResult};
+use netfathom_model::record::{Measured, Record, StackResult};
 use netfathom_results::store;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
@@ -47,14 +48,15 @@ impl Ended {
         self
     }
 
-    /// It ended with this status.
+    /// It ended with this status, and no thread of it panicked.
     #[track_caller]
     pub fn exited(self, status: i32) -> Self {
         assert_eq!(self.status, status, "{self}");
+        assert!(!self.err.contains("panicked"), "{self}");
         self
     }
 
-    /// All of these are in its standard output.
+    /// All of these are in its standard output, wherever that breaks its lines.
     #[track_caller]
     pub fn shows(self, parts: &[&str]) -> Self {
         self.all_in(&self.out, parts);
@@ -70,8 +72,9 @@ impl Ended {
 
     #[track_caller]
     fn all_in(&self, text: &str, parts: &[&str]) {
+        let on_one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in parts {
-            assert!(text.contains(part), "`{part}` is missing: {self}");
+            assert!(text.contains(part) || on_one_line.contains(part), "`{part}` is missing: {self}");
         }
     }
 
@@ -196,6 +199,11 @@ pub fn signal(name: &str, child: &Child) {
     assert!(shell(&script).status().unwrap().success(), "{script}");
 }
 
+/// Kills processes that the test has started, by their numbers.
+pub fn kill_9(pids: &str) {
+    assert!(shell(&format!("kill -9 {pids}")).status().unwrap().success(), "{pids}");
+}
+
 /// The processes that a process has started and that have not ended.
 pub fn children(pid: u32) -> Vec<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -212,6 +220,22 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// The result of some work, beside which another thread runs until its flag is set. A failure of the work sets it, too.
+pub fn beside<T>(other: impl FnOnce(&AtomicBool) + Send, work: impl FnOnce() -> T) -> T {
+    struct Sets<'a>(&'a AtomicBool);
+    impl Drop for Sets<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| other(&done));
+        let _ends = Sets(&done);
+        work()
+    })
 }
 
 /// A directory for runs, writable for the user nobody, too.
@@ -262,6 +286,5 @@ pub fn first_trial(out: &Path) -> Record {
 }
 
 pub fn result(record: &Record) -> &StackResult {
-    let Measurement::Stack(result) = &record.measurement else { panic!("another measurement") };
-    result
+    StackResult::of(&record.measurement).expect("a stack run")
 }

@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use netfathom_model::record::{CostResult, CostTrial, Measurement, Record};
+use netfathom_model::record::{CostResult, CostTrial, Measured, Record};
 use netfathom_testkit::Killed;
 use tempfile::TempDir;
 
@@ -96,8 +96,7 @@ fn measured(command: &mut Command) -> (Record, CostResult) {
 }
 
 fn cost(record: &Record) -> CostResult {
-    let Measurement::Cost(result) = &record.measurement else { panic!("another measurement") };
-    (**result).clone()
+    CostResult::of(&record.measurement).expect("a cost").clone()
 }
 
 /// The runs that are no trials: where kernel programs see who has the CPUs, one.
@@ -116,16 +115,8 @@ fn trials(result: &CostResult, condition: usize) -> Vec<CostTrial> {
 }
 
 /// A process beside the run, which is gone with the test however that ends.
-struct Beside(Killed);
-
-impl Beside {
-    fn start(command: &mut Command) -> Self {
-        Self(Killed(command.stdin(Stdio::null()).spawn().unwrap()))
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
+fn background(command: &mut Command) -> Killed {
+    Killed(command.stdin(Stdio::null()).spawn().unwrap())
 }
 
 /// Whether a process is there and not only waits to be reaped.

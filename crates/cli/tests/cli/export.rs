@@ -65,8 +65,7 @@ fn a_terminal_is_spared_binary_formats() {
     for to in ["", "-o /dev/stdout", "-o /dev/tty"] {
         let args = format!("export {} --to parquet {to}", at.display());
         let Some(ended) = on_terminal(test_name!(), &args) else { return };
-        assert_eq!(ended.status, 2, "{to}: {ended}");
-        assert!(ended.out.contains("parquet is binary and would garble a terminal"), "{to}: {ended}");
+        ended.exited(2).shows(&["parquet is binary and would garble a terminal"]);
     }
 }
 
@@ -88,8 +87,8 @@ fn an_export_never_replaces_a_file_of_the_run() {
         let file = dir.path().join(file);
         let before = fs::read(&file).unwrap();
         for named in [at.clone(), at.join("record.json")] {
-            let message = refused(netfathom("export --to csv").arg(named).arg("-o").arg(&file), 1);
-            assert!(message.contains("is a file of the run itself; choose another file"), "{message}");
+            let why = "is a file of the run itself; choose another file";
+            refused_for(netfathom("export --to csv").arg(named).arg("-o").arg(&file), 1, &[why]);
         }
         assert!(fs::read(&file).unwrap() == before);
     }
@@ -97,8 +96,8 @@ fn an_export_never_replaces_a_file_of_the_run() {
     let other = dir.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::copy(at.join("record.json"), other.join("record.json")).unwrap();
-    let message = refused(netfathom("export --to csv").arg(&at).arg("-o").arg(other.join("record.json")), 1);
-    assert!(message.contains("is a file of a run; choose another file"), "{message}");
+    let why = "is a file of a run; choose another file";
+    refused_for(netfathom("export --to csv").arg(&at).arg("-o").arg(other.join("record.json")), 1, &[why]);
 }
 
 #[test]

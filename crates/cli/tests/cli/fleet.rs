@@ -102,11 +102,10 @@ fn result(runs: &Path) -> FleetResult {
     FleetResult::of(&record(runs).expect("a record").measurement).expect("a fleet").clone()
 }
 
-/// Waits until a mesh that goes on has measured some pairs.
-fn until_measured(into: &Path, pairs: usize) {
+/// Waits until the record of a run that goes on has as much.
+fn until_recorded(into: &Path, is_enough: impl Fn(&FleetResult) -> bool) {
     std::fs::create_dir_all(into).unwrap();
-    let so_far = || record(into).and_then(|record| Some(FleetResult::of(&record.measurement)?.pairs.len()));
-    until("pairs", || so_far().filter(|&so_far| so_far >= pairs));
+    until("the record", || is_enough(FleetResult::of(&record(into)?.measurement)?).then_some(()));
 }
 
 impl Drop for Fleet {
@@ -248,8 +247,7 @@ fn a_load_shows_where_its_messages_spend_their_time_at_the_receiver() {
     fleet.add_agent(1, "--max-rate 1k", 2);
     let (refused, _) = fleet.measure(&format!("{load} --rate 1500"), "limited");
     let why = "beside the 750/s that it sends is not within its --max-rate 1.00k/s";
-    let shown = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(why), "{refused}");
+    refused.shows(&[why]);
 }
 
 #[test]
@@ -294,7 +292,7 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     let (died, resumed) = (fleet.dir.path().join("died"), fleet.dir.path().join("resumed"));
     let mut running =
         fleet.start_command(&format!("fleet mesh throughput --time 600ms --out {}", died.display()));
-    until_measured(&died, 4);
+    until_recorded(&died, |so_far| so_far.pairs.len() >= 4);
     kill(&mut running);
     let before = result(&died);
     assert!(before.planned_pairs == 12 && before.pairs.len() < 12, "{before:#?}");
@@ -328,7 +326,7 @@ fn a_run_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     assert_eq!((ended.status, whole.measured().count(), whole.planned_pairs), (0, 12, 12), "{ended}");
     assert!(same(&partial, &whole) && whole.cut.is_none(), "{whole:#?}");
     let again = fleet.run(&format!("fleet resume {}", only_run(&fleet.dir.path().join("whole")).display()));
-    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{again}");
+    again.exited(1).explains(&["nothing is missing"]);
 }
 
 #[test]

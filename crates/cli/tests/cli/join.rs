@@ -11,7 +11,7 @@ use netfathom_capture::log::{Columns, LogEntry, LogFormat, LogWriter};
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
 use netfathom_model::message::{HEADER_BYTES, Header};
-use netfathom_model::record::{JoinResult, Measurement, PacketKind, Record};
+use netfathom_model::record::{JoinResult, Measured, PacketKind, Record};
 use netfathom_model::verdict::Level;
 use netfathom_sys::clock::{monotonic_ns, realtime_ahead_ns};
 use netfathom_sys::socket::set_receive_buffer;
@@ -35,8 +35,13 @@ struct Files {
 }
 
 impl Files {
+    fn of(all: &[(&str, Vec<u8>)]) -> Self {
+        let files = Self { dir: out() };
+        all.iter().for_each(|(name, bytes)| files.write(name, bytes));
+        files
+    }
+
     fn new() -> Self {
-        let dir = out();
         let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
         let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, Columns::ALL).unwrap();
         let mut csv = String::from("sequence,sent_s\n");
@@ -53,11 +58,8 @@ impl Files {
             let since = sent_ns + AHEAD_NS as u64;
             csv += &format!("{sequence},{}.{:09}\n", since / 1_000_000_000, since % 1_000_000_000);
         }
-        let files = Self { dir };
-        files.write("a.pcap", &pcap.finish().unwrap());
-        files.write("a.log", &log.finish().unwrap());
-        files.write("a.csv", csv.as_bytes());
-        files
+        let (pcap, log) = (pcap.finish().unwrap(), log.finish().unwrap());
+        Self::of(&[("a.pcap", pcap), ("a.log", log), ("a.csv", csv.into_bytes())])
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -111,8 +113,7 @@ fn captured(interface: u32, ticks: u64, data: &[u8]) -> Vec<u8> {
 }
 
 pub fn result(record: &Record) -> &JoinResult {
-    let Measurement::Join(result) = &record.measurement else { panic!("another measurement") };
-    result
+    JoinResult::of(&record.measurement).expect("a join")
 }
 
 fn count(result: &JoinResult, capture: usize, kind: PacketKind) -> u64 {

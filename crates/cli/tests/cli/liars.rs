@@ -10,7 +10,8 @@ use netfathom_testkit::{TwoHosts, needs_root, privileged, test_name};
 use serde_json::{Value, json};
 
 use crate::child::{Ended, end as end_of, netfathom, out, record, run, start, until};
-use crate::load_sink::{Sink, hello};
+use crate::load_sink::{hello, sink};
+use crate::server::Server;
 
 const MOST: u64 = u64::MAX;
 
@@ -175,7 +176,7 @@ fn sender_says(
 
 #[test]
 fn a_sender_that_sent_more_than_there_is_is_named() {
-    let sink = Sink::start("");
+    let sink = sink("");
     for (begin_ns, tried, accepted, refused, what) in [
         (1, MOST, 10, 0, "18446744073709551615 messages tried of 10"),
         (1, 10, 11, 0, "11 messages accepted of 10"),
@@ -184,7 +185,7 @@ fn a_sender_that_sent_more_than_there_is_is_named() {
     ] {
         let end = json!({"say": "end", "tried": tried, "accepted": accepted, "refused": refused});
         sender_says(sink.address, &hello(1, 10, 200_000_000), begin_ns, |_| Vec::new(), &end).unwrap();
-        let why = sink.next("lost")["why"].as_str().unwrap().to_owned();
+        let why = sink.event("lost")["why"].as_str().unwrap().to_owned();
         assert!(why.contains(&format!(" reports what cannot be: {what}")), "{why}");
     }
     assert_eq!(sink.end().status, 0);
@@ -230,7 +231,7 @@ fn a_sink_takes_load_from_allowed_senders_only() {
         host.run(|| assert!(crate::child::shell(&add).status().unwrap().success())).unwrap();
     }
     let dir = out();
-    let send = |sink: &Sink| {
+    let send = |sink: &Server| {
         let mut load = netfathom(&format!(
             "load send --to {} --allow {} --profile constant:1k/200ms --quiet --out",
             sink.address, PUBLIC[1]
@@ -240,7 +241,8 @@ fn a_sink_takes_load_from_allowed_senders_only() {
     // All in the thread that starts the sink: it ends with that.
     let sent = |allow: &str| {
         let served = || {
-            let sink = Sink::at(&format!("{}:0", PUBLIC[1]), allow);
+            let listen = format!("load sink --json --listen {}:0 {allow}", PUBLIC[1]);
+            let sink = Server::of(start(&mut netfathom(&listen)));
             let (ended, address) = (send(&sink), sink.address);
             assert_eq!(sink.end().status, 0);
             (ended, address)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use netfathom_model::accounting::{Accounting, Fate};
-use netfathom_model::record::{LoadResult, Measurement, Record, State};
+use netfathom_model::record::{LoadResult, Measured, Measurement, Record, State};
 use netfathom_testkit::{needs_root, privileged, test_name};
 
 use crate::child::{Ended, end_within, netfathom, only_run, out, record, run, runs, signal, start, until};
@@ -16,8 +16,7 @@ const SHORT: &str = "load send --loopback --profile constant:1k/100ms";
 const PROMPT: std::time::Duration = std::time::Duration::from_secs(3);
 
 pub fn result(record: &Record) -> LoadResult {
-    let Measurement::Load(result) = &record.measurement else { panic!("another measurement") };
-    (**result).clone()
+    LoadResult::of(&record.measurement).expect("a load").clone()
 }
 
 pub fn delivered(accounting: &Accounting) -> u64 {
@@ -172,8 +171,7 @@ fn an_interrupted_load_keeps_its_finished_trials() {
     let trials = || record(dir.path()).map(|r| result(&r).trials.len()).filter(|n| *n > 0);
     let before = until("the first trial", trials);
     signal("INT", &child);
-    let ended = end_within(child, PROMPT).measured();
-    assert!(ended.out.contains("the run was ended early"), "{ended}");
+    end_within(child, PROMPT).measured().shows(&["the run was ended early"]);
     let record = record(dir.path()).unwrap();
     let after = result(&record).trials.len();
     assert_eq!(record.state, State::Interrupted);

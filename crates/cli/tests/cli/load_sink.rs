@@ -1,90 +1,29 @@
 //! A sender and a sink as two processes: they agree, outlive each other, and strangers.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use netfathom_model::record::State;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::child::{Ended, end, end_within, netfathom, only_run, out, record, run, signal, start, until};
+use crate::child::{end, end_within, netfathom, only_run, out, record, run, start, until};
 use crate::load::{delivered, result};
 use crate::refusals::refused_for;
+use crate::server::{IN_VAIN, Server};
 
 /// In which one side notices that the other is gone: after a second without a sign of life,
 /// and what a busy machine adds.
 const NOTICES: Duration = Duration::from_secs(4);
-/// Beyond what any event here takes.
-const IN_VAIN: Duration = Duration::from_secs(20);
 
-/// A sink in a process of its own.
-pub struct Sink {
-    child: Option<Child>,
-    events: Receiver<Value>,
-    pub address: SocketAddr,
+pub fn sink(args: &str) -> Server {
+    Server::start("load sink --json", args)
 }
 
-impl Sink {
-    pub fn start(args: &str) -> Self {
-        Self::at("127.0.0.1:0", args)
-    }
-
-    pub fn at(listen: &str, args: &str) -> Self {
-        let mut child = start(&mut netfathom(&format!("load sink --listen {listen} --json {args}")));
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (shown, events) = channel();
-        thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let _ = shown.send(serde_json::from_str(&line).unwrap());
-            }
-        });
-        let mut sink = Self { child: Some(child), events, address: ([0, 0, 0, 0], 0).into() };
-        sink.address = sink.next("listening")["address"].as_str().unwrap().parse().unwrap();
-        sink
-    }
-
-    pub fn next(&self, kind: &str) -> Value {
-        loop {
-            let event = self.events.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no {kind}: {e}"));
-            if event["event"] == kind {
-                return event;
-            }
-        }
-    }
-
-    /// Its own end, after --loads of them.
-    pub fn wait(mut self) -> Ended {
-        end_within(self.child.take().unwrap(), NOTICES)
-    }
-
-    pub fn end(mut self) -> Ended {
-        let child = self.child.take().unwrap();
-        signal("INT", &child);
-        end_within(child, NOTICES)
-    }
-
-    fn talk(&self, first: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(IN_VAIN)).unwrap();
-        stream.write_all(first.as_bytes()).unwrap();
-        stream
-    }
-}
-
-impl Drop for Sink {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-fn send(sink: &Sink, args: &str, out: &Path) -> Command {
+fn send(sink: &Server, args: &str, out: &Path) -> Command {
     let mut command = netfathom(&format!("load send --to {} --quiet {args} --out", sink.address));
     command.arg(out);
     command
@@ -101,7 +40,7 @@ fn hello_of(size_bytes: u64, lanes: u64, planned: u64, duration_ns: u64) -> Stri
 }
 
 /// A short load that must come through; returns how many messages were not its own.
-fn still_serves(sink: &Sink) -> u64 {
+fn still_serves(sink: &Server) -> u64 {
     let dir = out();
     run(&mut send(sink, "--profile constant:1k/200ms", dir.path())).measured();
     let trial = result(&record(dir.path()).unwrap()).trials.remove(0);
@@ -117,21 +56,21 @@ fn both_tell_the_same() {
     for args in
         ["--workers 2 --profile poisson:5k/300ms", "--engine gso --profile triangle:1k..5k,cap=3k/300ms"]
     {
-        let (mut sink, dir) = (Sink::start("--loads 1"), out());
+        let (sink, dir) = (sink("--loads 1"), out());
         run(&mut send(&sink, args, dir.path())).measured();
         let trial = result(&record(dir.path()).unwrap()).trials.remove(0);
-        let shown = sink.next("ended");
+        let shown = sink.event("ended");
         assert_eq!(shown["sent"]["accepted"], trial.load.sent, "{shown}");
         assert_eq!(shown["read"]["delivered"], delivered(&trial.accounting), "{shown}");
         let planned = trial.load.sent + trial.load.unsent;
         assert_eq!((trial.accounting.gap(), planned), (0, trial.load.planned), "{args}");
-        assert_eq!(end(sink.child.take().unwrap()).status, 0);
+        assert_eq!(sink.wait().status, 0);
     }
 }
 
 #[test]
 fn answers_are_timed() {
-    let (sink, dir) = (Sink::start(""), out());
+    let (sink, dir) = (sink(""), out());
     run(&mut send(&sink, "--echo --profile constant:2k/200ms", dir.path())).measured();
     let result = result(&record(dir.path()).unwrap());
     let echo = result.trials.last().unwrap().echo.as_ref().unwrap();
@@ -142,15 +81,15 @@ fn answers_are_timed() {
 #[test]
 fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
     for kill in ["KILL", "STOP"] {
-        let (sink, dir) = (Sink::start(""), out());
+        let (sink, dir) = (sink(""), out());
         let sender = start(&mut send(&sink, "--trials 100 --profile constant:1k/1s", dir.path()));
-        sink.next("ended");
-        sink.next("begins");
+        sink.event("ended");
+        sink.event("begins");
         // Past the agreement, in which an answer may take longer.
         thread::sleep(Duration::from_millis(500));
-        signal(kill, sink.child.as_ref().unwrap());
+        sink.signal(kill);
         let ended = end_within(sender, NOTICES).exited(1);
-        assert!(ended.err.starts_with("netfathom: ") && !ended.err.contains("panicked"), "{ended}");
+        assert!(ended.err.starts_with("netfathom: "), "{ended}");
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         let trials = result(&record).trials;
@@ -160,23 +99,23 @@ fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
 
 #[test]
 fn a_sender_without_a_sink_does_not_send_to_the_end_of_its_trial() {
-    let (sink, dir) = (Sink::start(""), out());
+    let (sink, dir) = (sink(""), out());
     let sender = start(&mut send(&sink, "--profile constant:1k/60s", dir.path()));
-    sink.next("begins");
+    sink.event("begins");
     thread::sleep(Duration::from_millis(700));
-    signal("KILL", sink.child.as_ref().unwrap());
+    sink.signal("KILL");
     end_within(sender, NOTICES).exited(1).explains(&["the sink was lost"]);
 }
 
 #[test]
 fn a_sink_with_a_killed_sender_reports_it_and_takes_the_next() {
-    let (sink, dir) = (Sink::start(""), out());
+    let (sink, dir) = (sink(""), out());
     let mut sender = start(&mut send(&sink, "--profile constant:2k/30s", dir.path()));
-    sink.next("begins");
+    sink.event("begins");
     thread::sleep(Duration::from_millis(500));
     sender.kill().unwrap();
     end(sender);
-    let lost = sink.next("lost");
+    let lost = sink.event("lost");
     assert!(lost["read"]["delivered"].as_u64().unwrap() > 0, "{lost}");
     still_serves(&sink);
     assert_eq!(sink.end().status, 0);
@@ -184,9 +123,9 @@ fn a_sink_with_a_killed_sender_reports_it_and_takes_the_next() {
 
 #[test]
 fn one_sender_more_than_the_sink_takes_is_refused() {
-    let (sink, dirs) = (Sink::start("--senders 1"), [out(), out()]);
+    let (sink, dirs) = (sink("--senders 1"), [out(), out()]);
     let first = start(&mut send(&sink, "--profile constant:1k/1s", dirs[0].path()));
-    sink.next("begins");
+    sink.event("begins");
     let second = run(&mut send(&sink, "--profile constant:1k/1s", dirs[1].path()));
     second.exited(1).explains(&["as many senders as it takes"]);
     end(first).measured();
@@ -195,7 +134,7 @@ fn one_sender_more_than_the_sink_takes_is_refused() {
 
 #[test]
 fn a_sink_survives_what_is_no_sender() {
-    let sink = Sink::start("");
+    let sink = sink("");
     let long = "x".repeat(1_000_000);
     // It may hang up before all of it is written.
     let _ = TcpStream::connect(sink.address).unwrap().write_all(long.as_bytes());
@@ -204,16 +143,16 @@ fn a_sink_survives_what_is_no_sender() {
     for payload in [&b""[..], b"nfth", &[0xff; 31], &[0; 1400], &long.as_bytes()[..65_000]] {
         udp.send(payload).unwrap();
     }
-    assert_eq!(sink.next("strays")["read"]["delivered"], 0);
+    assert_eq!(sink.event("strays")["read"]["delivered"], 0);
     still_serves(&sink);
     assert_eq!(sink.end().status, 0);
 }
 
 #[test]
 fn strays_during_a_load_are_not_counted_as_its() {
-    let (sink, dir) = (Sink::start(""), out());
+    let (sink, dir) = (sink(""), out());
     let sender = start(&mut send(&sink, "--profile constant:1k/1s", dir.path()));
-    sink.next("begins");
+    sink.event("begins");
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut ours = [0; 64];
     ours[..4].copy_from_slice(b"nfth");
@@ -232,7 +171,7 @@ fn strays_during_a_load_are_not_counted_as_its() {
 #[test]
 fn absurd_announcements_are_refused_with_the_limit() {
     const SECOND: u64 = 1_000_000_000;
-    let sink = Sink::start("--max-time 2m");
+    let sink = sink("--max-time 2m");
     let absurd = [
         (hello(4_000_000_000, 1000, SECOND), "1 to 256 senders"),
         (hello(0, 0, 0), "1 to 256 senders"),
@@ -248,7 +187,10 @@ fn absurd_announcements_are_refused_with_the_limit() {
     ];
     for (words, answer) in absurd {
         let mut line = String::new();
-        BufReader::new(sink.talk(&words)).read_line(&mut line).unwrap();
+        let mut stream = TcpStream::connect(sink.address).unwrap();
+        stream.set_read_timeout(Some(IN_VAIN)).unwrap();
+        stream.write_all(words.as_bytes()).unwrap();
+        BufReader::new(stream).read_line(&mut line).unwrap();
         assert!(line.contains(answer), "{words}: {line}");
     }
     assert_eq!(still_serves(&sink), 0);

@@ -28,6 +28,7 @@ mod report;
 mod reproduce;
 mod reverse_hosts;
 mod runs;
+mod server;
 mod signals;
 mod surroundings;
 mod swapped;

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use netfathom_testkit::Killed;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::child::{end, kill, netfathom, run, shell, signal, start};
-use crate::refusals::refused;
+use crate::refusals::refused_for;
 
 /// Three rounds, and then more until it is ended if it has an argument; prints when it is ready.
 const PROGRAM: &str = r#"
@@ -54,8 +55,8 @@ impl Marked {
     }
 
     /// Runs on until it is killed; it has made marks.
-    fn running(&self) -> Child {
-        let mut child = Command::new(self.path()).arg("on").stdout(Stdio::piped()).spawn().unwrap();
+    fn running(&self) -> Killed {
+        let mut child = Killed(Command::new(self.path()).arg("on").stdout(Stdio::piped()).spawn().unwrap());
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
@@ -162,17 +163,15 @@ fn whoever_has_seen_enough_ends_the_program() {
 #[test]
 fn whom_it_cannot_listen_to() {
     let marked = Marked::compiled("whom");
-    let mut two = [marked.running(), marked.running()];
-    let refused = |args: &str| refused(&mut netfathom(args), 1);
-    let shown = refused(&format!("marks {}", marked.name));
-    assert!(shown.contains("2 processes have this name; write the number of one"), "{shown}");
-    for process in &two {
-        assert!(shown.contains(&format!("  {} {} on", process.id(), marked.path().display())), "{shown}");
-    }
-    two.iter_mut().for_each(kill);
-    assert!(refused(&format!("marks {}", marked.name)).contains("no process has this name"));
-    assert!(refused(&format!("marks {}", std::process::id())).contains("it has no ring of marks"));
-    assert!(refused("marks -- /nonexistent/program").contains("cannot start `/nonexistent/program`"));
+    let two = [marked.running(), marked.running()];
+    let refused = |args: &str, why: &[&str]| refused_for(&mut netfathom(args), 1, why);
+    let named = format!("marks {}", marked.name);
+    let both = two.each_ref().map(|process| format!("  {} {} on", process.id(), marked.path().display()));
+    refused(&named, &["2 processes have this name; write the number of one", &both[0], &both[1]]);
+    drop(two);
+    refused(&named, &["no process has this name"]);
+    refused(&format!("marks {}", std::process::id()), &["it has no ring of marks"]);
+    refused("marks -- /nonexistent/program", &["cannot start `/nonexistent/program`"]);
     for args in ["marks", "marks name -- true", "marks --"] {
         assert_eq!(run(&mut netfathom(args)).status, 2, "{args}");
     }

@@ -1,10 +1,8 @@
 //! `netfathom message` as its users meet it.
 
-use std::process::Command;
-
 use netfathom_model::plan::Until;
 use netfathom_model::print::counted;
-use netfathom_model::record::{Ended, Measurement, MessageResult, Record, State};
+use netfathom_model::record::{Ended, Measured, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::needs_root;
 
@@ -16,25 +14,13 @@ const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adapt
 const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --min-time 200ms";
 
 pub fn messages(record: &Record) -> &MessageResult {
-    match &record.measurement {
-        Measurement::Message(result) => result,
-        other => panic!("{}", other.name()),
-    }
-}
-
-fn into(command: &mut Command, dir: &std::path::Path) -> Command {
-    let mut with = Command::new(command.get_program());
-    with.args(command.get_args()).arg("--out").arg(dir).stdin(std::process::Stdio::null());
-    with
+    MessageResult::of(&record.measurement).expect("messages")
 }
 
 #[test]
 fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     let dir = out();
-    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-    let mut command = unprivileged(SHORT);
-    command.arg("-v").arg("--out").arg(dir.path());
-    let ended = run(&mut command).measured();
+    let ended = run(unprivileged(SHORT).args(["-v", "--out"]).arg(dir.path())).measured();
     assert!(ended.out.contains("write") && ended.out.contains("adaptive"), "{ended}");
     let record = record(dir.path()).unwrap();
     let result = messages(&record);
@@ -42,11 +28,8 @@ fn without_privilege_it_measures_over_loopback_and_names_what_is_missing() {
     assert_ne!(record.verdict.level, Level::Void, "{:?}", record.verdict);
     // System calls are counted by a program, which requires privilege: n/a, not zero.
     assert!(ended.out.contains("n/a"), "{ended}");
-    let mut kernel = unprivileged(&SHORT.replace("--cpu-pairs same", "--cpu-pairs same --placement UK"));
-    kernel.arg("--out").arg(dir.path());
-    let refused = run(&mut kernel);
-    assert_eq!(refused.status, 1);
-    assert!(refused.err.contains("in the kernel") && !refused.err.contains("panicked"), "{refused}");
+    let kernel = format!("{SHORT} --placement UK --out");
+    run(unprivileged(&kernel).arg(dir.path())).exited(1).explains(&["in the kernel"]);
 }
 
 /// The machine decides which of the two ends it; what the record says must be so.
@@ -57,7 +40,7 @@ fn a_run_without_a_number_of_trials_says_why_it_ended() {
     {
         let dir = out();
         let args = format!("{} {until}", SHORT.replace("--trials 2 ", ""));
-        let ended = run(into(&mut netfathom(&args), dir.path()).arg("-v")).measured();
+        let ended = run(netfathom(&args).args(["-v", "--out"]).arg(dir.path())).measured();
         let record = record(dir.path()).unwrap();
         let result = messages(&record);
         let precision = result.precision.as_ref().unwrap();
@@ -70,23 +53,20 @@ fn a_run_without_a_number_of_trials_says_why_it_ended() {
         let ends = is_narrow && rounds >= Until::LEAST_TRIALS as usize;
         let why = if ends { Ended::Narrow } else { Ended::TimeLimit };
         assert_eq!(precision.ended, Some(why), "{ended}");
-        let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
         let shown = if is_narrow { "; ended after " } else { "; ended by the time limit (" };
-        assert!(text.contains(&format!("{}, ", counted(rounds, "trial"))), "{ended}");
-        assert!(text.contains(shown), "{ended}");
+        ended.shows(&[&format!("{}, ", counted(rounds, "trial")), shown]);
     }
 }
 
 #[test]
 fn an_interrupted_run_keeps_its_rounds() {
     let dir = out();
-    let child = start(&mut into(&mut netfathom(LONG), dir.path()));
+    let child = start(netfathom(LONG).arg("--out").arg(dir.path()));
     until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
     signal("INT", &child);
-    let ended = end(child).measured();
+    end(child).measured().shows(&["NOT WHOLE"]);
     let record = record(dir.path()).unwrap();
     assert_eq!(record.state, State::Interrupted);
-    assert!(ended.out.contains("NOT WHOLE"), "{ended}");
     assert_eq!(runs(&runs(dir.path())[0]).len(), 3);
 }
 
@@ -96,7 +76,7 @@ fn a_killed_run_leaves_its_rounds_and_no_program_in_the_kernel() {
     let dir = out();
     let args =
         "message pingpong --lab --sizes 64 --layers write --placement UK,KK --trials 100 --cpu-pairs same";
-    let child = start(&mut into(&mut netfathom(args), dir.path()));
+    let child = start(netfathom(args).arg("--out").arg(dir.path()));
     until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
     signal("KILL", &child);
     assert_eq!(end(child).status, 128 + 9);

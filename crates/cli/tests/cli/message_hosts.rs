@@ -1,11 +1,10 @@
 //! `netfathom message` with its two ends in two processes: they agree, outlive each other, and strangers.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -15,51 +14,18 @@ use netfathom_model::verdict::Level;
 use netfathom_sys::netns::Namespace;
 use netfathom_testkit::{Star, needs_root};
 
-use crate::child::{Ended, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until};
+use crate::child::{
+    beside, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until,
+};
 use crate::message::messages;
-use crate::refusals::refused;
+use crate::refusals::refused_for;
+use crate::server::{IN_VAIN, NOTICES, Server};
 
-/// In which one side notices that the other is gone, and what a busy machine adds.
-const NOTICES: Duration = Duration::from_secs(8);
-/// Beyond what any event here takes.
-const IN_VAIN: Duration = Duration::from_secs(30);
 const SHORT: &str = "--sizes 64 --trials 2 --messages 200 --min-time 0s --quiet";
 /// Would take minutes.
 const LONG: &str = "pingpong --sizes 64 --layers write --trials 100 --min-time 1s --quiet";
 
-/// A server in a process of its own.
-pub struct Server {
-    child: Option<Child>,
-    lines: Receiver<String>,
-    pub address: SocketAddr,
-}
-
 impl Server {
-    fn start(args: &str) -> Self {
-        Self::of(start(&mut netfathom(&format!("message serve --listen 127.0.0.1:0 {args}"))))
-    }
-
-    pub fn of(mut child: Child) -> Self {
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (shown, received) = channel();
-        thread::spawn(move || lines.map_while(Result::ok).for_each(|line| drop(shown.send(line))));
-        let mut server = Self { child: Some(child), lines: received, address: ([0, 0, 0, 0], 0).into() };
-        let listening = server.next("listening on ");
-        let address = listening.split([' ', ',']).nth(2).unwrap();
-        server.address = address.parse().unwrap();
-        server
-    }
-
-    /// The next line with these words.
-    pub fn next(&self, words: &str) -> String {
-        loop {
-            let line = self.lines.recv_timeout(IN_VAIN).unwrap_or_else(|e| panic!("no `{words}`: {e}"));
-            if line.contains(words) {
-                return line;
-            }
-        }
-    }
-
     fn client(&self, args: &str, out: &Path) -> Command {
         let mut command = netfathom(&format!("message {args} --to {} --out", self.address));
         command.arg(out);
@@ -71,24 +37,6 @@ impl Server {
         let dir = out();
         run(&mut self.client(&format!("pingpong --layers write {SHORT}"), dir.path())).measured();
         whole(&record(dir.path()).unwrap(), 200);
-    }
-
-    pub fn kill(&self, name: &str) {
-        signal(name, self.child.as_ref().unwrap());
-    }
-
-    pub fn end(mut self) -> Ended {
-        self.kill("INT");
-        end_within(self.child.take().unwrap(), NOTICES)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 
@@ -110,7 +58,7 @@ fn whole(record: &Record, sent: u64) {
 
 #[test]
 fn each_message_is_echoed_and_both_ends_know_what_it_took() {
-    let server = Server::start("--clients 2");
+    let server = Server::start("message serve", "--clients 2");
     for (over, layers) in [("tcp", "write+nodelay,two+nodelay,adaptive,zccl"), ("udp", "write,writev")] {
         let dir = out();
         let args = format!("pingpong --over {over} --layers {layers} --no-remedies {SHORT}");
@@ -132,13 +80,12 @@ fn each_message_is_echoed_and_both_ends_know_what_it_took() {
         }
         assert!(server.next("ended").contains("trials"));
     }
-    let mut server = server;
-    assert_eq!(end_within(server.child.take().unwrap(), NOTICES).status, 0);
+    assert_eq!(server.wait().status, 0);
 }
 
 #[test]
 fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
-    let (server, dirs) = (Server::start(""), [out(), out(), out(), out()]);
+    let (server, dirs) = (Server::start("message serve", ""), [out(), out(), out(), out()]);
     let one_way = format!("oneway --layers write,sendfile,adaptive {SHORT} --json");
     run(&mut server.client(&one_way, dirs[0].path())).measured();
     let first = record(dirs[0].path()).unwrap();
@@ -178,7 +125,6 @@ fn one_way_has_a_rate_and_no_times_and_replies_have_both() {
 fn without_privilege_both_ends_measure() {
     let server = Server::of(start(&mut unprivileged("message serve --listen 127.0.0.1:0")));
     let dir = out();
-    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let args = format!("message pingpong --layers write,adaptive {SHORT} --to {}", server.address);
     run(unprivileged(&args).arg("--out").arg(dir.path())).measured();
     whole(&record(dir.path()).unwrap(), 200);
@@ -189,7 +135,7 @@ fn without_privilege_both_ends_measure() {
 fn system_calls_of_both_ends_are_counted() {
     needs_root!();
     use netfathom_model::layer::Side;
-    let (server, dir) = (Server::start(""), out());
+    let (server, dir) = (Server::start("message serve", ""), out());
     run(&mut server.client(&format!("pingpong --layers write {SHORT}"), dir.path())).measured();
     let cell = &messages(&record(dir.path()).unwrap()).cells[0].clone();
     for side in [Side::Client, Side::Server] {
@@ -241,27 +187,24 @@ fn what_cannot_be_between_hosts_is_refused_with_what_could() {
         ("post --over udp", "datagram"),
     ];
     for (args, named) in cases {
-        let message = refused(&mut netfathom(&format!("message {args} --to 127.0.0.1:9")), 2);
-        assert!(message.contains(named), "{args}: {message}");
+        refused_for(&mut netfathom(&format!("message {args} --to 127.0.0.1:9")), 2, &[named]);
     }
     let dir = out();
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
     let args = format!("message pingpong {SHORT} --to {at} --out");
-    let nothing_there = refused(netfathom(&args).arg(dir.path()), 1);
-    assert!(nothing_there.contains(&format!("netfathom message serve --listen {at}")), "{nothing_there}");
-    let message = refused(&mut netfathom(&format!("message serve --listen {at}")), 1);
-    assert!(message.contains("in use"), "{message}");
+    let serve = format!("message serve --listen {at}");
+    refused_for(netfathom(&args).arg(dir.path()), 1, &[&format!("netfathom {serve}")]);
+    refused_for(&mut netfathom(&serve), 1, &["in use"]);
 }
 
 #[test]
 fn a_second_client_at_the_same_time_is_refused() {
-    let (server, dirs) = (Server::start(""), [out(), out()]);
+    let (server, dirs) = (Server::start("message serve", ""), [out(), out()]);
     let first = start(&mut server.client(LONG, dirs[0].path()));
     until("a trial", || record(dirs[0].path()).filter(|r| trials(r).count() > 0));
     let second = run(&mut server.client(LONG, dirs[1].path()));
-    assert_eq!(second.status, 1);
-    assert!(second.err.contains("it serves another client; try again"), "{second}");
+    second.exited(1).explains(&["it serves another client; try again"]);
     signal("INT", &first);
     end(first).measured();
     server.still_serves();
@@ -271,13 +214,11 @@ fn a_second_client_at_the_same_time_is_refused() {
 #[test]
 fn a_client_with_a_killed_server_ends_and_keeps_its_finished_trials() {
     for (kill, over) in [("KILL", "tcp"), ("KILL", "udp"), ("STOP", "tcp")] {
-        let (server, dir) = (Server::start(""), out());
+        let (server, dir) = (Server::start("message serve", ""), out());
         let client = start(&mut server.client(&format!("{LONG} --over {over}"), dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
-        server.kill(kill);
-        let ended = end_within(client, NOTICES);
-        assert_eq!(ended.status, 1, "{kill} {over}: {ended}");
-        assert!(ended.err.contains("the host of the server was lost"), "{kill} {over}: {ended}");
+        server.signal(kill);
+        end_within(client, NOTICES).exited(1).explains(&["the host of the server was lost"]);
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         assert!((1..100).contains(&trials(&record).count()));
@@ -286,19 +227,17 @@ fn a_client_with_a_killed_server_ends_and_keeps_its_finished_trials() {
 
 #[test]
 fn a_server_that_is_ended_reports_it() {
-    let (server, dir) = (Server::start(""), out());
+    let (server, dir) = (Server::start("message serve", ""), out());
     let client = start(&mut server.client(LONG, dir.path()));
     until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
     assert_eq!(server.end().status, 0);
-    let ended = end_within(client, NOTICES);
-    assert_eq!(ended.status, 1, "{ended}");
-    assert!(ended.err.contains("the server was stopped"), "{ended}");
+    end_within(client, NOTICES).exited(1).explains(&["the server was stopped"]);
 }
 
 #[test]
 fn a_server_with_a_killed_client_reports_it_and_takes_the_next() {
     for over in ["tcp", "udp"] {
-        let (server, dir) = (Server::start(""), out());
+        let (server, dir) = (Server::start("message serve", ""), out());
         let client = start(&mut server.client(&format!("{LONG} --over {over}"), dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
         signal("KILL", &client);
@@ -312,29 +251,24 @@ fn a_server_with_a_killed_client_reports_it_and_takes_the_next() {
 
 #[test]
 fn datagrams_of_strangers_are_no_messages() {
-    let (server, dir) = (Server::start(""), out());
-    let ended = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-            while !ended.load(Relaxed) {
-                // No trial may be on.
-                let _ = (stranger.send_to(b"junk", server.address), stranger.send_to(&[], server.address));
-                thread::sleep(Duration::from_micros(200));
-            }
-        });
-        let args = format!("pingpong --over udp --layers write,writev --no-remedies {SHORT}");
-        let client = run(&mut server.client(&args, dir.path()));
-        ended.store(true, Relaxed);
-        client.measured();
-    });
+    let (server, dir) = (Server::start("message serve", ""), out());
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let sends_junk = |done: &AtomicBool| {
+        while !done.load(Relaxed) {
+            // No trial may be on.
+            let _ = (stranger.send_to(b"junk", server.address), stranger.send_to(&[], server.address));
+            thread::sleep(Duration::from_micros(200));
+        }
+    };
+    let args = format!("pingpong --over udp --layers write,writev --no-remedies {SHORT}");
+    beside(sends_junk, || run(&mut server.client(&args, dir.path()))).measured();
     whole(&record(dir.path()).unwrap(), 200);
     assert_eq!(server.end().status, 0);
 }
 
 #[test]
 fn a_server_survives_what_is_no_client() {
-    let server = Server::start("");
+    let server = Server::start("message serve", "");
     let talk = |words: &str| {
         let mut stream = TcpStream::connect(server.address).unwrap();
         stream.set_read_timeout(Some(IN_VAIN)).unwrap();

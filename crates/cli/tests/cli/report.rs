@@ -121,9 +121,7 @@ fn a_terminal_is_given_no_html_and_a_file_no_colours() {
     let dir = out();
     let args = |rest: &str| format!("report {} {rest}", fixture("stack").display());
     let Some(refused) = on_terminal(test_name!(), &args("-o -")) else { return };
-    assert_eq!(refused.status, 2);
-    let words = refused.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("standard output is a terminal; name a file with --output"), "{refused}");
+    refused.exited(2).shows(&["standard output is a terminal; name a file with --output"]);
     let file = dir.path().join("x.txt");
     on_terminal(test_name!(), &args(&format!("--format txt -o {}", file.display()))).unwrap();
     let text = fs::read_to_string(&file).unwrap();

@@ -10,40 +10,28 @@ use std::time::Duration;
 
 use netfathom_model::path::Tap;
 use netfathom_model::plan::Variant;
-use netfathom_model::record::{Measurement, Phase, Record, ReverseResult, ReverseTrial, State};
+use netfathom_model::record::{Measured, Phase, Record, ReverseResult, ReverseTrial, State};
 use netfathom_model::verdict::Level;
 use netfathom_sys::counters;
 use netfathom_sys::netns::Namespace;
 use netfathom_testkit::{Star, needs_root};
 
-use crate::child::{end, end_within, netfathom, out, record, run, signal, start, unprivileged, until};
-use crate::message_hosts::Server;
+use crate::child::{
+    beside, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until,
+};
 use crate::refusals::refused_for;
+use crate::server::{NOTICES, Server};
 
 mod by_hand;
 
-/// In which one side notices that the other is gone, and what a busy machine adds.
-const NOTICES: Duration = Duration::from_secs(8);
 const SHORT: &str = "reverse --time 800ms --trials 1 --inbound 1k..10k --quiet";
 /// Would take minutes.
 const LONG: &str = "reverse --time 1s --trials 100 --variant other-thread --inbound 1k..10k --quiet --no-tap";
 
 const FAR_END_MISSED: &str = "the far end missed";
 
-/// Ends a thread that goes on until this is set, also where the test fails.
-struct Sets<'a>(&'a AtomicBool);
-
-impl Drop for Sets<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 fn reverse(record: &Record) -> &ReverseResult {
-    match &record.measurement {
-        Measurement::Reverse(result) => result,
-        other => panic!("{}", other.name()),
-    }
+    ReverseResult::of(&record.measurement).expect("a reverse run")
 }
 
 fn trials(record: &Record) -> impl Iterator<Item = (Variant, &ReverseTrial)> {
@@ -87,7 +75,7 @@ fn spawn(on: &Namespace, mut command: Command) -> std::process::Child {
 }
 
 fn local(args: &str) -> Server {
-    Server::of(start(&mut netfathom(&format!("reverse serve --listen 127.0.0.1:0 {args}"))))
+    Server::start("reverse serve", args)
 }
 
 fn client(args: &str, to: &[&Server], out: &Path) -> Command {
@@ -157,7 +145,6 @@ fn two_hosts_send_the_inbound_load_together() {
 fn without_privilege_and_by_name_it_measures_over_loopback() {
     let server = Server::of(start(&mut unprivileged("reverse serve --listen 127.0.0.1:0")));
     let dir = out();
-    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let args = format!("{SHORT} --variant ignored,echo --to localhost:{}", server.address.port());
     run(unprivileged(&args).arg("--out").arg(dir.path())).measured();
     let record = record(dir.path()).unwrap();
@@ -175,7 +162,7 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
         let (server, dir) = (local(""), out());
         let client = start(&mut client(LONG, &[&server], dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
-        server.kill(kill);
+        server.signal(kill);
         end_within(client, NOTICES).exited(1).explains(&["the other host was lost"]);
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
@@ -253,21 +240,18 @@ fn other_packets_of_the_device_are_no_inbound_load() {
     needs_root!();
     let star = Star::create(2);
     let server = counterpart(&star, 1, "--hosts 1");
-    let (dir, done) = (out(), AtomicBool::new(false));
+    let dir = out();
     let socket = star.hosts[1].run(|| UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Relaxed) {
-                // Refused there.
-                for _ in 0..10 {
-                    let _ = socket.send_to(&[0; 64], (Star::address(0), 9));
-                }
-                thread::sleep(Duration::from_millis(1));
+    let sends = |done: &AtomicBool| {
+        while !done.load(Relaxed) {
+            // Refused there.
+            for _ in 0..10 {
+                let _ = socket.send_to(&[0; 64], (Star::address(0), 9));
             }
-        });
-        let _ends = Sets(&done);
-        let args = format!("{SHORT} --variant ignored --no-tap");
-        end(spawn(&star.hosts[0], client(&args, &[&server], dir.path()))).measured();
-    });
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let args = format!("{SHORT} --variant ignored --no-tap");
+    beside(sends, || end(spawn(&star.hosts[0], client(&args, &[&server], dir.path()))).measured());
     closes(&record(dir.path()).unwrap());
 }

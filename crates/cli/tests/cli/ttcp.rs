@@ -13,7 +13,9 @@ mod sweep;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use netfathom_model::record::{Measurement, Record, TransferResult};
+use netfathom_model::record::{Measured, Record, TransferResult};
+use netfathom_sys::netns::Namespace;
+use netfathom_testkit::Star;
 
 use crate::child::{Ended, end, netfathom, run, shell, start, until};
 
@@ -31,12 +33,19 @@ fn free_port() -> u16 {
 
 /// Starts a receiver and waits until it listens.
 fn receiver(command: &mut Command, port: u16) -> Child {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = start(command);
     listens(&child, port);
     child
 }
 
-/// The same of the command with arguments that hold no blanks, and its port.
+/// The same on another host.
+fn receiver_on(host: &Namespace, command: &mut Command, port: u16) -> Child {
+    let child = Star::spawn(host, command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    listens(&child, port);
+    child
+}
+
+/// A receiver by the command with arguments that hold no blanks, and its port.
 fn receiving(args: &str) -> (Child, u16) {
     let port = free_port();
     (receiver(&mut ttcp(&format!("{args} -p {port}")), port), port)
@@ -64,6 +73,15 @@ fn listens(child: &Child, port: u16) {
     });
 }
 
+/// Waits until a sender is connected to the port.
+fn connects(sender: &Child, port: u16) {
+    let connected = format!(":{port:04X} 01 ");
+    until("a connection", || {
+        let text = std::fs::read_to_string(format!("/proc/{}/net/tcp", sender.id())).unwrap();
+        text.contains(&connected).then_some(())
+    });
+}
+
 /// A service on a terminal that lasts 3 s, and a connection to it; `None`, with one message, where there
 /// can be no terminal.
 fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
@@ -80,8 +98,5 @@ fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
 
 fn result(json: &str) -> TransferResult {
     let record: Record = serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}"));
-    match record.measurement {
-        Measurement::Transfer(result) => *result,
-        other => panic!("another measurement: {}", other.name()),
-    }
+    TransferResult::of(&record.measurement).expect("a transfer").clone()
 }

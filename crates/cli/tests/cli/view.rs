@@ -7,32 +7,23 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Child;
 use std::time::Duration;
 
-use crate::child::{Ended, end, kill, netfathom, out, run, signal, start, until};
+use crate::child::{Ended, netfathom, out, run, start, until};
 use crate::refusals::refused_for;
 use crate::runs::put;
+use crate::server::Server;
 
 /// A server that runs, and is ended with the test.
 pub struct Viewed {
-    child: Option<Child>,
+    server: Server,
     pub port: u16,
 }
 
 impl Viewed {
     pub fn start(out: &Path) -> Self {
-        let mut child = start(netfathom("view --out").arg(out));
-        let mut line = Vec::new();
-        let output = child.stdout.as_mut().unwrap();
-        let mut byte = [0];
-        while line.last() != Some(&b'\n') && output.read(&mut byte).unwrap() == 1 {
-            line.push(byte[0]);
-        }
-        let line = String::from_utf8(line).unwrap();
-        let port = line.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.split('/').next());
-        let port = port.unwrap_or_else(|| panic!("no address: {line}")).parse().unwrap();
-        Self { child: Some(child), port }
+        let server = Server::of(start(netfathom("view --out").arg(out)));
+        Self { port: server.address.port(), server }
     }
 
     pub fn address(&self, path: &str) -> String {
@@ -60,18 +51,9 @@ impl Viewed {
     }
 
     /// Asks it to end and waits for that.
-    pub fn stop(mut self, name: &str) -> Ended {
-        let child = self.child.take().unwrap();
-        signal(name, &child);
-        end(child)
-    }
-}
-
-impl Drop for Viewed {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            kill(&mut child);
-        }
+    pub fn stop(self, name: &str) -> Ended {
+        self.server.signal(name);
+        self.server.wait()
     }
 }
 

@@ -14,7 +14,9 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
 use netfathom_testkit::{Group, Killed, needs, needs_root, privileged, skip, skipped, test_name};
 
-use crate::child::{self, Ended, end, netfathom, on_terminal, only_run, out, run, signal, start, until};
+use crate::child::{
+    self, Ended, beside, end, kill, netfathom, on_terminal, only_run, out, run, signal, start, until,
+};
 use crate::killed::Held;
 
 mod budget;
@@ -102,6 +104,15 @@ fn echo(listener: &TcpListener, requests: usize, pause_ms: u64) {
     });
 }
 
+/// Such echoes, again and again.
+fn echoes(listener: &TcpListener) -> impl FnOnce(&AtomicBool) + Send {
+    move |done: &AtomicBool| {
+        while !done.load(Relaxed) {
+            echo(listener, 20, 1);
+        }
+    }
+}
+
 /// For 20 ms each time, and for nothing else.
 fn waits_for_a_reader_that_sleeps(result: &WatchResult) {
     let median = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0, |s| s.times.p50_ns);
@@ -172,14 +183,9 @@ fn a_page_names_the_process_and_what_became_of_its_messages() {
     let port = listener.local_addr().unwrap().port();
     let child = watching(&format!("--port {port}"), dir.path());
     echo(&listener, 200, 0);
-    let ended = interrupted(child);
-    assert_eq!(ended.status, 0, "{ended}");
     let own = format!(" (pid {}): ", std::process::id());
-    for part in
-        [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "seen ", "unfollowed "]
-    {
-        assert!(ended.out.contains(part), "{part}: {ended}");
-    }
+    let parts = [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "unfollowed "];
+    let ended = interrupted(child).exited(0).shows(&parts);
     let seen = ended.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
     assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{ended}");
 }
@@ -188,18 +194,8 @@ fn a_page_names_the_process_and_what_became_of_its_messages() {
 fn a_run_that_looks_once_ends_by_itself_and_prints_its_table_once() {
     needs_root!();
     let (dir, listener, port) = listening();
-    let stop = AtomicBool::new(false);
-    let ended = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Relaxed) {
-                echo(&listener, 20, 1);
-            }
-        });
-        let ended = run(netfathom(&format!("watch --port {port} --once 1s")).arg("--out").arg(dir.path()));
-        stop.store(true, Relaxed);
-        ended
-    });
-    assert_eq!(ended.status, 0, "{ended}");
+    let mut command = netfathom(&format!("watch --port {port} --once 1s"));
+    let ended = beside(echoes(&listener), || run(command.arg("--out").arg(dir.path()))).exited(0);
     for row in ["total ", "seen "] {
         let rows = ended.out.lines().filter(|line| line.trim_start().starts_with(row)).count();
         assert_eq!(rows, 1, "{row}: {ended}");
@@ -217,12 +213,10 @@ fn two_runs_are_compared_and_without_trials_nothing_is_significant() {
         let dir = out();
         let child = watching(&format!("--port {port}"), dir.path());
         echo(&listener, 20, pause_ms);
-        let ended = interrupted(child);
-        assert_eq!(ended.status, 0, "{ended}");
+        interrupted(child).exited(0);
         dir
     });
-    let ended = run(netfathom("compare").args([before.path(), after.path()].map(only_run)));
-    assert_eq!(ended.status, 0, "{ended}");
+    let ended = run(netfathom("compare").args([before.path(), after.path()].map(only_run))).exited(0);
     assert!(ended.out.starts_with("INCONCLUSIVE"), "{ended}");
     let mean = ended.out.lines().find(|line| line.trim_start().starts_with("rx.mean ")).unwrap();
     assert!(mean.contains(" +") && mean.contains("not significant"), "{ended}");
@@ -282,32 +276,25 @@ fn a_socket_of_udp_that_is_opened_during_the_run_is_found_and_its_first_second_i
 fn who_receives_nothing_is_asked_about_what_it_sends() {
     needs_root!();
     let (dir, socket) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let mut sleeper = Command::new("sleep").arg("1000").stdin(OwnedFd::from(socket)).spawn().unwrap();
+    let sleeper = Killed(Command::new("sleep").arg("1000").stdin(OwnedFd::from(socket)).spawn().unwrap());
     let mut watch = netfathom(&format!("watch --pid {} --time 200ms --out", sleeper.id()));
     let ended = run(watch.arg(dir.path()));
-    sleeper.kill().unwrap();
-    sleeper.wait().unwrap();
-    let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     let other_way = format!("only receiving was watched: netfathom watch tx --pid {} shows", sleeper.id());
-    assert!(ended.status == 3 && out.contains(&other_way), "{ended}");
+    ended.exited(3).shows(&[&other_way]);
 }
 
 #[test]
 fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
     needs_root!();
     let dir = out();
-    let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+    let mut sleeper = Killed(Command::new("sleep").arg("1000").spawn().unwrap());
     let child = watching(&format!("--pid {}", sleeper.id()), dir.path());
-    sleeper.kill().unwrap();
-    sleeper.wait().unwrap();
-    let ended = end(child);
-    assert_eq!(ended.status, 3, "{ended}");
+    kill(&mut sleeper);
+    let ended = end(child).exited(3);
     let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(out.contains("no message came") && !out.contains("watch tx"), "{ended}");
-    let none =
-        run(netfathom(&format!("watch --pid {} --time 1s", sleeper.id())).arg("--out").arg(dir.path()));
-    assert_eq!(none.status, 2, "{none}");
-    assert!(none.err.contains("there is none of that number"), "{none}");
+    let mut gone = netfathom(&format!("watch --pid {} --time 1s --out", sleeper.id()));
+    run(gone.arg(dir.path())).exited(2).explains(&["there is none of that number"]);
 }
 
 #[test]
@@ -315,14 +302,9 @@ fn a_process_with_unix_sockets_alone_is_recognized() {
     needs_root!();
     let dir = out();
     let (held, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    let mut sleeper =
-        Command::new("sleep").arg("1000").stdin(std::os::fd::OwnedFd::from(held)).spawn().unwrap();
+    let sleeper = Killed(Command::new("sleep").arg("1000").stdin(OwnedFd::from(held)).spawn().unwrap());
     let args = format!("watch --pid {} --time 200ms", sleeper.id());
-    let ended = run(netfathom(&args).arg("--out").arg(dir.path()));
-    sleeper.kill().unwrap();
-    sleeper.wait().unwrap();
-    let out = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(out.contains("that process has Unix sockets alone"), "{ended}");
+    run(netfathom(&args).arg("--out").arg(dir.path())).shows(&["that process has Unix sockets alone"]);
 }
 
 #[test]
@@ -332,8 +314,7 @@ fn a_killed_watch_leaves_no_program() {
     let mut child = watching("--port 1", dir.path());
     let held = Held::by(child.id());
     assert!(!held.is_gone(), "this test cannot see {held:?}");
-    child.kill().unwrap();
-    child.wait().unwrap();
+    kill(&mut child);
     until("the kernel to clean up", || held.is_gone().then_some(()));
 }
 

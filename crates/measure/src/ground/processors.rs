@@ -24,6 +24,15 @@ pub fn spread(workers: usize) -> Result<Cpus, GroundError> {
     Ok(Cpus { senders: (0..workers).map(of).collect(), reader })
 }
 
+/// Those that the user named, the senders' first and then the reader's; the first and the last also stand in for what
+/// is missing. `None` if there are none.
+pub fn named(cpus: &[usize], workers: usize) -> Option<Cpus> {
+    let (&first, &last) = (cpus.first()?, cpus.last()?);
+    let of = |n: usize| cpus.get(n).copied();
+    let senders = (0..workers).map(|n| of(n).unwrap_or(first)).collect();
+    Some(Cpus { senders, reader: of(workers).unwrap_or(last) })
+}
+
 /// As [`spread`], with the reader on another host: the senders have all processors.
 pub fn spread_senders(workers: usize) -> Result<Cpus, GroundError> {
     let mut down = cpu::allowed()?;

@@ -26,8 +26,8 @@ const WARM_UP_MESSAGES: usize = 64;
 
 /// The two ends of a measurement, as far as they are on this machine.
 pub struct Rig {
-    place: Place,
-    family: Family,
+    pub place: Place,
+    pub family: Family,
     lab: Option<Lab>,
     /// The device that leads to another host, or that its messages come in by.
     far_device: Option<String>,
@@ -54,14 +54,6 @@ impl Rig {
             _ => None,
         };
         Ok(Self { place, family, lab, far_device })
-    }
-
-    pub fn place(&self) -> Place {
-        self.place
-    }
-
-    pub fn family(&self) -> Family {
-        self.family
     }
 
     pub fn lab(&self) -> Option<&Lab> {

@@ -7,7 +7,9 @@ use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{Family, Place, Transport};
 use netfathom_sys::counters::{Counters, DeviceCounters, UdpCounters};
 
-use crate::ground::rig::SideCounters;
+use crate::ground::error::GroundError;
+use crate::ground::rig::{Rig, SideCounters};
+use crate::load::sent::Sent;
 use crate::load::tally::Read;
 
 /// The counter that knows how many packets really left.
@@ -17,20 +19,20 @@ pub const DEVICE_OUT: &str = "sender: device packets out";
 const MOST_JOINED: u64 = 64;
 
 /// What is known of a trial's messages, from every side.
-pub struct Evidence<'a> {
+struct Evidence<'a> {
     /// Accepted by the operating system.
-    pub sent: u64,
-    pub refused: u64,
-    pub read: &'a Read,
+    sent: u64,
+    refused: u64,
+    read: &'a Read,
     /// Packets that the kernel dropped, by its own names; `None` if drops were not observed.
-    pub drops: Option<&'a BTreeMap<String, u64>>,
-    pub counted: &'a SideCounters,
+    drops: Option<&'a BTreeMap<String, u64>>,
+    counted: &'a SideCounters,
     /// How they left and how they were taken, which decides who counts them.
-    pub ways: Ways,
-    pub place: Place,
+    ways: Ways,
+    place: Place,
     /// Names of the sender's and the reader's device, where they are known.
-    pub devices: (Option<String>, Option<String>),
-    pub family: Family,
+    devices: (Option<String>, Option<String>),
+    family: Family,
 }
 
 /// How the messages of a trial left and were taken.
@@ -51,9 +53,34 @@ impl Ways {
     pub const STREAMS: Self = Self { transport: Transport::Tcp, ..Self::SOCKETS };
 }
 
+/// Where the messages of a trial ended, by what was counted at its rig since `before`. `drops` are the packets that the
+/// kernel dropped, by its own names; `None` if drops were not observed.
+pub fn account(
+    rig: &Rig,
+    before: &SideCounters,
+    sent: &Sent,
+    read: &Read,
+    drops: Option<&BTreeMap<String, u64>>,
+    ways: Ways,
+) -> Result<Accounting, GroundError> {
+    let counted = rig.counted_since(before)?;
+    let evidence = Evidence {
+        sent: sent.accepted,
+        refused: sent.refused.values().sum(),
+        read,
+        drops,
+        counted: &counted,
+        ways,
+        place: rig.place,
+        devices: rig.device_names(),
+        family: rig.family,
+    };
+    Ok(evidence.account())
+}
+
 impl Evidence<'_> {
     /// Adds up the fates and checks the counters.
-    pub fn account(&self) -> Accounting {
+    fn account(&self) -> Accounting {
         let mut losses = self.losses();
         self.leave_out_refused(&mut losses);
         let known: u64 = self.read.delivered + losses.values().sum::<u64>();

@@ -133,13 +133,11 @@ const OWN: [Prefix; 11] = [
 ];
 
 const fn v4(octets: [u8; 4], bits: u8) -> Prefix {
-    let [a, b, c, d] = octets;
-    Prefix { address: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), bits }
+    Prefix { address: IpAddr::V4(Ipv4Addr::from_octets(octets)), bits }
 }
 
-const fn v6(s: [u16; 8], bits: u8) -> Prefix {
-    let address = Ipv6Addr::new(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]);
-    Prefix { address: IpAddr::V6(address), bits }
+const fn v6(segments: [u16; 8], bits: u8) -> Prefix {
+    Prefix { address: IpAddr::V6(Ipv6Addr::from_segments(segments)), bits }
 }
 
 impl Prefix {

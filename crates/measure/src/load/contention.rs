@@ -30,13 +30,8 @@ impl Contention {
     }
 
     /// Takes the program away from its hook until [`Self::again`].
-    pub fn rest(&mut self) {
-        self.0.detach();
-    }
-
-    /// The same, of one that is kept.
     pub fn rested(mut self) -> Self {
-        self.rest();
+        self.0.detach();
         self
     }
 

@@ -36,6 +36,8 @@ pub use talk::{Talk, connect};
 
 use words::Why;
 
+/// Name and version of this program, as the other host is shown them.
+pub const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
 /// How often the sink says how many messages it has seen.
 pub const SEEN_EVERY: Duration = Duration::from_millis(200);
 /// A peer without a sign of life for so long is lost.

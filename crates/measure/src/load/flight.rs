@@ -18,7 +18,7 @@ use super::contention::Contention;
 use super::engine::Engine;
 use super::instance::Instance;
 use super::reader::EndSignal;
-use super::sender::{self, send_all};
+use super::sender::{SenderPlan, SenderTask, send_all};
 use super::sent::Sent;
 use super::tally::Read;
 use super::tap::SendTap;
@@ -71,6 +71,11 @@ impl Departures<'_> {
             Self::FlatOut => FLAT_OUT_MESSAGES,
         }
     }
+}
+
+/// The departures of [`Departures::FlatOut`]: all due from the start on.
+pub fn flat_out() -> impl ExactSizeIterator<Item = u64> {
+    std::iter::repeat_n(0, FLAT_OUT_MESSAGES as usize)
 }
 
 pub struct Flight<'a> {
@@ -200,7 +205,7 @@ impl Flight<'_> {
             Departures::Planned(..) => (self.duration_ns / 10).max(LEAST_OVERRUN_NS),
             Departures::FlatOut => 0,
         };
-        let task = sender::SenderTask {
+        let plan = SenderPlan {
             flow: self.flow,
             lane,
             lanes,
@@ -208,10 +213,8 @@ impl Flight<'_> {
             windows: self.windows,
             deadline_ns: self.windows.start_ns + self.duration_ns + overrun_ns,
             spin: self.spin,
-            stop: self.stop,
-            gone: &end.gone,
-            live: self.live,
         };
+        let task = SenderTask { plan, stop: self.stop, gone: &end.gone, live: self.live };
         let (first, step) = (u64::from(lane), u64::from(lanes));
         let mut sent = match (&mut sender.generator, self.departures) {
             (Generator::Engine(engine), Departures::Planned(profile, seed)) => {
@@ -219,8 +222,7 @@ impl Flight<'_> {
                 send_all(&task, departures, &mut **engine, &mut sender.tap)
             }
             (Generator::Engine(engine), Departures::FlatOut) => {
-                let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES as usize);
-                send_all(&task, departures, &mut **engine, &mut sender.tap)
+                send_all(&task, flat_out(), &mut **engine, &mut sender.tap)
             }
             (Generator::Process(instance), Departures::Planned(profile, seed)) => {
                 instance.send(&task, profile, seed, sender.cpu).map_err(FlightError::Instance)?

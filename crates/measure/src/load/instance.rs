@@ -11,7 +11,6 @@ use std::process::{Child, Command};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use netfathom_model::plan::Spin;
 use netfathom_model::profile::Profile;
 use netfathom_sys::child::{end_with_this_thread, interrupt};
 use netfathom_sys::clock::monotonic_ns;
@@ -20,9 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::engine;
 use super::error::FlightError;
-use super::sender::{SenderTask, send_all};
+use super::sender::{SenderPlan, SenderTask, send_all};
 use super::sent::Sent;
-use super::window::Windows;
 use crate::ground::observer::Live;
 
 /// How often it is looked whether it is to end early.
@@ -31,18 +29,11 @@ const LOOK: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(10);
 const READY: &[u8] = b"ready\n";
 
-/// A [`SenderTask`], its profile and its processor.
 #[derive(Serialize, Deserialize)]
 struct Order {
     profile: Profile,
     seed: u64,
-    flow: u32,
-    lane: u32,
-    lanes: u32,
-    mean_interval_ns: Option<i64>,
-    windows: Windows,
-    deadline_ns: u64,
-    spin: Spin,
+    plan: SenderPlan,
     cpu: usize,
 }
 
@@ -83,18 +74,7 @@ impl Instance {
         seed: u64,
         cpu: usize,
     ) -> io::Result<Sent> {
-        let order = Order {
-            profile: profile.clone(),
-            seed,
-            flow: task.flow,
-            lane: task.lane,
-            lanes: task.lanes,
-            mean_interval_ns: task.mean_interval_ns,
-            windows: task.windows,
-            deadline_ns: task.deadline_ns,
-            spin: task.spin,
-            cpu,
-        };
+        let order = Order { profile: profile.clone(), seed, plan: task.plan, cpu };
         self.talk.write_all(format!("{}\n", serde_json::to_string(&order)?).as_bytes())?;
         self.talk.set_read_timeout(Some(LOOK))?;
         let (mut account, mut asked_ns) = (Vec::new(), None);
@@ -103,7 +83,7 @@ impl Instance {
                 return Err(error);
             }
             let now = monotonic_ns();
-            if asked_ns.is_none() && (task.is_over() || now > task.deadline_ns) {
+            if asked_ns.is_none() && (task.is_over() || now > task.plan.deadline_ns) {
                 asked_ns = Some(now);
                 // One that has just ended has given its account.
                 let _ = interrupt(&mut self.child);
@@ -146,21 +126,10 @@ fn obey(
         BufReader::new(talk).read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)
     };
-    let order = ordered().map_err(FlightError::Instance)?;
-    cpu::pin(order.cpu)?;
-    let task = SenderTask {
-        flow: order.flow,
-        lane: order.lane,
-        lanes: order.lanes,
-        mean_interval_ns: order.mean_interval_ns,
-        windows: order.windows,
-        deadline_ns: order.deadline_ns,
-        spin: order.spin,
-        stop,
-        gone: &AtomicBool::new(false),
-        live: &Live::default(),
-    };
-    let departures = order.profile.schedule(order.seed).lane(order.lane.into(), order.lanes.into());
+    let Order { profile, seed, plan, cpu } = ordered().map_err(FlightError::Instance)?;
+    cpu::pin(cpu)?;
+    let task = SenderTask { plan, stop, gone: &AtomicBool::new(false), live: &Live::default() };
+    let departures = profile.schedule(seed).lane(plan.lane.into(), plan.lanes.into());
     let sent = send_all(&task, departures, &mut engine::Send::new(socket, size_bytes), &mut ());
     let account = serde_json::to_vec(&sent).map_err(io::Error::from);
     account.and_then(|account| talk.write_all(&account)).map_err(FlightError::Instance)
@@ -171,8 +140,10 @@ mod tests {
     use std::thread;
 
     use netfathom_model::message::Header;
+    use netfathom_model::plan::Spin;
 
     use super::*;
+    use crate::load::window::Windows;
 
     #[test]
     fn an_account_is_of_what_was_sent_as_ordered() {
@@ -182,16 +153,11 @@ mod tests {
         let obeying = thread::spawn(move || obey(from, &theirs, 64, &AtomicBool::new(false)));
         ours.read_exact(&mut [0; READY.len()]).unwrap();
         let start_ns = monotonic_ns();
+        let windows = Windows { start_ns, shift: 20 };
         let order = Order {
             profile: "constant:1k/40ms".parse().unwrap(),
             seed: 1,
-            flow: 5,
-            lane: 1,
-            lanes: 2,
-            mean_interval_ns: None,
-            windows: Windows { start_ns, shift: 20 },
-            deadline_ns: u64::MAX,
-            spin: Spin::Never,
+            plan: SenderPlan { lane: 1, lanes: 2, ..SenderPlan::single(5, windows, u64::MAX, Spin::Never) },
             cpu: cpu::allowed().unwrap()[0],
         };
         writeln!(ours, "{}", serde_json::to_string(&order).unwrap()).unwrap();

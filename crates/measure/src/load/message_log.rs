@@ -33,15 +33,13 @@ pub struct MessageLog {
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// Messages of one flow that one end saw after each other.
-struct LogBlock {
-    flow: u32,
-    entries: Vec<LogEntry>,
-}
+/// A flow, and messages of it that one end saw after each other.
+type LogBlock = (u32, Vec<LogEntry>);
 
 pub struct SenderLog {
     size: usize,
-    block: LogBlock,
+    flow: u32,
+    entries: Vec<LogEntry>,
     blocks: Option<SyncSender<LogBlock>>,
 }
 
@@ -67,7 +65,7 @@ impl MessageLog {
     /// An input for one of `ends` ends of one flow. Its last messages are written when it is dropped.
     pub fn lane(&self, flow: u32, ends: u32) -> SenderLog {
         let size = (TOGETHER / ends.max(1) as usize).max(LEAST_BLOCK);
-        SenderLog { size, block: LogBlock::new(flow, size), blocks: self.blocks.clone() }
+        SenderLog { size, flow, entries: Vec::with_capacity(size), blocks: self.blocks.clone() }
     }
 
     /// Ends the log, once all lanes are dropped.
@@ -97,7 +95,7 @@ fn write(mut log: LogWriter<File>, blocks: &Receiver<LogBlock>) -> io::Result<()
             next_ns = monotonic_ns() + CLOCK_EVERY.as_nanos() as u64;
         }
         match blocks.recv_timeout(CLOCK_EVERY) {
-            Ok(block) => log.write_block(block.flow, &block.entries)?,
+            Ok((flow, entries)) => log.write_block(flow, &entries)?,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -106,17 +104,11 @@ fn write(mut log: LogWriter<File>, blocks: &Receiver<LogBlock>) -> io::Result<()
     log.finish().map(drop)
 }
 
-impl LogBlock {
-    fn new(flow: u32, size: usize) -> Self {
-        Self { flow, entries: Vec::with_capacity(size) }
-    }
-}
-
 impl SenderLog {
     #[inline]
     pub fn add(&mut self, entry: LogEntry) {
-        self.block.entries.push(entry);
-        if self.block.entries.len() == self.size {
+        self.entries.push(entry);
+        if self.entries.len() == self.size {
             self.flush();
         }
     }
@@ -129,10 +121,9 @@ impl SenderLog {
     }
 
     fn flush(&mut self) {
-        let fresh = LogBlock::new(self.block.flow, self.size);
-        let full = std::mem::replace(&mut self.block, fresh);
+        let full = std::mem::replace(&mut self.entries, Vec::with_capacity(self.size));
         // A writer that has failed says so at the end.
-        let _ = self.blocks.as_ref().map(|blocks| blocks.send(full));
+        let _ = self.blocks.as_ref().map(|blocks| blocks.send((self.flow, full)));
     }
 }
 

@@ -11,7 +11,6 @@ pub mod contention;
 pub mod control;
 pub mod engine;
 pub mod error;
-pub mod far_end;
 pub mod flight;
 pub mod frame;
 pub mod instance;

@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
+use netfathom_sys::socket::drops;
 
+use super::error::FlightError;
 use super::tally::Tally;
 use super::tap::ReceiveTap;
+use crate::ground::error::GroundError;
 
 /// Larger than any message; a longer one is foreign and cut off.
 const BUFFER_BYTES: usize = 65_536;
@@ -64,7 +67,7 @@ impl<'a> EndSignal<'a> {
 }
 
 /// Reads until the senders are done and the socket is empty.
-pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result<Tally> {
+pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> Result<Tally, FlightError> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
     let mut buffer = vec![0; task.stream.unwrap_or(BUFFER_BYTES)];
     let cpu_before_ns = thread_time_ns();
@@ -86,7 +89,7 @@ pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result
             Err(e) if e.kind() == io::ErrorKind::WouldBlock && senders_done() => break,
             // A reader that polls, or that a signal has woken.
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
-            outcome => outcome?,
+            outcome => outcome.map_err(FlightError::Receive)?,
         };
         let received_ns = monotonic_ns();
         if let Some(new) = tally.take(&buffer[..bytes], false) {
@@ -102,6 +105,7 @@ pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> io::Result
         }
     }
     tally.read.cpu_ns = thread_time_ns() - cpu_before_ns;
+    tally.read.dropped = drops(task.socket).map_err(GroundError::Socket)?.into();
     Ok(tally)
 }
 

@@ -11,6 +11,7 @@ use netfathom_model::message::Header;
 use netfathom_model::plan::Spin;
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 use netfathom_sys::cpu::{RunDelay, thread_time_ns};
+use serde::{Deserialize, Serialize};
 
 use super::engine::Engine;
 use super::sent::Sent;
@@ -24,7 +25,9 @@ const SPIN_NS: u64 = 200_000;
 /// The longest nap, so that a slow profile still ends on request.
 const NAP_NS: u64 = 50_000_000;
 
-pub struct SenderTask<'a> {
+/// What a sender sends, and when.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct SenderPlan {
     pub flow: u32,
     /// Its number among the senders, from 0; it sends every `lanes`-th message from this one on.
     pub lane: u32,
@@ -36,6 +39,17 @@ pub struct SenderTask<'a> {
     /// When the sender gives up on what is still unsent, CLOCK_MONOTONIC.
     pub deadline_ns: u64,
     pub spin: Spin,
+}
+
+impl SenderPlan {
+    /// The plan of a single sender.
+    pub fn single(flow: u32, windows: Windows, deadline_ns: u64, spin: Spin) -> Self {
+        Self { flow, lane: 0, lanes: 1, mean_interval_ns: None, windows, deadline_ns, spin }
+    }
+}
+
+pub struct SenderTask<'a> {
+    pub plan: SenderPlan,
     pub stop: &'a AtomicBool,
     pub gone: &'a AtomicBool,
     pub live: &'a Live,
@@ -56,13 +70,14 @@ pub fn send_all<T: SendTap>(
     tap: &mut T,
 ) -> Sent {
     let most = engine.most();
-    let mut sent = Sent::new(task.windows, most, task.lanes, task.mean_interval_ns);
+    let SenderPlan { flow, lane, lanes, mean_interval_ns, windows, .. } = task.plan;
+    let mut sent = Sent::new(windows, most, lanes, mean_interval_ns);
     let mut batch: Vec<Header> = Vec::with_capacity(most);
-    let start_ns = task.windows.start_ns;
-    let mut sequence = u64::from(task.lane);
+    let start_ns = windows.start_ns;
+    let mut sequence = u64::from(lane);
     let mut header = |due_ns: u64| {
-        let header = Header { flow: task.flow, sequence, intended_ns: start_ns + due_ns, sent_ns: 0 };
-        sequence += u64::from(task.lanes);
+        let header = Header { flow, sequence, intended_ns: start_ns + due_ns, sent_ns: 0 };
+        sequence += u64::from(lanes);
         header
     };
     let cpu_before_ns = thread_time_ns();
@@ -146,7 +161,7 @@ fn hand_over<T: SendTap>(
 /// Waits for the departure; returns the time it is, or `None` if there is to be no more.
 #[inline]
 fn wait(intended_ns: u64, task: &SenderTask<'_>) -> Option<u64> {
-    let ahead_ns = if task.spin == Spin::Auto { SPIN_NS } else { 0 };
+    let ahead_ns = if task.plan.spin == Spin::Auto { SPIN_NS } else { 0 };
     let mut now = monotonic_ns();
     while now + ahead_ns < intended_ns {
         sleep_until_ns((intended_ns - ahead_ns).min(now + NAP_NS));
@@ -159,7 +174,7 @@ fn wait(intended_ns: u64, task: &SenderTask<'_>) -> Option<u64> {
         std::hint::spin_loop();
         now = monotonic_ns();
     }
-    (now < task.deadline_ns && !task.is_over()).then_some(now)
+    (now < task.plan.deadline_ns && !task.is_over()).then_some(now)
 }
 
 #[cfg(test)]

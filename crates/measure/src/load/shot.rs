@@ -11,11 +11,10 @@ use netfathom_model::plan::{Place, Spin, Transport};
 use netfathom_sys::socket::set_receive_buffer;
 use netfathom_sys::{offload, route};
 
-use super::accounting::{Evidence, Ways};
+use super::accounting::{Ways, account};
 use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
-use super::far_end::{self, ExpectedFlow};
 use super::flight::{Departures, FarEnd, Flight, Generator, Sender, await_count, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
@@ -30,6 +29,8 @@ use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
 use crate::load::error::FlightError;
+
+mod far_end;
 
 /// Routers between hosts, and one more; in the lab there is none.
 const HOPS: u8 = 64;
@@ -94,19 +95,12 @@ impl Shot<'_> {
         if self.transport == Transport::Tcp {
             return self.fly_connected(duration_ns, departures);
         }
-        let expected = ExpectedFlow {
-            flow: self.flow,
-            lanes: self.lanes(),
-            planned: departures.messages(),
-            spin: self.spin,
-        };
-        let echo = self.echo.then(|| self.rig.answers_go_to());
         let reader = self.rig.reader_socket(self.port)?;
         let to = reader.local_addr().map_err(GroundError::Socket)?;
         let sockets = self.sockets(to)?;
         // An engine may need a later kernel than its receiver, and is the one to say so.
         let senders = self.senders(&sockets, to)?;
-        let mut far = far_end::local(self.rig, reader, self.receive, self.engine, expected, echo)?;
+        let mut far = self.far_end(reader, departures.messages())?;
         let ways = Ways { engine: self.engine, receive: Some(self.receive), transport: Transport::Udp };
         self.fly_from(&sockets, senders, &mut *far.end, ways, duration_ns, departures)
     }
@@ -181,7 +175,7 @@ impl Shot<'_> {
             live: self.live,
             contention: self.contention,
         };
-        let far_cpu = (!matches!(self.rig.place(), Place::To(_))).then_some(self.cpus.reader);
+        let far_cpu = (!matches!(self.rig.place, Place::To(_))).then_some(self.cpus.reader);
         let asked = Asked {
             flow: self.flow,
             lanes: self.lanes(),
@@ -196,19 +190,7 @@ impl Shot<'_> {
         )?;
         let senders: Vec<Sent> = landed.sent.into_iter().map(|(sent, _)| sent).collect();
         let sent = Sent::merged(senders.iter().cloned(), windows);
-        let counted = self.rig.counted_since(&before)?;
-        let evidence = Evidence {
-            sent: sent.accepted,
-            refused: sent.refused.values().sum(),
-            read: &landed.read,
-            drops: None,
-            counted: &counted,
-            ways,
-            place: self.rig.place(),
-            devices: self.rig.device_names(),
-            family: self.rig.family(),
-        };
-        let accounting = evidence.account();
+        let accounting = account(self.rig, &before, &sent, &landed.read, None, ways)?;
         let answers = self.echo.then_some(answers);
         let unsplit = self.unsplit(&sent);
         let receiver_is_here = far_cpu.is_some();
@@ -297,7 +279,7 @@ impl Shot<'_> {
             }
             Engine::Xdp => {
                 let (index, frame) = self.frame(socket, to)?;
-                Box::new(self.rig.at(Role::Sender, || engine::Xdp::load(&frame, index))??)
+                Box::new(self.rig.at(Role::Sender, || engine::Xdp::load(frame.bytes(), index))??)
             }
         })
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use netfathom_bpf::stack::{Hooks, Idle, Moment, Reception, RxStamps, View};
 use netfathom_model::message::Header;
 use netfathom_model::path::{Direction, Stage};
-use netfathom_model::sample::Sample;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::{receive_whole, show_reader};
 
@@ -26,9 +25,9 @@ pub struct BpfReader<'a> {
     rx: bool,
     number: u64,
     call: Moment,
-    collected: Collected,
-    sampling: Sampling,
-    undisturbed: Option<Undisturbed<'a>>,
+    pub collected: Collected,
+    pub sampling: Sampling,
+    pub undisturbed: Option<Undisturbed<'a>>,
 }
 
 impl<'a> BpfReader<'a> {
@@ -43,11 +42,6 @@ impl<'a> BpfReader<'a> {
     ) -> Self {
         let collected = Collected::new(Direction::Rx.stages(), window_count);
         Self { view, windows, rx, number: 0, call: Moment::default(), collected, sampling, undisturbed }
-    }
-
-    /// What was collected, of undisturbed messages too, and the samples.
-    pub fn into_parts(self) -> (Collected, Option<Undisturbed<'a>>, Vec<Sample>) {
-        (self.collected, self.undisturbed, self.sampling.into_samples())
     }
 
     /// Adds the times of a delivered message on its way in.

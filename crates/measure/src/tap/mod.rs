@@ -24,7 +24,7 @@ pub mod undisturbed;
 
 /// The times of undisturbed messages.
 #[derive(Clone, Debug)]
-pub struct Sifted {
+pub struct UndisturbedSums {
     /// Messages that could be judged as disturbed or not.
     pub judged: u64,
     pub times: Windowed,
@@ -43,7 +43,7 @@ pub struct Collected {
     /// Messages with a stack time that could not be divided into stages.
     pub unstaged: u64,
     /// The stack times of messages that found nothing foreign on their processors; `None` where that is not known.
-    pub undisturbed: Option<Sifted>,
+    pub undisturbed: Option<UndisturbedSums>,
     /// Stages that this kernel cannot show to the tap, and why.
     pub missing: Vec<(Stage, String)>,
 }

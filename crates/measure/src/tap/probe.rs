@@ -1,9 +1,8 @@
 //! Whether a tap works here, found out by trying.
 
-use netfathom_bpf::Cause;
-use netfathom_bpf::SetError;
 use netfathom_bpf::probe::{Tracing, tracing};
 use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target};
+use netfathom_bpf::{Cause, SetError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_model::record::LeftOut;
@@ -11,9 +10,16 @@ use netfathom_sys::capability::{Capability, effective};
 
 use super::capture::{self, By};
 
+const FENTRY: &str = "fentry tap";
+
 /// Whether the bpf tap works here in these directions, found out by loading it: the hooks that this kernel lacks.
 pub fn bpf(at: Hooks, transport: Transport, directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
-    load("bpf tap", at, transport, directions)
+    let stream = (transport == Transport::Tcp).then_some(Stream::NONE);
+    let target = Target { flow: 0, reader_cookie: 0, window_shift: 30, stream };
+    StackTap::load(at, directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
+        let what = if at == Hooks::Functions { FENTRY } else { "bpf tap" };
+        LeftOut { what: what.into(), reason: error.to_string(), remedy: remedy(&error, transport) }
+    })
 }
 
 /// The same of the fentry tap.
@@ -28,23 +34,7 @@ pub fn fentry(directions: &[Direction]) -> Result<Vec<Replaced>, LeftOut> {
         };
         LeftOut { what: FENTRY.into(), reason, remedy: remedy.into() }
     })?;
-    load(FENTRY, Hooks::Functions, Transport::Udp, directions)
-}
-
-const FENTRY: &str = "fentry tap";
-
-fn load(
-    what: &str,
-    at: Hooks,
-    transport: Transport,
-    directions: &[Direction],
-) -> Result<Vec<Replaced>, LeftOut> {
-    let stream = (transport == Transport::Tcp).then_some(Stream::NONE);
-    let target = Target { flow: 0, reader_cookie: 0, window_shift: 30, stream };
-    StackTap::load(at, directions, target).map(|tap| tap.replaced().to_vec()).map_err(|error| {
-        let remedy = remedy(&error, transport);
-        LeftOut { what: what.into(), reason: error.to_string(), remedy }
-    })
+    bpf(Hooks::Functions, Transport::Udp, directions)
 }
 
 /// What the record says of a hook that the kernel lacks.

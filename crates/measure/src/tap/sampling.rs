@@ -13,7 +13,7 @@ pub struct Sampling {
     stride: u64,
     offset: u64,
     most: usize,
-    samples: Vec<Sample>,
+    pub samples: Vec<Sample>,
 }
 
 impl Sampling {
@@ -30,10 +30,6 @@ impl Sampling {
     /// The same choice, with nothing kept yet: for another thread that sees other messages.
     pub fn again(&self) -> Self {
         Self { samples: Vec::with_capacity(self.most), ..*self }
-    }
-
-    pub fn into_samples(self) -> Vec<Sample> {
-        self.samples
     }
 
     #[inline]

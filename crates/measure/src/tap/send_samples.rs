@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use netfathom_bpf::stack::View;
 use netfathom_model::message::Header;
-use netfathom_model::sample::Sample;
 
 use super::sampling::Sampling;
 use crate::load::tap::{Announce, SendTap};
@@ -17,23 +16,19 @@ const BEHIND: u64 = 4096;
 /// The last ones have left so soon after.
 const LAST: Duration = Duration::from_millis(20);
 
-pub struct Departed {
+pub struct SendSamples {
     view: View,
-    sampling: Sampling,
+    pub sampling: Sampling,
     chosen: VecDeque<u64>,
 }
 
-impl Departed {
+impl SendSamples {
     pub fn new(view: View, sampling: Sampling) -> Self {
         Self { view, sampling, chosen: VecDeque::new() }
     }
-
-    pub fn into_samples(self) -> Vec<Sample> {
-        self.sampling.into_samples()
-    }
 }
 
-impl SendTap for Departed {
+impl SendTap for SendSamples {
     #[inline]
     fn sent(&mut self, header: &Header, _: bool) {
         let sequence = header.sequence;

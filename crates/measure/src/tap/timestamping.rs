@@ -42,7 +42,7 @@ pub struct SendStamps {
     bytes: u32,
     ahead_ns: i64,
     windows: Windows,
-    collected: Collected,
+    pub collected: Collected,
     next: u64,
 }
 
@@ -69,10 +69,6 @@ impl SendStamps {
             collected: Collected::new(stages, window_count),
             next: 0,
         }
-    }
-
-    pub fn into_collected(self) -> Collected {
-        self.collected
     }
 
     fn drain(&mut self) {
@@ -144,7 +140,7 @@ pub struct ReceiveStamps {
     ahead_ns: i64,
     windows: Windows,
     stamp_ns: Option<u64>,
-    collected: Collected,
+    pub collected: Collected,
 }
 
 impl ReceiveStamps {
@@ -152,10 +148,6 @@ impl ReceiveStamps {
     pub fn new(ahead_ns: i64, windows: Windows, window_count: usize) -> Self {
         let collected = Collected::new(&[], window_count);
         Self { ahead_ns, windows, stamp_ns: None, collected }
-    }
-
-    pub fn into_collected(self) -> Collected {
-        self.collected
     }
 }
 

@@ -15,7 +15,7 @@ use crate::ground::processors::Cpus;
 use crate::load::contention::Contention;
 use crate::load::lateness::Lateness;
 use crate::load::window::{GRAIN, PART_GRAIN, Windows};
-use crate::tap::Sifted;
+use crate::tap::UndisturbedSums;
 
 /// Sums both ways, at the reader.
 pub struct Undisturbed<'a> {
@@ -25,8 +25,8 @@ pub struct Undisturbed<'a> {
     lanes: Vec<Lane>,
     reader: Backlog,
     is_stream: bool,
-    pub tx: Sifted,
-    pub rx: Sifted,
+    pub tx: UndisturbedSums,
+    pub rx: UndisturbedSums,
 }
 
 /// Messages that each came before the previous one was done.
@@ -63,7 +63,7 @@ impl<'a> Undisturbed<'a> {
         mean_interval_ns: Option<i64>,
         is_stream: bool,
     ) -> Self {
-        let none = |direction: Direction| Sifted {
+        let none = |direction: Direction| UndisturbedSums {
             judged: 0,
             times: Windowed::new(GRAIN, WINDOWS),
             stages: direction.stages().iter().map(|&stage| (stage, Distribution::new(PART_GRAIN))).collect(),
@@ -125,7 +125,7 @@ impl<'a> Undisturbed<'a> {
     }
 }
 
-impl Sifted {
+impl UndisturbedSums {
     /// The part of the judged messages that were undisturbed, 0 to 1.
     pub fn share(&self) -> f64 {
         self.times.distribution.moments.n as f64 / self.judged.max(1) as f64

@@ -1,7 +1,7 @@
 //! An end of ours, in a thread of this test.
 
-use std::io::{PipeReader, PipeWriter, pipe};
-use std::net::SocketAddr;
+use std::io::{PipeReader, PipeWriter, Read, pipe};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,17 +28,28 @@ pub struct Here {
 
 /// A receiver at a free port, which throws its data away.
 pub fn receiver(protocol: Transport) -> TransferPlan {
-    let mut plan = TransferPlan::classic(Role::Receive);
-    // 0, which no user may ask for, takes a free port.
-    (plan.protocol, plan.host, plan.port, plan.generated) = (protocol, Some("127.0.0.1".into()), 0, true);
-    plan
+    // 0, which no user may ask for, takes one.
+    TransferPlan { role: Role::Receive, ..sender(protocol, ([127, 0, 0, 1], 0).into()) }
 }
 
 pub fn sender(protocol: Transport, to: SocketAddr) -> TransferPlan {
-    let mut plan = TransferPlan::classic(Role::Transmit);
-    (plan.protocol, plan.host, plan.port, plan.generated) =
-        (protocol, Some(to.ip().to_string()), to.port(), true);
-    plan
+    let (host, port) = (Some(to.ip().to_string()), to.port());
+    TransferPlan { protocol, host, port, generated: true, ..TransferPlan::classic(Role::Transmit) }
+}
+
+/// A sender over TCP with a change to its plan, and the other end of its connection.
+pub fn accepted(change: impl FnOnce(&mut TransferPlan)) -> (Here, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut plan = sender(Transport::Tcp, listener.local_addr().unwrap());
+    change(&mut plan);
+    (Here::start(plan), listener.accept().unwrap().0)
+}
+
+/// All that comes, after which the connection is closed.
+pub fn read_all(mut from: TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).unwrap();
+    bytes
 }
 
 impl Here {
@@ -54,9 +65,9 @@ impl Here {
 
     pub fn address(&self) -> SocketAddr {
         loop {
-            match self.events.recv_timeout(HANGS).expect("a receiver that listens") {
-                TransferEvent::Listening(at) => return at,
-                _ => continue,
+            let event = self.events.recv_timeout(HANGS).expect("a receiver that listens");
+            if let TransferEvent::Listening(at) = event {
+                return at;
             }
         }
     }

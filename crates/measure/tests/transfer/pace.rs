@@ -14,8 +14,7 @@ use crate::here::{Here, receiver, sender};
 fn paced(protocol: Transport, change: impl Fn(&mut TransferPlan)) -> [TransferResult; 2] {
     let mut plan = receiver(protocol);
     change(&mut plan);
-    plan.time_ns = None;
-    let to = Here::start(TransferPlan { pace_bits_per_s: None, ..plan });
+    let to = Here::start(TransferPlan { time_ns: None, pace_bits_per_s: None, ..plan });
     let mut plan = sender(protocol, to.address());
     change(&mut plan);
     [Here::start(plan).result(), to.result()]
@@ -59,9 +58,8 @@ fn the_rate_is_that_of_each_stream_and_of_data_with_a_checksum() {
 fn a_slow_rate_does_not_keep_from_ending() {
     for protocol in [Tcp, Udp] {
         let to = Here::start(receiver(protocol));
-        let mut plan = sender(protocol, to.address());
-        (plan.pace_bits_per_s, plan.buffer_bytes) = (Some(8_000), 60_000);
-        let from = Here::start(plan);
+        let plan = TransferPlan { pace_bits_per_s: Some(8_000), ..sender(protocol, to.address()) };
+        let from = Here::start(TransferPlan { buffer_bytes: 60_000, ..plan });
         thread::sleep(Duration::from_millis(300));
         let asked = Instant::now();
         from.stop.store(true, Relaxed);

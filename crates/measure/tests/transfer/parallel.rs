@@ -53,8 +53,7 @@ fn every_stream_arrives_and_the_sums_are_theirs() {
 #[test]
 fn a_receiver_of_fewer_streams_fails_the_sender_with_what_to_do() {
     let to = Here::start(receiver_of(2));
-    let mut plan = sender_of(5, to.address());
-    plan.buffers = 1_000_000;
+    let plan = TransferPlan { buffers: 1_000_000, ..sender_of(5, to.address()) };
     let reason = match Here::start(plan).end() {
         Ok((result, verdict)) => {
             assert_eq!(verdict.level, Level::Void);
@@ -70,9 +69,7 @@ fn a_receiver_of_fewer_streams_fails_the_sender_with_what_to_do() {
 #[test]
 fn a_stream_that_is_cut_beside_others_says_what_it_may_be() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut plan = sender_of(2, listener.local_addr().unwrap());
-    plan.buffers = 100;
-    let from = Here::start(plan);
+    let from = Here::start(TransferPlan { buffers: 100, ..sender_of(2, listener.local_addr().unwrap()) });
     let mut kept = listener.accept().unwrap().0;
     let cut = listener.accept().unwrap().0;
     endpoint::cut_on_close(cut.as_fd(), true).unwrap();
@@ -85,9 +82,7 @@ fn a_stream_that_is_cut_beside_others_says_what_it_may_be() {
 
 #[test]
 fn a_receiver_of_more_streams_waits_for_them_and_says_how_many_came() {
-    let mut plan = receiver_of(4);
-    plan.idle_ns = 300_000_000;
-    let to = Here::start(plan);
+    let to = Here::start(TransferPlan { idle_ns: 300_000_000, ..receiver_of(4) });
     let from = Here::start(sender_of(2, to.address())).result();
     assert_eq!((from.streams.len(), from.end), (2, TransferEnd::Whole));
     let (result, verdict) = to.end().unwrap();
@@ -107,9 +102,7 @@ fn connect_from(host: &str, to: SocketAddr) -> TcpStream {
 
 #[test]
 fn another_host_in_between_is_cut_and_the_streams_go_on() {
-    let mut plan = receiver_of(2);
-    plan.idle_ns = HANGS.as_nanos() as u64;
-    let to = Here::start(plan);
+    let to = Here::start(TransferPlan { idle_ns: HANGS.as_nanos() as u64, ..receiver_of(2) });
     let at = to.address();
     let mut first = connect_from("127.0.0.1", at);
     let mut stranger = connect_from("127.0.0.2", at);
@@ -126,9 +119,7 @@ fn another_host_in_between_is_cut_and_the_streams_go_on() {
 /// A client that connects again and again does not delay a receiver that lacks its other streams.
 #[test]
 fn others_do_not_make_the_wait_longer() {
-    let mut plan = receiver_of(2);
-    plan.idle_ns = 300_000_000;
-    let to = Here::start(plan);
+    let to = Here::start(TransferPlan { idle_ns: 300_000_000, ..receiver_of(2) });
     let at = to.address();
     drop(connect_from("127.0.0.1", at));
     let knocking = thread::spawn(move || {
@@ -151,8 +142,7 @@ fn others_do_not_make_the_wait_longer() {
 #[test]
 fn a_time_ends_all_streams() {
     let to = Here::start(receiver_of(3));
-    let mut plan = sender_of(3, to.address());
-    plan.time_ns = Some(300_000_000);
+    let plan = TransferPlan { time_ns: Some(300_000_000), ..sender_of(3, to.address()) };
     let (from, to) = (Here::start(plan).result(), to.result());
     assert_eq!((from.streams.len(), &from.end), (3, &TransferEnd::Whole));
     assert!(from.streams.iter().all(|s| s.bytes > 0 && s.duration_ns >= 200_000_000), "{from:?}");
@@ -162,9 +152,8 @@ fn a_time_ends_all_streams() {
 #[test]
 fn the_user_ends_all_streams() {
     let to = Here::start(receiver_of(3));
-    let mut plan = sender_of(3, to.address());
-    plan.time_ns = Some(HANGS.as_nanos() as u64);
-    let from = Here::start(plan);
+    let time_ns = Some(HANGS.as_nanos() as u64);
+    let from = Here::start(TransferPlan { time_ns, ..sender_of(3, to.address()) });
     thread::sleep(Duration::from_millis(200));
     from.stop.store(true, Relaxed);
     let (from, to) = (from.result(), to.result());
@@ -194,9 +183,7 @@ fn refused_streams_are_one_error() {
 /// The idle time is for streams to come: one that is there may pause for longer.
 #[test]
 fn a_stream_that_came_later_may_pause() {
-    let mut plan = receiver_of(2);
-    plan.idle_ns = 500_000_000;
-    let to = Here::start(plan);
+    let to = Here::start(TransferPlan { idle_ns: 500_000_000, ..receiver_of(2) });
     let at = to.address();
     let _first = TcpStream::connect(at).unwrap();
     // It comes while the receiver already waits for it with its patience.

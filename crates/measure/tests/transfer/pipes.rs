@@ -1,16 +1,17 @@
 //! Standard input and output that are pipes, byte by byte.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::mpsc::channel;
 use std::thread;
 
+use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, TransferResult, Way};
 use netfathom_sys::endpoint;
 
-use crate::here::{HANGS, Here, receiver, sender, why};
+use crate::here::{HANGS, Here, accepted, receiver, sender, why};
 
 /// Bytes that betray any that is missing, doubled or out of place.
 fn telling(length: usize) -> Vec<u8> {
@@ -35,13 +36,10 @@ fn transferred(
     buffer_named: bool,
     checksum: [bool; 2],
 ) -> (Vec<u8>, [TransferResult; 2]) {
-    let mut plan = receiver(Tcp);
-    (plan.generated, plan.full_blocks, plan.checksum) = (false, full_blocks, checksum[1]);
+    let plan = TransferPlan { generated: false, full_blocks, checksum: checksum[1], ..receiver(Tcp) };
     let mut to = Here::start(plan);
-    let mut plan = sender(Tcp, to.address());
-    (plan.generated, plan.buffer_bytes, plan.buffer_named) = (false, 4000, buffer_named);
-    plan.checksum = checksum[0];
-    let mut from = Here::start(plan);
+    let plan = TransferPlan { buffer_bytes: 4000, buffer_named, ..sender(Tcp, to.address()) };
+    let mut from = Here::start(TransferPlan { generated: false, checksum: checksum[0], ..plan });
     let mut input = from.input.take().unwrap();
     let feeding =
         thread::spawn(move || telling(length).chunks(7777).for_each(|c| input.write_all(c).unwrap()));
@@ -75,12 +73,8 @@ fn every_byte_arrives_of_any_length_spliced_and_copied() {
 #[test]
 fn both_ends_report_a_closed_output() {
     for full_blocks in [false, true] {
-        let mut plan = receiver(Tcp);
-        (plan.generated, plan.full_blocks) = (false, full_blocks);
-        let mut to = Here::start(plan);
-        let mut plan = sender(Tcp, to.address());
-        plan.buffers = 100_000;
-        let from = Here::start(plan);
+        let mut to = Here::start(TransferPlan { generated: false, full_blocks, ..receiver(Tcp) });
+        let from = Here::start(TransferPlan { buffers: 100_000, ..sender(Tcp, to.address()) });
         let mut output = to.output.take().unwrap();
         output.read_exact(&mut [0; 10_000]).unwrap();
         drop(output);
@@ -93,8 +87,7 @@ fn both_ends_report_a_closed_output() {
 #[test]
 fn the_output_can_be_read_while_nothing_comes_and_left_before_the_end() {
     for full_blocks in [false, true] {
-        let mut plan = receiver(Tcp);
-        (plan.generated, plan.full_blocks, plan.buffer_bytes) = (false, full_blocks, 5);
+        let plan = TransferPlan { generated: false, full_blocks, buffer_bytes: 5, ..receiver(Tcp) };
         let mut to = Here::start(plan);
         let mut peer = TcpStream::connect(to.address()).unwrap();
         peer.write_all(b"first").unwrap();
@@ -141,14 +134,9 @@ fn a_checksum_that_one_end_alone_knows_of_fails_that_end() {
 
 #[test]
 fn data_that_was_changed_on_its_way_fails_both_ends() {
-    let mut plan = receiver(Tcp);
-    plan.checksum = true;
-    let to = Here::start(plan);
-    let relay = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut plan = sender(Tcp, relay.local_addr().unwrap());
-    (plan.checksum, plan.buffers) = (true, 3);
-    let from = Here::start(plan);
-    let (mut near, mut far) = (relay.accept().unwrap().0, TcpStream::connect(to.address()).unwrap());
+    let to = Here::start(TransferPlan { checksum: true, ..receiver(Tcp) });
+    let (from, mut near) = accepted(|plan| (plan.checksum, plan.buffers) = (true, 3));
+    let mut far = TcpStream::connect(to.address()).unwrap();
     let mut bytes = Vec::new();
     near.read_to_end(&mut bytes).unwrap();
     bytes[12_345] ^= 1;

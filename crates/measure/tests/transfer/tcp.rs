@@ -1,5 +1,5 @@
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
@@ -7,47 +7,28 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_measure::kind::transfer::TransferError;
+use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, Way};
 use netfathom_model::verdict::Level;
 use netfathom_sys::endpoint;
 
-use crate::here::{HANGS, Here, receiver, sender, why};
+use crate::here::{HANGS, Here, accepted, read_all, receiver, why};
 
-fn listener() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").unwrap()
-}
-
+/// Of buffers within a segment and over several.
 #[test]
 fn a_classic_receiver_gets_every_byte_and_the_end() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    (plan.buffer_bytes, plan.buffers) = (1000, 77);
-    let here = Here::start(plan);
-    let mut bytes = Vec::new();
-    listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
-    let result = here.result();
-    assert_eq!(bytes.len(), 77_000);
-    assert_eq!((result.bytes(), result.streams[0].calls), (77_000, 77));
-    assert_eq!(result.end, TransferEnd::Whole);
-    let stream = &result.streams[0];
-    assert!(stream.closed_ns.unwrap() >= stream.duration_ns && stream.duration_ns > 0);
-    let tcp = stream.tcp.unwrap();
-    assert!(tcp.mss_bytes > 0 && tcp.cwnd > 0 && tcp.busy_us.is_some(), "{tcp:?}");
-}
-
-#[test]
-fn buffers_of_several_segments_are_as_many_calls_and_every_byte() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    (plan.buffer_bytes, plan.buffers) = (131_072, 50);
-    let here = Here::start(plan);
-    let mut bytes = Vec::new();
-    listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
-    let result = here.result();
-    assert_eq!(bytes.len(), 50 * 131_072);
-    assert_eq!((result.bytes(), result.streams[0].calls), (50 * 131_072, 50));
-    assert_eq!(result.end, TransferEnd::Whole);
+    for (buffer_bytes, buffers) in [(1000, 77), (131_072, 50)] {
+        let (here, from) = accepted(|plan| (plan.buffer_bytes, plan.buffers) = (buffer_bytes, buffers));
+        let bytes = read_all(from).len() as u64;
+        let result = here.result();
+        let stream = &result.streams[0];
+        assert_eq!((bytes, result.bytes(), stream.calls), (buffer_bytes * buffers, bytes, buffers));
+        assert_eq!(result.end, TransferEnd::Whole);
+        assert!(stream.closed_ns.unwrap() >= stream.duration_ns && stream.duration_ns > 0);
+        let tcp = stream.tcp.unwrap();
+        assert!(tcp.mss_bytes > 0 && tcp.cwnd > 0 && tcp.busy_us.is_some(), "{tcp:?}");
+    }
 }
 
 #[test]
@@ -55,9 +36,7 @@ fn a_classic_sender_is_received_to_its_end_in_each_way() {
     for (discard, touch, way) in
         [(false, false, Way::Copied), (true, false, Way::Discarded), (false, true, Way::Copied)]
     {
-        let mut plan = receiver(Tcp);
-        (plan.discard, plan.touch) = (discard, touch);
-        let here = Here::start(plan);
+        let here = Here::start(TransferPlan { discard, touch, ..receiver(Tcp) });
         let mut to = TcpStream::connect(here.address()).unwrap();
         (0..50).for_each(|_| to.write_all(&[7; 3001]).unwrap());
         drop(to);
@@ -110,11 +89,7 @@ fn a_second_sender_is_refused_at_once() {
 
 #[test]
 fn a_receiver_that_is_ended_reaches_the_sender() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    plan.buffers = 1_000_000;
-    let here = Here::start(plan);
-    let mut from = listener.accept().unwrap().0;
+    let (here, mut from) = accepted(|plan| plan.buffers = 1_000_000);
     from.read_exact(&mut [0; 100_000]).unwrap();
     // What lies unread in a socket that is closed makes the kernel cut the connection.
     drop(from);
@@ -125,11 +100,7 @@ fn a_receiver_that_is_ended_reaches_the_sender() {
 /// All is in the kernels' buffers when the receiver ends: the classic would call that done.
 #[test]
 fn a_receiver_that_never_reads_reaches_the_sender_too() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    (plan.buffer_bytes, plan.buffers) = (100, 3);
-    let here = Here::start(plan);
-    let from = listener.accept().unwrap().0;
+    let (here, from) = accepted(|plan| (plan.buffer_bytes, plan.buffers) = (100, 3));
     thread::sleep(Duration::from_millis(200));
     drop(from);
     assert!(why(&here.result()).contains("other end"));
@@ -137,11 +108,7 @@ fn a_receiver_that_never_reads_reaches_the_sender_too() {
 
 #[test]
 fn a_receiver_that_does_not_close_is_waited_for_no_longer_than_the_idle_time() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    plan.idle_ns = 200_000_000;
-    let here = Here::start(plan);
-    let mut from = listener.accept().unwrap().0;
+    let (here, mut from) = accepted(|plan| plan.idle_ns = 200_000_000);
     from.read_to_end(&mut Vec::new()).unwrap();
     let (result, verdict) = here.end().unwrap();
     assert_eq!((result.end, verdict.level), (TransferEnd::Acknowledged, Level::Degraded));
@@ -151,11 +118,7 @@ fn a_receiver_that_does_not_close_is_waited_for_no_longer_than_the_idle_time() {
 /// What is in the buffers when its time is over would take this receiver for ever.
 #[test]
 fn a_transfer_of_a_given_time_is_cut_off_where_its_buffer_does_not_drain() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    (plan.time_ns, plan.idle_ns) = (Some(200_000_000), 300_000_000);
-    let here = Here::start(plan);
-    let mut from = listener.accept().unwrap().0;
+    let (here, mut from) = accepted(|plan| (plan.time_ns, plan.idle_ns) = (Some(200_000_000), 300_000_000));
     // It moves all the time, so that it is never idle.
     let (hurry, over) = mpsc::channel::<()>();
     let reader = thread::spawn(move || {
@@ -181,11 +144,7 @@ fn a_transfer_of_a_given_time_is_cut_off_where_its_buffer_does_not_drain() {
 /// An end that it announced before does not show that it has read.
 #[test]
 fn a_receiver_that_ended_its_own_half_first_confirms_nothing() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    plan.generated = false;
-    let mut here = Here::start(plan);
-    let mut from = listener.accept().unwrap().0;
+    let (mut here, mut from) = accepted(|plan| plan.generated = false);
     from.shutdown(Shutdown::Write).unwrap();
     thread::sleep(Duration::from_millis(50));
     drop(here.input.take());
@@ -195,11 +154,7 @@ fn a_receiver_that_ended_its_own_half_first_confirms_nothing() {
 
 #[test]
 fn who_is_ended_by_its_user_cuts_the_connection() {
-    let listener = listener();
-    let mut plan = sender(Tcp, listener.local_addr().unwrap());
-    plan.buffers = 1_000_000;
-    let here = Here::start(plan);
-    let mut from = listener.accept().unwrap().0;
+    let (here, mut from) = accepted(|plan| plan.buffers = 1_000_000);
     // The sender is blocked by then: the peer does not read.
     thread::sleep(Duration::from_millis(300));
     here.stop.store(true, Relaxed);

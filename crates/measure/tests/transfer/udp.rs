@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Udp;
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::verdict::Level;
@@ -32,9 +33,8 @@ fn counts(result: &TransferResult) -> UdpCounts {
 #[test]
 fn a_sender_marks_start_and_end_as_the_classic_does() {
     let classic = socket();
-    let mut plan = sender(Udp, classic.local_addr().unwrap());
-    (plan.buffer_bytes, plan.buffers) = (1470, 3);
-    let here = Here::start(plan);
+    let to = classic.local_addr().unwrap();
+    let here = Here::start(TransferPlan { buffer_bytes: 1470, buffers: 3, ..sender(Udp, to) });
     assert_eq!(lengths(&classic, 9), [4, 1470, 1470, 1470, 4, 4, 4, 4, 4]);
     let result = here.result();
     assert_eq!((result.bytes(), result.streams[0].calls), (4410, 3));
@@ -45,9 +45,7 @@ fn a_sender_marks_start_and_end_as_the_classic_does() {
 #[test]
 fn a_receiver_that_goes_at_the_first_mark_is_fine() {
     let classic = socket();
-    let mut plan = sender(Udp, classic.local_addr().unwrap());
-    plan.buffers = 2;
-    let here = Here::start(plan);
+    let here = Here::start(TransferPlan { buffers: 2, ..sender(Udp, classic.local_addr().unwrap()) });
     assert_eq!(lengths(&classic, 4), [4, 8192, 8192, 4]);
     drop(classic);
     assert_eq!(here.result().end, TransferEnd::Unconfirmed);
@@ -56,9 +54,7 @@ fn a_receiver_that_goes_at_the_first_mark_is_fine() {
 #[test]
 fn a_sender_without_a_receiver_reports_it() {
     let closed = socket().local_addr().unwrap();
-    let mut plan = sender(Udp, closed);
-    plan.buffers = 1000;
-    let result = Here::start(plan).result();
+    let result = Here::start(TransferPlan { buffers: 1000, ..sender(Udp, closed) }).result();
     assert!(crate::here::why(&result).contains("no receiver is there"), "{result:?}");
 }
 
@@ -87,9 +83,7 @@ fn marks_of_no_bytes_or_one_and_left_over_ones_do_no_harm() {
 
 #[test]
 fn a_lost_end_is_noticed_after_the_idle_time_which_does_not_count() {
-    let mut plan = receiver(Udp);
-    plan.idle_ns = 400_000_000;
-    let here = Here::start(plan);
+    let here = Here::start(TransferPlan { idle_ns: 400_000_000, ..receiver(Udp) });
     send(&socket(), here.address(), &[4, 100, 100]);
     let (result, verdict) = here.end().unwrap();
     assert_eq!((result.bytes(), &result.end), (200, &TransferEnd::Idle));
@@ -120,9 +114,7 @@ fn a_second_sender_is_left_out_and_reported() {
 /// Datagrams of other senders do not delay a receiver that has lost its own sender.
 #[test]
 fn a_second_sender_does_not_keep_it_for_ever() {
-    let mut plan = receiver(Udp);
-    plan.idle_ns = 200_000_000;
-    let here = Here::start(plan);
+    let here = Here::start(TransferPlan { idle_ns: 200_000_000, ..receiver(Udp) });
     let (to, second) = (here.address(), socket());
     send(&socket(), to, &[4, 100]);
     let (ended, started) = (AtomicBool::new(false), Instant::now());
@@ -142,9 +134,7 @@ fn a_second_sender_does_not_keep_it_for_ever() {
 
 #[test]
 fn what_is_longer_than_the_buffer_is_counted() {
-    let mut plan = receiver(Udp);
-    plan.buffer_bytes = 1000;
-    let here = Here::start(plan);
+    let here = Here::start(TransferPlan { buffer_bytes: 1000, ..receiver(Udp) });
     send(&socket(), here.address(), &[4, 1500, 1000, 4]);
     let (result, verdict) = here.end().unwrap();
     assert_eq!((result.bytes(), counts(&result).truncated), (2000, 1));
@@ -155,12 +145,9 @@ fn what_is_longer_than_the_buffer_is_counted() {
 #[test]
 fn short_data_from_standard_input_is_no_mark() {
     use std::io::{Read, Write};
-    let mut plan = receiver(Udp);
-    plan.generated = false;
-    let mut to_here = Here::start(plan);
-    let mut plan = sender(Udp, to_here.address());
-    plan.generated = false;
-    let mut from_here = Here::start(plan);
+    let mut to_here = Here::start(TransferPlan { generated: false, ..receiver(Udp) });
+    let to = to_here.address();
+    let mut from_here = Here::start(TransferPlan { generated: false, ..sender(Udp, to) });
     let mut input = from_here.input.take().unwrap();
     input.write_all(b"end").unwrap();
     drop(input);

@@ -12,7 +12,7 @@ use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::record::{TransferEnd, TransferResult, Way, ZeroCopied};
 use netfathom_sys::endpoint::{self, SocketBuffer};
 
-use crate::here::{HANGS, Here, receiver, sender, why};
+use crate::here::{HANGS, Here, accepted, read_all, receiver, sender, why};
 
 fn zero_copied(result: &TransferResult) -> ZeroCopied {
     result.streams[0].zero_copy.unwrap()
@@ -40,8 +40,7 @@ fn every_byte_arrives_and_the_kernel_reports_a_copy() {
         let listener = listener();
         let plan = TransferPlan { buffer_bytes, buffers, ..to(&listener) };
         let here = Here::start(plan);
-        let mut bytes = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+        let bytes = read_all(listener.accept().unwrap().0);
         let result = here.result();
         assert!(bytes == generated(buffer_bytes, buffers), "{} bytes came", bytes.len());
         assert_eq!((result.bytes(), &result.end), (buffer_bytes * buffers, &TransferEnd::Whole));
@@ -110,8 +109,7 @@ fn a_pipe_is_spliced_and_counted_by_the_device() {
     let mut here = Here::start(TransferPlan { generated: false, ..to(&listener) });
     let mut into = here.input.take().unwrap();
     let writes = thread::spawn(move || into.write_all(&[7; 300_000]).unwrap());
-    let mut bytes = Vec::new();
-    listener.accept().unwrap().0.read_to_end(&mut bytes).unwrap();
+    let bytes = read_all(listener.accept().unwrap().0);
     writes.join().unwrap();
     let result = here.result();
     assert_eq!((bytes.len(), result.way), (300_000, Way::Spliced));
@@ -136,8 +134,7 @@ fn a_receiver_says_what_it_knows() {
 
 #[test]
 fn nothing_is_reported_unless_it_is_requested() {
-    let listener = listener();
-    let here = Here::start(TransferPlan { zero_copy: false, ..to(&listener) });
-    listener.accept().unwrap().0.read_to_end(&mut Vec::new()).unwrap();
+    let (here, from) = accepted(|_| ());
+    read_all(from);
     assert_eq!(here.result().streams[0].zero_copy, None);
 }

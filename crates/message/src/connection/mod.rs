@@ -254,13 +254,13 @@ impl Connection {
 
     /// What this side keeps to: the number of channels, and what the peer takes.
     pub fn agreed(&self) -> Hello {
-        self.shared().agreed()
+        self.shared().sending.lock().out.peer()
     }
 
     /// Bytes of messages accepted and not yet given to the system: never more than
     /// [`crate::protocol::Limits::send_queue`], or one message and its header if that is longer.
     pub fn queued(&self) -> usize {
-        self.shared().queued()
+        self.shared().sending.lock().out.queued()
     }
 
     /// Why the connection is over; `None` while it is not.

@@ -43,9 +43,7 @@ impl Role<'_> {
         // Taken out only by drop.
         self.incoming.as_mut().expect("the role has its half until it is given back")
     }
-}
 
-impl Role<'_> {
     /// Takes up the buffers that were offered meanwhile. To be called after each read: what was
     /// just read may be the post for one of them.
     #[inline]

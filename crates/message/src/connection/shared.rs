@@ -17,7 +17,6 @@ use crate::{
     protocol::{Batch, Outgoing, PostEnd, PostId},
     strategy::Strategy,
     transport::Transport,
-    wire::Hello,
 };
 
 /// Is called with the result of a post.
@@ -133,14 +132,6 @@ impl Shared {
             arrivals: Wakers::default(),
             departures: Wakers::default(),
         }
-    }
-
-    pub fn agreed(&self) -> Hello {
-        self.sending.lock().out.peer()
-    }
-
-    pub fn queued(&self) -> usize {
-        self.sending.lock().out.queued()
     }
 
     pub fn failure(&self) -> Option<Error> {

@@ -11,14 +11,8 @@
 //! block is written by the connection's own thread, with every strategy.
 
 mod adaptive;
-mod batch;
-mod inline;
-mod thread;
 
 pub use adaptive::Adaptive;
-pub use batch::Batch;
-pub use inline::Inline;
-pub use thread::Thread;
 
 use std::time::Instant;
 
@@ -90,6 +84,72 @@ pub trait Strategy: Send + std::fmt::Debug {
     /// Whether each frame is written with a system call of its own.
     fn one_by_one(&self) -> bool {
         false
+    }
+}
+
+/// Writes each message in the caller's context; only what would block is left to the connection's
+/// thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inline;
+
+impl Strategy for Inline {
+    fn name(&self) -> &'static str {
+        "inline"
+    }
+
+    fn staged(&mut self, now: Staged) -> Step {
+        if now.in_flight { Step::Keep } else { Step::Write }
+    }
+}
+
+/// Writes at a flush, and when `limit` bytes are staged. A caller that forgets to flush
+/// waits for an answer to something that was not sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Bytes from which on it writes unasked.
+    pub limit: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { limit: 64 << 10 }
+    }
+}
+
+impl Strategy for Batch {
+    fn name(&self) -> &'static str {
+        "batch"
+    }
+
+    fn staged(&mut self, now: Staged) -> Step {
+        if now.bytes >= self.limit && !now.in_flight { Step::Write } else { Step::Keep }
+    }
+
+    fn leaves_when_waiting(&self) -> bool {
+        false
+    }
+}
+
+/// Hands each message to the connection's thread, which makes one system call for each: the sending
+/// thread of Lichota's library (2002), without its poll(2) before each send. Kept to be compared with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thread;
+
+impl Strategy for Thread {
+    fn name(&self) -> &'static str {
+        "thread"
+    }
+
+    fn staged(&mut self, _now: Staged) -> Step {
+        Step::HandOver
+    }
+
+    fn leaves_when_waiting(&self) -> bool {
+        false
+    }
+
+    fn one_by_one(&self) -> bool {
+        true
     }
 }
 

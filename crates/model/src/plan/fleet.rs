@@ -85,12 +85,9 @@ impl FleetPlan {
         span("time", self.time_ns, (50 * MS, 600 * S))?;
         range("streams", self.streams.into(), 1, 64)?;
         range("size", self.size_bytes as u64, crate::message::HEADER_BYTES as u64, 65_507)?;
-        if let Some(peers) = self.peers {
-            range("peers", peers.into(), 1, MOST_HOSTS)?;
-        }
-        if let Some(parallel) = self.parallel {
-            range("parallel", parallel.into(), 1, MOST_HOSTS)?;
-        }
+        let hosts = |flag, most: Option<u32>| most.map_or(Ok(()), |n| range(flag, n.into(), 1, MOST_HOSTS));
+        hosts("peers", self.peers)?;
+        hosts("parallel", self.parallel)?;
         let is_rate = |rate: &f64| (1.0..=1e9).contains(rate);
         if self.rates_per_s.is_empty() || self.rates_per_s.len() > 64 || !self.rates_per_s.iter().all(is_rate)
         {

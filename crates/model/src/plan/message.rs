@@ -210,9 +210,7 @@ impl MessagePlan {
     pub fn validated(self) -> Result<Self, PlanError> {
         self.goes_together()?;
         let most = if self.carrier == Carrier::Udp { MOST_DATAGRAM_BYTES } else { MOST_BYTES };
-        for &bytes in &self.sizes_bytes {
-            range("sizes", bytes, 1, most)?;
-        }
+        self.sizes_bytes.iter().try_for_each(|&bytes| range("sizes", bytes, 1, most))?;
         once("sizes", &self.sizes_bytes, u64::to_string)?;
         once("placement", &self.placements, |p| p.name().into())?;
         range("messages", self.messages, 1, 1_000_000_000)?;

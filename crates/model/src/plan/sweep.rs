@@ -118,15 +118,10 @@ impl SweepPlan {
     /// # Errors
     /// The first thing that is wrong, with what would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        for &bytes in self.socket_buffers_bytes.iter().flatten() {
-            range("sndbuf", bytes.into(), 1, 1 << 30)?;
-        }
-        if let Some(bytes) = self.receive_buffer_bytes {
-            range("rcvbuf", bytes.into(), 1, 1 << 30)?;
-        }
-        for &bytes in &self.writes_bytes {
-            range("write", bytes, 1, MOST_WRITE_BYTES)?;
-        }
+        let buffer = |flag, bytes: u32| range(flag, bytes.into(), 1, 1 << 30);
+        self.socket_buffers_bytes.iter().flatten().try_for_each(|&bytes| buffer("sndbuf", bytes))?;
+        self.receive_buffer_bytes.map_or(Ok(()), |bytes| buffer("rcvbuf", bytes))?;
+        self.writes_bytes.iter().try_for_each(|&bytes| range("write", bytes, 1, MOST_WRITE_BYTES))?;
         span("time", self.time_ns, (20 * MS, 600 * S))?;
         range("trials", self.trials.into(), 1, 100)?;
         range(

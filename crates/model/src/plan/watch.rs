@@ -101,16 +101,13 @@ impl WatchPlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        if let Some(time_ns) = self.time_ns {
-            span("time", time_ns, (100 * MS, 86_400 * S))?;
-        }
+        let time = |flag, least_ns| self.time_ns.map_or(Ok(()), |ns| span(flag, ns, (least_ns, 86_400 * S)));
+        time("time", 100 * MS)?;
         if let Some(budget) = self.budget {
             if !(0.001..=1.0).contains(&budget) {
                 return conflict("--budget: a part of one CPU, from 0.1% to 100%");
             }
-            if let Some(time_ns) = self.time_ns {
-                span("time with --budget", time_ns, (S, 86_400 * S))?;
-            }
+            time("time with --budget", S)?;
         }
         if let Some(SlowBound::Time(bound_ns)) = self.slow {
             span("slow", bound_ns, (1, 3600 * S))?;

@@ -55,6 +55,10 @@ pub enum LoadThread {
     FarEnd,
 }
 
+named! { LoadThread:
+    Sender = "sender", Reader = "reader", Client = "client", Server = "server", FarEnd = "far end"
+}
+
 /// A part of a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Held {
@@ -140,14 +144,10 @@ pub enum Holder {
 impl Holder {
     /// Whether it is neither the load itself, nor what every wake-up takes. Interrupts may be the load's own.
     pub fn is_foreign(&self) -> bool {
-        match self {
-            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor | Self::Quota => {
-                true
-            }
-            Self::Netfathom | Self::Itself | Self::Idle | Self::Unknown => false,
-            Self::Interrupt { .. } | Self::Timer | Self::Softirq { .. } => false,
-            Self::Softirqs | Self::Interrupts => false,
-        }
+        matches!(
+            self,
+            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor | Self::Quota
+        )
     }
 
     /// Whether it is neither the program that waited, nor netfathom, whichever packets an interrupt is for.
@@ -246,19 +246,16 @@ mod tests {
 
     fn of(cpu: usize, waited_ns: u64, holders: &[(Holder, u64)]) -> Contention {
         let holders = holders.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
-        let thread = LoadThread::Reader;
-        let interrupts = vec![Held { by: Holder::Timer, ns: 3 }];
-        let (stopped_ns, blocked_ns) = (5, 0);
         Contention {
-            thread,
+            thread: LoadThread::Reader,
             cpu,
             span_ns: 1000,
             waited_ns,
             holders,
             stolen_ns: 1,
-            interrupts,
-            stopped_ns,
-            blocked_ns,
+            interrupts: vec![Held { by: Holder::Timer, ns: 3 }],
+            stopped_ns: 5,
+            blocked_ns: 0,
         }
     }
 

@@ -10,7 +10,7 @@ mod comparison;
 mod resource;
 
 pub use comparison::{Comparison, Effect, Outcome, SpanCost, Taken};
-pub use resource::{Amount, Resource, ResourceUnit};
+pub use resource::{Amount, Resource};
 
 /// What `netfathom cost` found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -53,6 +53,8 @@ pub enum LoadTrialKind {
     Idle,
 }
 
+named! { LoadTrialKind: Loaded = "loaded", Idle = "idle" }
+
 /// One run of the load.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LoadTrial {

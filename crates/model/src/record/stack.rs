@@ -64,6 +64,10 @@ pub enum TrialKind {
     Alternating,
 }
 
+named! { TrialKind:
+    Measured = "measured", Baseline = "baseline", CrossCheck = "cross-check", Alternating = "alternating"
+}
+
 /// One run of the plan's load.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {

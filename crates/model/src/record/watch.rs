@@ -124,6 +124,11 @@ pub struct WatchPrograms {
 }
 
 impl WatchPrograms {
+    /// Of one CPU, 0 to 1 and beyond.
+    pub fn share(&self) -> f64 {
+        self.ns as f64 / self.sampled_ns.max(1) as f64
+    }
+
     /// Both samples together.
     pub fn add(&mut self, other: &Self) {
         self.sampled_ns += other.sampled_ns;

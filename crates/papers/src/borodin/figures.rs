@@ -1,7 +1,7 @@
 //! The same as pictures.
 
 use netfathom_model::path::Direction;
-use netfathom_model::record::{Figure, FigureKind, FigurePoint, FigureSeries, Indicator, StackResult};
+use netfathom_model::record::{Figure, FigurePoint, FigureSeries, Indicator, StackResult};
 
 use super::originals::{self, PLATFORMS, SummaryRow, who};
 use super::ours::{self, Slope};
@@ -37,7 +37,7 @@ pub fn both_ways(ours: Option<&StackResult>) -> Figure {
 }
 
 fn by_platform(title: &str, series: Vec<FigureSeries>) -> Figure {
-    Figure { title: title.into(), x: "platform".into(), y: MEAN.into(), kind: FigureKind::Bars, series }
+    beside::bars(title, ["platform", MEAN], series)
 }
 
 /// The papers' bars and ours, which come after them.
@@ -62,13 +62,8 @@ pub fn trials(direction: Direction, ours: Option<&StackResult>) -> Figure {
         .map(|o| ours::paths(o, direction).iter().map(|path| path.total.mean_ns / 1e3).collect())
         .unwrap_or_default();
     let here = (!means.is_empty()).then(|| beside::ours(HERE, numbered(means.into_iter())));
-    Figure {
-        title: format!("Means of the trials, {} messages", way(direction)),
-        x: "trial".into(),
-        y: MEAN.into(),
-        kind: FigureKind::Bars,
-        series: theirs.chain(here).collect(),
-    }
+    let title = format!("Means of the trials, {} messages", way(direction));
+    beside::bars(title, ["trial", MEAN], theirs.chain(here).collect())
 }
 
 fn numbered(values: impl Iterator<Item = f64>) -> Vec<FigurePoint> {
@@ -116,6 +111,5 @@ fn here(name: &str, points: Vec<FigurePoint>) -> FigureSeries {
 /// Lines that have points; no figure without any.
 fn lines(title: &str, x: &str, y: &str, series: Vec<FigureSeries>) -> Vec<Figure> {
     let series: Vec<FigureSeries> = series.into_iter().filter(|s| !s.points.is_empty()).collect();
-    let figure = Figure { title: title.into(), x: x.into(), y: y.into(), kind: FigureKind::Lines, series };
-    if figure.series.is_empty() { Vec::new() } else { vec![figure] }
+    if series.is_empty() { Vec::new() } else { vec![beside::lines(title, [x, y], series)] }
 }

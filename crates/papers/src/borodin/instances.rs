@@ -5,9 +5,7 @@ use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{ReproducePlan, StackPlan, TapChoice};
 use netfathom_model::print::percent_down;
 use netfathom_model::profile::Profile;
-use netfathom_model::record::{
-    BesideTable, Claim, Figure, FigureKind, Measured, Origin, ReproducedRun, StackResult,
-};
+use netfathom_model::record::{BesideTable, Claim, Figure, Measured, Origin, ReproducedRun, StackResult};
 use netfathom_model::units::format_rate;
 use netfathom_stats::{between_trials, ratio};
 
@@ -142,13 +140,9 @@ fn outcome(steps: &[Step]) -> String {
 
 fn figure(steps: &[Step]) -> Option<Figure> {
     let at = |step: &Step| Some(point(f64::from(step.instances), mean(&step.per_s)?));
-    (!steps.is_empty()).then(|| Figure {
-        title: "Rate over the number of instances".into(),
-        x: "instances".into(),
-        y: "messages/s".into(),
-        kind: FigureKind::Lines,
-        series: vec![beside::ours(format!("{HERE}, sent"), steps.iter().filter_map(at).collect())],
-    })
+    let series = vec![beside::ours(format!("{HERE}, sent"), steps.iter().filter_map(at).collect())];
+    let figure = beside::lines("Rate over the number of instances", ["instances", "messages/s"], series);
+    (!steps.is_empty()).then_some(figure)
 }
 
 fn claims(steps: &[Step]) -> Vec<Claim> {

@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::{ReproducePlan, Variant};
 use netfathom_model::record::{
-    BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, Holds, Measured, Origin, Phase, ReproducedRun,
+    BesideTable, Cell, Claim, Figure, FigurePoint, Holds, Measured, Origin, Phase, ReproducedRun,
     ReverseResult, ReverseTrial, VariantResult,
 };
 use netfathom_stats::{Estimate, between_trials};
@@ -10,7 +10,7 @@ use netfathom_stats::{Estimate, between_trials};
 use super::differences;
 use super::plans::{RATES, TIMES};
 use crate::Report;
-use crate::beside::{bar, mean, ours, own, plain};
+use crate::beside::{bar, bars, lines, mean, ours, own, plain};
 use crate::claim::{above, percent, written};
 
 mod times;
@@ -124,13 +124,9 @@ fn over_time(of: &VariantResult) -> Option<Figure> {
     let first = of.trials.first()?;
     let outgoing = rates(first, of.trials.iter().map(|trial| trial.outgoing.as_slice()).collect());
     let inbound = rates(first, of.trials.iter().map(|trial| trial.inbound.as_slice()).collect());
-    Some(Figure {
-        title: format!("Rates over time, {}, mean of the trials", of.variant.name()),
-        x: "time, s".into(),
-        y: "messages/s".into(),
-        kind: FigureKind::Lines,
-        series: vec![ours("outgoing", outgoing), ours("inbound", inbound)],
-    })
+    let title = format!("Rates over time, {}, mean of the trials", of.variant.name());
+    let series = vec![ours("outgoing", outgoing), ours("inbound", inbound)];
+    Some(lines(title, ["time, s", "messages/s"], series))
 }
 
 /// One point a window that lies wholly in the trial. Where a phase begins its name is beside
@@ -161,13 +157,7 @@ fn by_phase(result: &ReverseResult) -> Figure {
         };
         ours(of.variant.name(), Phase::ALL.iter().filter_map(bar).collect())
     };
-    Figure {
-        title: "Outgoing rate by phase".into(),
-        x: "phase".into(),
-        y: "messages/s".into(),
-        kind: FigureKind::Bars,
-        series: result.variants.iter().map(series).collect(),
-    }
+    bars("Outgoing rate by phase", ["phase", "messages/s"], result.variants.iter().map(series).collect())
 }
 
 fn between(trials: &[ReverseTrial], value: impl Fn(&ReverseTrial) -> Option<f64>) -> Option<Estimate> {

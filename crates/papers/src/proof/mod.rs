@@ -11,7 +11,6 @@ use super::part::Part;
 use super::{Experiment, Needs, PROOF, Report};
 
 mod claims;
-mod figures;
 mod plans;
 mod tables;
 
@@ -53,7 +52,7 @@ fn tell(plan: &ReproducePlan, runs: &[ReproducedRun]) -> Report {
     Report {
         differences,
         tables: vec![tables::nothings(runs), tables::burners(runs), tables::interception(runs)],
-        figures: vec![figures::nothings(runs)],
+        figures: vec![tables::slowdowns(runs)],
         claims: claims::all(runs),
         verdict: claims::verdict(&claims::of_ruler(runs), plan.quick),
     }

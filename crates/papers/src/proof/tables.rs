@@ -1,13 +1,13 @@
 //! What was found beside what is known.
 
 use netfathom_model::record::{
-    BesideTable, Cell, Comparison, CostResult, Effect, Estimate, Outcome, ReproducedRun,
+    BesideTable, Cell, Comparison, CostResult, Effect, Estimate, Figure, Outcome, ReproducedRun,
 };
 use netfathom_stats::between_trials;
 
 use super::named;
 use super::plans::{Burner, INTERCEPTION, NOTHING};
-use crate::beside::{estimate, own, plain};
+use crate::beside::{HERE, bar, bars, estimate, ours, own, plain};
 use crate::claim::{percent, percent_more};
 
 /// A share of a processor that is known to no more than this is not found.
@@ -72,6 +72,14 @@ pub fn nothings(runs: &[ReproducedRun]) -> BesideTable {
         rows: rows.collect(),
         note: None,
     }
+}
+
+/// The same as a picture, with the intervals.
+pub fn slowdowns(runs: &[ReproducedRun]) -> Figure {
+    let points = findings(runs).into_iter().zip(1..).map(|(found, number)| {
+        bar(f64::from(number), estimate(percent_more(found.ratio)), number.to_string())
+    });
+    bars("Slowdown with nothing there", ["run", "slowdown, %"], vec![ours(HERE, points.collect())])
 }
 
 pub fn burners(runs: &[ReproducedRun]) -> BesideTable {

@@ -1,9 +1,7 @@
 //! What interception itself takes: the paper's table 1, with other observers beside it.
 
 use netfathom_model::plan::{Interception, ReproducePlan};
-use netfathom_model::record::{
-    BesideTable, Cell, Claim, Comparison, Effect, Figure, FigureKind, Origin, ReproducedRun,
-};
+use netfathom_model::record::{BesideTable, Cell, Claim, Comparison, Effect, Figure, Origin, ReproducedRun};
 use netfathom_stats::Estimate;
 
 use super::originals;
@@ -98,13 +96,8 @@ fn figure(rows: &[Row<'_>]) -> Figure {
         .iter()
         .zip(1..)
         .map(|((way, found), x)| bar(f64::from(x), estimate(percent_more(found.ratio)), way.name()));
-    Figure {
-        title: "Slowdown of a tar by who sees its system calls".into(),
-        x: "observer".into(),
-        y: "slowdown, %".into(),
-        kind: FigureKind::Bars,
-        series: vec![beside::theirs("Qian & Wang", vec![theirs]), beside::ours(HERE, here.collect())],
-    }
+    let series = vec![beside::theirs("Qian & Wang", vec![theirs]), beside::ours(HERE, here.collect())];
+    beside::bars("Slowdown of a tar by who sees its system calls", ["observer", "slowdown, %"], series)
 }
 
 fn claims(rows: &[Row<'_>]) -> Vec<Claim> {

@@ -88,12 +88,8 @@ impl Original {
 pub fn tar_times(name: &str) -> Option<[f64; 3]> {
     let rows = reference::rows(include_str!("../reference/qian_tar_times.csv"));
     let row = rows.into_iter().find(|row| row.first() == Some(&name))?;
-    let [Some(total), Some(user), Some(system)] =
-        [1, 2, 3].map(|at| row.get(at).map(|text| reference::cell(text).value))
-    else {
-        return None;
-    };
-    Some([total, user, system])
+    let times: Vec<f64> = row[1..].iter().map(|text| reference::cell(text).value).collect();
+    times.try_into().ok()
 }
 
 /// Table 1: a tar that is not intercepted and one that is.

@@ -52,10 +52,7 @@ fn project(directory: &Directory, files: u32) -> io::Result<()> {
         write(&format!("part{file}.c"), &source(file))?;
     }
     let calls: String = (0..files).map(|file| format!("int part{file}_0(int);\n")).collect();
-    let sum: String = (0..files).fold(String::new(), |mut sum, file| {
-        let _ = write!(sum, " + part{file}_0(argc)");
-        sum
-    });
+    let sum: String = (0..files).map(|file| format!(" + part{file}_0(argc)")).collect();
     let main =
         format!("{calls}int main(int argc, char **argv)\n{{\n\t(void)argv;\n\treturn (0{sum}) & 1;\n}}\n");
     write("main.c", &main)?;

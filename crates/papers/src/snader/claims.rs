@@ -30,18 +30,17 @@ pub fn all(ours: &[Ours<'_>]) -> Vec<Claim> {
     let near = named(ours, LAB).or(named(ours, LOOPBACK));
     let path = named(ours, PATH);
     let mut claims = Vec::new();
+    let asked = |place: &Ours<'_>, which| {
+        [slower(place, which), no_delay_changes_nothing(place), stalls(place, SEGMENT_BYTES)]
+    };
     if let Some(near) = near {
-        claims.push(slower(near, "where there is no delay"));
-        claims.push(no_delay_changes_nothing(near));
-        claims.push(stalls(near, SEGMENT_BYTES));
+        claims.extend(asked(near, "where there is no delay"));
     }
     if let Some(loopback) = named(ours, LOOPBACK) {
         claims.push(elsewhere(stalls(loopback, LESS_THAN_LOOPBACKS_SEGMENT)));
     }
     if let Some(path) = path {
-        claims.push(elsewhere(slower(path, "over a path with a delay")));
-        claims.push(elsewhere(no_delay_changes_nothing(path)));
-        claims.push(elsewhere(stalls(path, SEGMENT_BYTES)));
+        claims.extend(asked(path, "over a path with a delay").map(elsewhere));
         claims.push(elsewhere(by_the_buffer(path)));
         claims.push(grows(path));
     }

@@ -1,7 +1,7 @@
 //! The same as pictures.
 
 use netfathom_model::plan::SweepEnds;
-use netfathom_model::record::{Figure, FigureKind, FigurePoint, SweepPoint};
+use netfathom_model::record::{Figure, FigurePoint, SweepPoint};
 
 use super::claims::times_as_slow;
 use super::ours::{Ours, mean};
@@ -25,17 +25,10 @@ pub fn over_buffer(ours: &[Ours<'_>]) -> Option<Figure> {
         Some(point(bytes / 1024.0, plain(megabits(bytes / trip_s))))
     };
     let derived = with(false).filter_map(bound).collect();
-    Some(Figure {
-        title: "Rate over the send buffer, over the path".into(),
-        x: "send buffer granted, KiB".into(),
-        y: "Mb/s".into(),
-        kind: FigureKind::Lines,
-        series: vec![
-            beside::theirs("not in the book, derived: buffer / round trip", derived),
-            line("here", false),
-            line("here, -D", true),
-        ],
-    })
+    let derived = beside::theirs("not in the book, derived: buffer / round trip", derived);
+    let series = vec![derived, line("here", false), line("here, -D", true)];
+    let axes = ["send buffer granted, KiB", "Mb/s"];
+    Some(beside::lines("Rate over the send buffer, over the path", axes, series))
 }
 
 fn measured(p: &SweepPoint) -> Option<FigurePoint> {
@@ -51,11 +44,7 @@ pub fn slower(ours: &[Ours<'_>]) -> Option<Figure> {
         beside::ours(name, ours.iter().enumerate().filter_map(bar).collect())
     };
     let series = vec![series("here", false), series("here, -D", true)];
-    series.iter().any(|s| !s.points.is_empty()).then(|| Figure {
-        title: "Times as fast with the system's send buffer as with one of 1448 bytes".into(),
-        x: "where".into(),
-        y: "times".into(),
-        kind: FigureKind::Bars,
-        series,
-    })
+    let title = "Times as fast with the system's send buffer as with one of 1448 bytes";
+    let has_points = series.iter().any(|s| !s.points.is_empty());
+    has_points.then(|| beside::bars(title, ["where", "times"], series))
 }

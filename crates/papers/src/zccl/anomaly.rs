@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
-    BesideRow, BesideTable, Cell, Claim, Figure, FigureKind, FigurePoint, Holds, MessageTrial, Origin,
+    BesideRow, BesideTable, Cell, Claim, Figure, FigurePoint, Holds, MessageTrial, Origin,
 };
 
 use super::originals::source;
@@ -88,12 +88,9 @@ pub fn figure(ours: Option<&Ours<'_>>) -> Option<Figure> {
     let ours = ours?;
     let bar = |(x, way): (usize, &WriteStyle)| Some(bar(x as f64, way.mean_ms(ours).cell()?, way.words));
     let points: Vec<FigurePoint> = ways().iter().enumerate().filter_map(bar).collect();
-    (!points.is_empty()).then(|| Figure {
-        title: "Round trips of a header and a body".into(),
-        x: "how they are sent".into(),
-        y: "mean, ms".into(),
-        kind: FigureKind::Bars,
-        series: vec![beside::ours(HERE, points)],
+    (!points.is_empty()).then(|| {
+        let axes = ["how they are sent", "mean, ms"];
+        beside::bars("Round trips of a header and a body", axes, vec![beside::ours(HERE, points)])
     })
 }
 

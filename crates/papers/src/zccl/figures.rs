@@ -34,18 +34,14 @@ fn papers_own(test: MessageTest, ours: &Ours<'_>, pair: usize) -> Figure {
         let cell = |bytes| ours.rounds(pair, bytes, &layer, value).times(unit(bytes)).cell();
         beside::ours(format!("here, {name}"), over_sizes(test, cell))
     };
-    Figure {
-        title: format!("Sockets and library over the size (figure {number}), {}", ours.on(pair)),
-        x: AXIS.into(),
-        y: what.into(),
-        kind: FigureKind::LogLines,
-        series: vec![
-            there("sockets", |row| row.sockets),
-            there("ZCCL", |row| row.zccl),
-            here("sockets", ours.sockets()),
-            here("zccl", zccl()),
-        ],
-    }
+    let title = format!("Sockets and library over the size (figure {number}), {}", ours.on(pair));
+    let series = vec![
+        there("sockets", |row| row.sockets),
+        there("ZCCL", |row| row.zccl),
+        here("sockets", ours.sockets()),
+        here("zccl", zccl()),
+    ];
+    Figure { kind: FigureKind::LogLines, ..beside::lines(title, [AXIS, what], series) }
 }
 
 fn beside(test: MessageTest, ours: &Ours<'_>) -> Figure {
@@ -87,13 +83,9 @@ fn difference(test: MessageTest, ours: &Ours<'_>) -> Figure {
     // Table 7.4 prints it.
     let computed = if test == MessageTest::Pingpong { "" } else { ", computed from its table" };
     let by = format!("{WHO}, ZCCL{computed}");
-    Figure {
-        title: format!("What a {} takes longer through a thread", what(test)),
-        x: AXIS.into(),
-        y: "µs".into(),
-        kind: FigureKind::Lines,
-        series: [theirs(by, there)].into_iter().chain(ours.extremes().into_iter().map(here)).collect(),
-    }
+    let title = format!("What a {} takes longer through a thread", what(test));
+    let series = [theirs(by, there)].into_iter().chain(ours.extremes().into_iter().map(here)).collect();
+    beside::lines(title, [AXIS, "µs"], series)
 }
 
 /// Sizes double from one to the next.

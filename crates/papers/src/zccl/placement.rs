@@ -186,13 +186,11 @@ fn rates(part: &Part<'_>) -> Option<Figure> {
         pairs.into_iter().flat_map(of_pair).filter(|s| !s.points.is_empty()).collect();
     let one_way = part.words == ONE_WAY;
     let theirs = if one_way { vec![there("sockets", 0), there("ZCCL", 1)] } else { Vec::new() };
-    (!ours.is_empty()).then(|| Figure {
-        title: format!("Rate by configuration, {}{}", part.words, if one_way { " (figure 7.2)" } else { "" }),
-        x: "client and server".into(),
-        y: "kB/s".into(),
-        kind: FigureKind::LogBars,
-        series: [theirs, ours].concat(),
-    })
+    let number = if one_way { " (figure 7.2)" } else { "" };
+    let title = format!("Rate by configuration, {}{number}", part.words);
+    let is_here = !ours.is_empty();
+    let bars = beside::bars(title, ["client and server", "kB/s"], [theirs, ours].concat());
+    is_here.then_some(Figure { kind: FigureKind::LogBars, ..bars })
 }
 
 /// Decided where the ends share most, one processor: an end in the kernel runs where its packets come

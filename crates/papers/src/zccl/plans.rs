@@ -170,19 +170,12 @@ mod tests {
 
     use super::*;
     use crate::ground::Size;
+    use crate::tests::plan;
 
     #[test]
     fn the_plans_are_plans_in_either_form() {
         for quick in [true, false] {
-            let plan = ReproducePlan {
-                name: "zccl-1".into(),
-                quick,
-                tap: TapChoice::Auto,
-                projects: None,
-                seed: 3,
-                to: None,
-                allow: None,
-            };
+            let plan = ReproducePlan { quick, ..plan("zccl-1", TapChoice::Auto) };
             let (stop, mut observer) = (AtomicBool::new(false), ());
             let ground = Ground::new(&plan, Size::WHOLE, &mut observer, &stop);
             for test in MessageTest::ALL {

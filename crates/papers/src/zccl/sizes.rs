@@ -1,6 +1,6 @@
 //! Figure 7.4: two writes a message over sizes.
 
-use netfathom_model::record::{Claim, Figure, FigureKind, FigurePoint, Origin};
+use netfathom_model::record::{Claim, Figure, FigurePoint, Origin};
 
 use super::anomaly::THERE_US;
 use super::figures::{AXIS, point};
@@ -48,12 +48,10 @@ pub fn figure(ours: &Ours<'_>) -> Option<Figure> {
     let here = |&bytes: &u64| Some(point(bytes, mean_ms(ours, bytes).cell()?));
     let here: Vec<FigurePoint> = sizes.iter().filter_map(here).collect();
     let there = sizes.iter().map(|&bytes| point(bytes, plain(THERE_US / 1e3))).collect();
-    (!here.is_empty()).then(|| Figure {
-        title: "Round trips of two writes over the message's size (figure 7.4)".into(),
-        x: AXIS.into(),
-        y: "mean, ms".into(),
-        kind: FigureKind::Lines,
-        series: vec![beside::theirs(format!("{WHO}, as its text has it"), there), beside::ours(HERE, here)],
+    (!here.is_empty()).then(|| {
+        let title = "Round trips of two writes over the message's size (figure 7.4)";
+        let there = beside::theirs(format!("{WHO}, as its text has it"), there);
+        beside::lines(title, [AXIS, "mean, ms"], vec![there, beside::ours(HERE, here)])
     })
 }
 

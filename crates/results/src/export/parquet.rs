@@ -4,14 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
-use parquet::errors::{ParquetError, Result};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
 use super::ExportError;
 use super::rows::{Column, FieldKind, FieldValue, Table};
+use crate::store::samples::put_column;
 
 /// Rows in a row group: what is in memory at once.
 const GROUP_ROWS: usize = 100_000;
@@ -27,12 +28,12 @@ pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result:
         }
         let mut group = writer.next_row_group()?;
         for (place, column) in table.columns.iter().enumerate() {
-            let cells = rows.iter().map(|row| &row[place]);
+            let (cells, optional) = (rows.iter().map(|row| &row[place]), column.optional);
             match column.kind {
-                FieldKind::Text => put::<ByteArrayType, _>(&mut group, column, cells, text)?,
-                FieldKind::Whole => put::<Int64Type, _>(&mut group, column, cells, whole)?,
-                FieldKind::Real => put::<DoubleType, _>(&mut group, column, cells, real)?,
-                FieldKind::Flag => put::<BoolType, _>(&mut group, column, cells, flag)?,
+                FieldKind::Text => put_column::<ByteArrayType, _>(&mut group, optional, cells.map(text))?,
+                FieldKind::Whole => put_column::<Int64Type, _>(&mut group, optional, cells.map(whole))?,
+                FieldKind::Real => put_column::<DoubleType, _>(&mut group, optional, cells.map(real))?,
+                FieldKind::Flag => put_column::<BoolType, _>(&mut group, optional, cells.map(flag))?,
             }
         }
         group.close()?;
@@ -71,20 +72,4 @@ fn real(cell: &FieldValue) -> Option<f64> {
 
 fn flag(cell: &FieldValue) -> Option<bool> {
     if let FieldValue::Flag(value) = cell { Some(*value) } else { None }
-}
-
-fn put<'a, T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    column: &Column,
-    cells: impl Iterator<Item = &'a FieldValue>,
-    value: fn(&FieldValue) -> Option<T::T>,
-) -> Result<()> {
-    let fewer = || ParquetError::General("fewer columns than fields".into());
-    let mut writer = group.next_column()?.ok_or_else(fewer)?;
-    let cells: Vec<Option<T::T>> = cells.map(value).collect();
-    let levels: Option<Vec<i16>> =
-        column.optional.then(|| cells.iter().map(|cell| cell.is_some().into()).collect());
-    let values: Vec<T::T> = cells.into_iter().flatten().collect();
-    writer.typed::<T>().write_batch(&values, levels.as_deref(), None)?;
-    writer.close()
 }

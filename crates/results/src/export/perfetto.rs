@@ -34,26 +34,21 @@ pub fn write(
     of: Sampled<'_>,
     samples: &[Sample],
 ) -> Result<Vec<String>, ExportError> {
-    let begun = begun_here(of, samples);
+    let mut begun = begun_here(of, samples);
     let without = samples.len() - begun.len();
     put(out, clocks(record, begun.iter().map(|sample| sample.sent_ns)))?;
     put(out, run_track(record))?;
-    let mut samples: Vec<&Sample> = begun.iter().collect();
-    samples.sort_by_key(|sample| (sample.trial, sample.sent_ns));
+    begun.sort_by_key(|sample| (sample.trial, sample.sent_ns));
     let mut lanes = Lanes::default();
     let mut negative = 0;
-    for sample in samples {
+    for sample in &begun {
         let (message, backwards) = Drawn::of(sample);
         negative += backwards;
         let (lane, is_new) = lanes.take(sample.trial, message.begin, message.end);
         if is_new {
-            for packet in lane_tracks(of, sample.trial, lane) {
-                put(out, packet)?;
-            }
+            lane_tracks(of, sample.trial, lane).into_iter().try_for_each(|packet| put(out, packet))?;
         }
-        for packet in packets(&message, lane.track, sample) {
-            put(out, packet)?;
-        }
+        packets(&message, lane.track, sample).into_iter().try_for_each(|packet| put(out, packet))?;
     }
     let untold = "stages of sampled messages have a negative time, since the clocks of two CPUs differ: they cannot be drawn and are left out";
     let negative = (negative > 0).then(|| format!("{negative} {untold}"));

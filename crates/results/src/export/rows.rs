@@ -7,7 +7,7 @@ use netfathom_model::sample::Sample;
 
 use super::{ExportError, Format, StoredRun, What};
 use crate::quantity::{self, Better, Curve, Histogram, Point, Quantity, curves, histograms};
-use crate::store::samples::{self, Field};
+use crate::store::samples;
 
 /// A table that makes its rows while they are written.
 pub struct Table<'a> {
@@ -114,13 +114,6 @@ const TRIAL_COLUMNS: [Column; 8] = [
     Column::required("value", FieldKind::Real),
 ];
 
-fn better(better: Better) -> &'static str {
-    match better {
-        Better::Less => "less",
-        Better::More => "more",
-    }
-}
-
 /// All that the measurement says. Trials are counted from 1 among those that count for the quantity.
 fn of_trials(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
     let quantities = quantity::of(measurement);
@@ -139,7 +132,7 @@ fn trial_rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<FieldValue>> {
             quantity.name.as_str().into(),
             quantity.title.as_str().into(),
             quantity.unit.short().into(),
-            better(quantity.better).into(),
+            if quantity.better == Better::Less { "less" } else { "more" }.into(),
             FieldValue::Flag(quantity.main),
             FieldValue::Whole(trial as i64 + 1),
             FieldValue::Real(value),
@@ -230,10 +223,8 @@ const fn sample_columns() -> [Column; samples::FIELDS.len()] {
     let mut columns = [Column::required("", FieldKind::Whole); samples::FIELDS.len()];
     let mut i = 0;
     while i < columns.len() {
-        columns[i] = match samples::FIELDS[i] {
-            Field::Required(name, ..) => Column::required(name, FieldKind::Whole),
-            Field::Optional(name, ..) => Column::optional(name, FieldKind::Whole),
-        };
+        let field = &samples::FIELDS[i];
+        columns[i] = Column { name: field.name, kind: FieldKind::Whole, optional: field.optional };
         i += 1;
     }
     columns
@@ -246,11 +237,5 @@ fn of_samples(file: &Path) -> Result<Table<'static>, ExportError> {
 }
 
 fn sample_row(sample: &Sample) -> Vec<FieldValue> {
-    samples::FIELDS
-        .iter()
-        .map(|field| match field {
-            Field::Required(_, get, _) => FieldValue::whole(Some(get(sample))),
-            Field::Optional(_, get, _) => FieldValue::whole(get(sample)),
-        })
-        .collect()
+    samples::FIELDS.iter().map(|field| FieldValue::whole((field.get)(sample))).collect()
 }

@@ -1,10 +1,9 @@
 //! Of `netfathom capacity`.
 
 use netfathom_model::print::counted;
-use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Search};
-use serde_json::Value;
+use netfathom_model::record::{CapacityResult, CapacityRow, Search};
 
-use super::{Figures, Quantity, plan_with, word};
+use super::{Figures, Quantity, word};
 
 impl Figures for CapacityResult {
     /// The rates of each engine and number of workers, a value a search: on schedule, and sustained; and the inferred rate.
@@ -17,36 +16,22 @@ impl Figures for CapacityResult {
         ));
         all
     }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
-    }
 }
 
 fn of_row(row: &CapacityRow) -> [Quantity; 4] {
     let prefix = format!("{}.{}", word(row.engine.name()), row.workers);
     let who = format!("{}, {}", row.engine.name(), counted(row.workers, "worker"));
+    let of = |what: &str, title: &str, rates: Vec<f64>| {
+        Quantity::rate(format!("{prefix}.{what}"), format!("{who}: {title}"), rates)
+    };
     let found = |rate: fn(&Search) -> Option<f64>| row.searches.iter().filter_map(rate).collect::<Vec<_>>();
+    let asleep = row.blocking.iter().filter_map(|s| s.sustained_per_s).collect();
     // Its bursts are not kept one by one.
-    let flat_out = row.flat_out_per_s.iter().map(|bursts: &Bounded| bursts.mean_per_s);
+    let flat_out = row.flat_out_per_s.iter().map(|bursts| bursts.mean_per_s).collect();
     [
-        Quantity::rate(
-            format!("{prefix}.capacity"),
-            format!("{who}: on schedule"),
-            found(|s| s.capacity_per_s),
-        )
-        .main(true),
-        Quantity::rate(
-            format!("{prefix}.sustained"),
-            format!("{who}: sustained"),
-            found(|s| s.sustained_per_s),
-        )
-        .main(true),
-        Quantity::rate(
-            format!("{prefix}.blocking"),
-            format!("{who}: sustained with a sleeping receiver"),
-            row.blocking.iter().filter_map(|s| s.sustained_per_s),
-        ),
-        Quantity::rate(format!("{prefix}.flat_out"), format!("{who}: in bursts, mean"), flat_out),
+        of("capacity", "on schedule", found(|s| s.capacity_per_s)).main(true),
+        of("sustained", "sustained", found(|s| s.sustained_per_s)).main(true),
+        of("blocking", "sustained with a sleeping receiver", asleep),
+        of("flat_out", "in bursts, mean", flat_out),
     ]
 }

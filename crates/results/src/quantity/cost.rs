@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use netfathom_model::plan::CostPlan;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, CostTrial};
-use serde_json::Value;
 
-use super::{Better, Figures, Quantity, Unit, plan_with, word};
+use super::{Better, Figures, Quantity, Unit, word};
 
 impl Figures for CostResult {
     /// What each benchmark takes in each condition, and how many times that is of what it is compared with, block by
@@ -27,10 +26,6 @@ impl Figures for CostResult {
             }
         }
         all
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 
     /// A command that was timed by itself.

@@ -3,9 +3,8 @@
 use netfathom_model::plan::FleetTest;
 use netfathom_model::record::{FleetPair, FleetResult};
 use netfathom_stats::middle_of;
-use serde_json::Value;
 
-use super::{Better, Figures, Quantity, Unit, plan_with, word};
+use super::{Better, Figures, Quantity, Unit, word};
 
 impl Figures for FleetResult {
     /// Of a mesh the median and the worst pair, how each host stands out, and each pair by `pair.FROM.TO`.
@@ -15,10 +14,6 @@ impl Figures for FleetResult {
             FleetTest::Stack | FleetTest::Capacity => alone(self),
             _ => mesh(self),
         }
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 }
 

@@ -2,9 +2,8 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{JoinResult, JoinedSpan};
-use serde_json::Value;
 
-use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, of_times, plan_with};
+use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, of_times};
 
 impl Figures for JoinResult {
     /// The times of each way, and between captures: `tx`, `rx`, `between`, those after the first with a number.
@@ -13,10 +12,6 @@ impl Figures for JoinResult {
             of_times(&name, &format!("{} to {}", span.from, span.to), MAIN, [&span.times])
         };
         named(self).flat_map(of_span).collect()
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

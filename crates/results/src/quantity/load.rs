@@ -4,7 +4,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
 use serde_json::{Value, json};
 
-use super::{Curve, Figures, Histogram, Pooled, Quantity, of_times, plan_with};
+use super::{Curve, Figures, Histogram, Pooled, Quantity, of_times};
 
 type OfEcho = (&'static str, fn(&Echo) -> &Distribution);
 
@@ -28,8 +28,8 @@ impl Figures for LoadResult {
         all
     }
 
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[("engine", json!(self.engine)), ("receive", json!(self.receive))])
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        vec![("engine", json!(self.engine)), ("receive", json!(self.receive))]
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

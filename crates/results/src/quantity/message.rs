@@ -5,18 +5,13 @@ use std::iter;
 use netfathom_model::layer::Side;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
-use serde_json::Value;
 
-use super::{Figures, Histogram, Pooled, Quantity, plan_with, word};
+use super::{Figures, Histogram, Make, Pooled, Quantity, word};
 
 impl Figures for MessageResult {
     /// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
     fn quantities(&self) -> Vec<Quantity> {
         self.cells.iter().flat_map(|cell| of_cell(self, cell)).collect()
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
@@ -42,39 +37,21 @@ pub fn cell_name(result: &MessageResult, cell: &MessageCell) -> String {
 
 fn of_cell(result: &MessageResult, cell: &MessageCell) -> Vec<Quantity> {
     let (prefix, shares, place) = (cell_name(result, cell), shares(result, cell), cell.placement.name());
-    let named = |what: &str| format!("{prefix}.{what}");
     let who = format!("{}, {} bytes, {place}, {shares}", cell.layer, cell.bytes);
-    let of = |value: &dyn Fn(&MessageTrial) -> Option<f64>| -> Vec<f64> {
-        cell.trials.iter().filter_map(value).collect()
+    let of = |make: Make, what: &str, title: &str, value: &dyn Fn(&MessageTrial) -> Option<f64>| {
+        let values = cell.trials.iter().filter_map(value).collect();
+        make(format!("{prefix}.{what}"), format!("{who}: {title}"), values)
     };
-    let timed = |trial: &MessageTrial| cell.median_ns(trial).is_some();
+    let p99 = |trial: &MessageTrial| cell.median_ns(trial).map(|_| trial.p99_ns as f64);
+    let cpu = |end: Side| move |trial: &MessageTrial| trial.cpu_ns_per_message(end);
     let there_and_back = result.plan.test == MessageTest::Pingpong;
     vec![
-        Quantity::rate(
-            named("rate"),
-            format!("{who}: {}", result.plan.test.counts()),
-            of(&MessageTrial::per_s),
-        )
-        .main(!there_and_back),
-        Quantity::time(named("p50"), format!("{who}: time, p50"), of(&|t| cell.median_ns(t)))
-            .main(there_and_back),
-        Quantity::time(
-            named("p99"),
-            format!("{who}: time, p99"),
-            of(&|trial| timed(trial).then_some(trial.p99_ns as f64)),
-        )
-        .main(there_and_back),
-        Quantity::share(named("lost"), format!("{who}: messages that did not come"), of(&lost)),
-        Quantity::time(
-            named("client.cpu"),
-            format!("{who}: CPU time of the client a message"),
-            of(&|t| t.cpu_ns_per_message(Side::Client)),
-        ),
-        Quantity::time(
-            named("server.cpu"),
-            format!("{who}: CPU time of the server a message"),
-            of(&|t| t.cpu_ns_per_message(Side::Server)),
-        ),
+        of(Quantity::rate, "rate", result.plan.test.counts(), &MessageTrial::per_s).main(!there_and_back),
+        of(Quantity::time, "p50", "time, p50", &|t| cell.median_ns(t)).main(there_and_back),
+        of(Quantity::time, "p99", "time, p99", &p99).main(there_and_back),
+        of(Quantity::share, "lost", "messages that did not come", &lost),
+        of(Quantity::time, "client.cpu", "CPU time of the client a message", &cpu(Side::Client)),
+        of(Quantity::time, "server.cpu", "CPU time of the server a message", &cpu(Side::Server)),
     ]
 }
 

@@ -1,7 +1,6 @@
 //! What a run says, quantity by quantity, in one form for every measurement: what comparisons, lists and exports are
 //! made of.
 
-mod all;
 mod capacity;
 mod cost;
 mod curve;
@@ -12,7 +11,6 @@ mod load;
 mod message;
 mod reproduce;
 mod reverse;
-mod sampled;
 mod stack;
 mod sweep;
 mod transfer;
@@ -21,16 +19,14 @@ mod watch;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use all::Figures as AllFigures;
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
 use netfathom_model::record::{Distribution, Measurement, SlowMessage, TransferResult};
 use netfathom_model::verdict::{Level, Verdict};
-pub(crate) use sampled::Sampled;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-pub(crate) use stack::trial_prefix;
+pub(crate) use stack::{Sampled, trial_prefix};
 
 /// One thing that a run says about what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -118,8 +114,10 @@ pub enum Better {
 /// What a result says in figures, in one form for every measurement.
 pub(crate) trait Figures {
     fn quantities(&self) -> Vec<Quantity>;
-    /// What was asked for, with what that came to where it was left to netfathom.
-    fn plan(&self) -> Value;
+    /// What netfathom chose where the plan left it open, by name.
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
     /// The part of the plan that may be any in runs that are compared, for it is what is asked about.
     fn asked(&self) -> Option<&'static str> {
         None
@@ -170,22 +168,37 @@ pub fn counters(measurement: &Measurement) -> Vec<Counter> {
     figures(measurement).counters()
 }
 
-/// The one place that knows of each measurement.
+/// The one place that knows of each measurement: an expression with its result, whichever it is.
+macro_rules! with_result {
+    ($measurement:expr, $result:ident => $value:expr) => {
+        match $measurement {
+            Measurement::Stack($result) => $value,
+            Measurement::Load($result) => $value,
+            Measurement::Capacity($result) => $value,
+            Measurement::Reverse($result) => $value,
+            Measurement::Join($result) => $value,
+            Measurement::Reproduce($result) => $value,
+            Measurement::Transfer($result) => $value,
+            Measurement::Sweep($result) => $value,
+            Measurement::Message($result) => $value,
+            Measurement::Cost($result) => $value,
+            Measurement::Watch($result) => $value,
+            Measurement::Fleet($result) => $value,
+        }
+    };
+}
+pub(crate) use with_result;
+
 pub(crate) fn figures(measurement: &Measurement) -> &dyn Figures {
-    match measurement {
-        Measurement::Stack(result) => &**result,
-        Measurement::Load(result) => &**result,
-        Measurement::Capacity(result) => &**result,
-        Measurement::Reverse(result) => &**result,
-        Measurement::Join(result) => &**result,
-        Measurement::Reproduce(result) => &**result,
-        Measurement::Transfer(result) => &**result,
-        Measurement::Sweep(result) => &**result,
-        Measurement::Message(result) => &**result,
-        Measurement::Cost(result) => &**result,
-        Measurement::Watch(result) => &**result,
-        Measurement::Fleet(result) => &**result,
-    }
+    with_result!(measurement, result => &**result)
+}
+
+/// What was asked for, with what netfathom chose where that was left open.
+pub(crate) fn plan(measurement: &Measurement) -> Value {
+    let plan = with_result!(measurement, result => serde_json::to_value(&result.plan));
+    let mut plan = plan.unwrap_or_default();
+    figures(measurement).choices().into_iter().for_each(|(name, value)| plan[name] = value);
+    plan
 }
 
 /// All that a measurement says, the main quantities first, no name twice. Trials that are there for the ruler's own cost are left out.
@@ -204,6 +217,9 @@ pub fn level(measurement: &Measurement, verdict: &Verdict, name: &str) -> Level 
         _ => verdict.level,
     }
 }
+
+/// Makes a quantity of its name, its title and its trials.
+type Make = fn(String, String, Vec<f64>) -> Quantity;
 
 impl Quantity {
     fn new(
@@ -258,13 +274,6 @@ pub(crate) fn word(text: &str) -> String {
     }
     let word = word.trim_end_matches('-');
     if word.is_empty() { "unnamed".into() } else { word.into() }
-}
-
-/// A plan, with what that came to where it was left to netfathom.
-fn plan_with(plan: &impl Serialize, found: &[(&str, Value)]) -> Value {
-    let mut plan = serde_json::to_value(plan).unwrap_or_default();
-    found.iter().for_each(|(name, value)| plan[*name] = value.clone());
-    plan
 }
 
 /// Gives names that stand twice a number: the second `x` becomes `x-2`. Names from outside, such as those of

@@ -3,7 +3,7 @@
 use netfathom_model::record::{ReproduceResult, ReproducedRun};
 use serde_json::Value;
 
-use super::{Curve, Figures, Histogram, Pooled, Quantity, figures, plan_with, word};
+use super::{Curve, Figures, Histogram, Pooled, Quantity, word};
 
 impl Figures for ReproduceResult {
     /// What each of its measurements says, with the measurement's name before it.
@@ -11,9 +11,9 @@ impl Figures for ReproduceResult {
         self.runs.iter().flat_map(of_run).collect()
     }
 
-    fn plan(&self) -> Value {
-        let parts = self.runs.iter().map(|run| (run.name.clone(), figures(&run.measurement).plan()));
-        plan_with(&self.plan, &[("runs", Value::Object(parts.collect()))])
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        let parts = self.runs.iter().map(|run| (run.name.clone(), super::plan(&run.measurement)));
+        vec![("runs", Value::Object(parts.collect()))]
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

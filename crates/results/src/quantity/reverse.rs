@@ -3,7 +3,7 @@
 use netfathom_model::record::{Phase, PhaseTimes, ReverseResult, ReverseTrial, VariantResult};
 use serde_json::{Value, json};
 
-use super::{Better, Curve, Figures, Quantity, Unit, plan_with, word};
+use super::{Better, Curve, Figures, Make, Quantity, Unit, word};
 
 impl Figures for ReverseResult {
     /// What incoming messages take from the outgoing rate, by what becomes of them.
@@ -11,8 +11,8 @@ impl Figures for ReverseResult {
         self.variants.iter().flat_map(of_variant).collect()
     }
 
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[("tap", json!(self.tap)), ("steered", json!(self.steered))])
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        vec![("tap", json!(self.tap)), ("steered", json!(self.steered))]
     }
 
     fn curves(&self) -> Vec<Curve> {
@@ -43,28 +43,16 @@ fn of_variant(variant: &VariantResult) -> Vec<Quantity> {
 
 fn of_phase(variant: &VariantResult, phase: Phase) -> [Quantity; 4] {
     let (name, at) = (variant.variant.name(), phase.name());
-    let named = |what: &str| format!("{}.{at}.{what}", word(name));
-    let of = |value: fn(&PhaseTimes) -> Option<f64>| -> Vec<f64> {
-        variant.trials.iter().filter_map(|trial| times(trial, phase)).filter_map(value).collect()
+    let of = |make: Make, what: &str, title: &str, value: fn(&PhaseTimes) -> Option<f64>| {
+        let values = variant.trials.iter().filter_map(|trial| times(trial, phase)).filter_map(value);
+        make(format!("{}.{at}.{what}", word(name)), format!("{name}: {title}, {at}"), values.collect())
     };
     [
-        Quantity::rate(
-            named("rate"),
-            format!("{name}: outgoing messages, {at}"),
-            of(|t| Some(t.outgoing_per_s)),
-        )
-        .main(phase == Phase::Peak),
-        Quantity::rate(
-            named("inbound"),
-            format!("{name}: incoming messages, {at}"),
-            of(|t| Some(t.inbound_per_s)),
-        ),
-        Quantity::time(named("stack.mean"), format!("{name}: stack time out, {at}"), of(|t| t.stack_mean_ns)),
-        Quantity::share(
-            named("waited"),
-            format!("{name}: the sender waits for its CPU, {at}"),
-            of(|t| Some(t.sender_waited)),
-        ),
+        of(Quantity::rate, "rate", "outgoing messages", |t| Some(t.outgoing_per_s))
+            .main(phase == Phase::Peak),
+        of(Quantity::rate, "inbound", "incoming messages", |t| Some(t.inbound_per_s)),
+        of(Quantity::time, "stack.mean", "stack time out", |t| t.stack_mean_ns),
+        of(Quantity::share, "waited", "the sender waits for its CPU", |t| Some(t.sender_waited)),
     ]
 }
 

@@ -2,13 +2,39 @@
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Place;
+use netfathom_model::profile::Profile;
 use netfathom_model::record::{
     Distribution, PathTimes, StackResult, StageOutcome, StageSummaryTimes, Trial, TrialKind, Value as Of,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use serde_json::{Value, json};
 
-use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, Sampled, of_times, plan_with};
+use super::{Curve, Figures, Histogram, MAIN, Pooled, Quantity, of_times};
+
+/// A message with a higher number is not looked up in the plan, which may have to count up to it.
+const MOST_COUNTED: u64 = 10_000_000;
+
+/// What a run with the times of single messages says of all of them.
+#[derive(Clone, Copy)]
+pub struct Sampled<'a> {
+    pub trials: &'a [Trial],
+    pub size_bytes: usize,
+    /// Whether another host sent them: when they were sent is by that host's clock.
+    pub from_afar: bool,
+    profile: &'a Profile,
+    seed: u64,
+}
+
+impl Sampled<'_> {
+    /// When a message is to be sent, from the trial's start; 0 where the plan has no such message.
+    pub fn due_ns(&self, number: u64) -> i64 {
+        if number > MOST_COUNTED {
+            return 0;
+        }
+        let due = self.profile.due_of(self.seed, [number]).pop().flatten();
+        due.and_then(|due| i64::try_from(due).ok()).unwrap_or(0)
+    }
+}
 
 /// How far a quantity can be trusted. A time of all messages rests on the load, too, where its way was judged by others.
 pub(super) fn level(result: &StackResult, verdict: &Verdict, name: &str) -> Level {
@@ -70,8 +96,8 @@ impl Figures for StackResult {
         all
     }
 
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[("tap", json!(self.tap))])
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        vec![("tap", json!(self.tap))]
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

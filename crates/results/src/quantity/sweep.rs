@@ -1,18 +1,13 @@
 //! Of `netfathom ttcp sweep`.
 
 use netfathom_model::record::{SweepPoint, SweepResult, SweepTrial};
-use serde_json::Value;
 
-use super::{Better, Figures, Quantity, Unit, plan_with};
+use super::{Better, Figures, Quantity, Unit};
 
 impl Figures for SweepResult {
     /// The rate of each point, named `BUFFER.WRITE.nagle` or `BUFFER.WRITE.nodelay`.
     fn quantities(&self) -> Vec<Quantity> {
         self.points.iter().flat_map(of_point).collect()
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 }
 

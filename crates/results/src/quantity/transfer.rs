@@ -3,7 +3,7 @@
 use netfathom_model::record::{TcpState, TransferResult, TransferStream};
 use serde_json::{Value, json};
 
-use super::{Better, Curve, Figures, Point, Quantity, Unit, plan_with};
+use super::{Better, Curve, Figures, Point, Quantity, Unit};
 
 const US: f64 = 1000.0;
 
@@ -44,8 +44,8 @@ impl Figures for TransferResult {
         ]
     }
 
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[("way", json!(self.way)), ("congestion", json!(self.congestion))])
+    fn choices(&self) -> Vec<(&'static str, Value)> {
+        vec![("way", json!(self.way)), ("congestion", json!(self.congestion))]
     }
 
     fn streams(&self) -> Option<&TransferResult> {

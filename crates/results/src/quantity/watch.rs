@@ -6,9 +6,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{
     Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchedStage,
 };
-use serde_json::Value;
 
-use super::{Better, Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, plan_with, word};
+use super::{Better, Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, word};
 
 impl Figures for WatchResult {
     /// The times of messages in each direction, their stages, and the application's own.
@@ -61,7 +60,7 @@ impl Figures for WatchResult {
         // With slow messages they are counted once, perhaps while none came.
         let counted = |of: &&WatchPrograms| of.sampled_ns > 0 && (of.messages > 0 || self.slow.is_none());
         for programs in self.programs.iter().filter(counted) {
-            let share = [programs.ns as f64 / programs.sampled_ns as f64];
+            let share = [programs.share()];
             all.push(Quantity::share("overhead", "part of a CPU that netfathom's programs took", share));
         }
         all
@@ -97,10 +96,6 @@ impl Figures for WatchResult {
             ..count("dropped_packets", "packets that the kernel dropped, by its reason", drop.packets)
         }));
         all
-    }
-
-    fn plan(&self) -> Value {
-        plan_with(&self.plan, &[])
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

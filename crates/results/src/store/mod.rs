@@ -14,7 +14,6 @@ mod remove;
 pub(crate) mod run_dir;
 pub mod samples;
 mod tags;
-mod version;
 
 pub use atomic_write::{write_whole, write_whole_in};
 pub use bounds::MOST_RECORD_BYTES;

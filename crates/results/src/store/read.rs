@@ -10,7 +10,7 @@ use netfathom_sys::directory::Directory;
 use rustix::io::Errno;
 
 use super::head::record_of;
-use super::version::Version;
+use super::record_file::Version;
 use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
 
 /// Reads a record from a run directory, from a `record.json`, or from standard input if

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use netfathom_model::sample::Sample;
 use netfathom_sys::directory::Directory;
 use parquet::basic::{Compression, Repetition, Type as PhysicalType};
-use parquet::data_type::Int64Type;
+use parquet::data_type::{DataType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -40,32 +40,40 @@ pub fn write(run: &Directory, samples: &[Sample]) -> std::result::Result<(), Wri
     })
 }
 
-/// A column: its name, how its value is read from a sample, and how it is put into one.
-pub(crate) enum Field {
-    Required(&'static str, fn(&Sample) -> u64, fn(&mut Sample, u64)),
-    Optional(&'static str, fn(&Sample) -> Option<u64>, fn(&mut Sample, Option<u64>)),
+/// A column: how its value is read from a sample, and put into one.
+pub(crate) struct Field {
+    pub name: &'static str,
+    pub optional: bool,
+    pub get: fn(&Sample) -> Option<u64>,
+    set: fn(&mut Sample, Option<u64>),
 }
 
 macro_rules! required {
     ($field:ident) => {
-        Field::Required(stringify!($field), |s| s.$field, |s, v| s.$field = v)
+        Field {
+            name: stringify!($field),
+            optional: false,
+            get: |s| Some(s.$field),
+            set: |s, v| s.$field = v.unwrap_or_default(),
+        }
     };
 }
 
 macro_rules! optional {
     ($field:ident) => {
-        Field::Optional(stringify!($field), |s| s.$field, |s, v| s.$field = v)
+        Field { name: stringify!($field), optional: true, get: |s| s.$field, set: |s, v| s.$field = v }
     };
 }
 
 /// The columns, in the order of the fields.
 pub(crate) const FIELDS: [Field; 17] = [
     // More trials than a run can have would be of a foreign file: they are no trial's.
-    Field::Required(
-        "trial",
-        |s| s.trial as u64,
-        |s, v| s.trial = if v > u32::MAX as u64 { u32::MAX } else { v as u32 },
-    ),
+    Field {
+        name: "trial",
+        optional: false,
+        get: |s| Some(s.trial.into()),
+        set: |s, v| s.trial = u32::try_from(v.unwrap_or_default()).unwrap_or(u32::MAX),
+    },
     required!(sequence),
     required!(intended_ns),
     required!(sent_ns),
@@ -86,11 +94,8 @@ pub(crate) const FIELDS: [Field; 17] = [
 
 fn schema() -> Result<TypePtr> {
     let field = |field: &Field| {
-        let (name, repetition) = match field {
-            Field::Required(name, ..) => (name, Repetition::REQUIRED),
-            Field::Optional(name, ..) => (name, Repetition::OPTIONAL),
-        };
-        let builder = Type::primitive_type_builder(name, PhysicalType::INT64);
+        let repetition = if field.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let builder = Type::primitive_type_builder(field.name, PhysicalType::INT64);
         builder.with_repetition(repetition).build().map(Arc::new)
     };
     let fields = FIELDS.iter().map(field).collect::<Result<_>>()?;
@@ -103,7 +108,9 @@ fn encode(file: &mut File, samples: &[Sample]) -> Result<()> {
     for rows in samples.chunks(GROUP_ROWS) {
         let mut group = writer.next_row_group()?;
         for field in &FIELDS {
-            write_column(&mut group, field, rows)?;
+            // CLOCK_MONOTONIC counts from boot: 63 bits last 292 years.
+            let cells = rows.iter().map(|sample| (field.get)(sample).map(|value| value as i64));
+            put_column::<Int64Type, _>(&mut group, field.optional, cells)?;
         }
         group.close()?;
     }
@@ -111,25 +118,17 @@ fn encode(file: &mut File, samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-fn write_column<W: std::io::Write + Send>(
+/// Writes the next column of a row group. A cell may be missing if the column is optional.
+pub(crate) fn put_column<T: DataType, W: std::io::Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    field: &Field,
-    rows: &[Sample],
+    optional: bool,
+    cells: impl Iterator<Item = Option<T::T>>,
 ) -> Result<()> {
-    let mut writer =
-        group.next_column()?.ok_or_else(|| ParquetError::General("fewer columns than fields".into()))?;
-    let typed = writer.typed::<Int64Type>();
-    // CLOCK_MONOTONIC counts from boot: 63 bits last 292 years.
-    match field {
-        Field::Required(_, value, _) => {
-            let values: Vec<i64> = rows.iter().map(|s| value(s) as i64).collect();
-            typed.write_batch(&values, None, None)?;
-        }
-        Field::Optional(_, value, _) => {
-            let values: Vec<i64> = rows.iter().filter_map(value).map(|v| v as i64).collect();
-            let levels: Vec<i16> = rows.iter().map(|s| value(s).is_some().into()).collect();
-            typed.write_batch(&values, Some(&levels), None)?;
-        }
-    }
+    let fewer = || ParquetError::General("fewer columns than fields".into());
+    let mut writer = group.next_column()?.ok_or_else(fewer)?;
+    let cells: Vec<Option<T::T>> = cells.collect();
+    let levels: Option<Vec<i16>> = optional.then(|| cells.iter().map(|cell| cell.is_some().into()).collect());
+    let values: Vec<T::T> = cells.into_iter().flatten().collect();
+    writer.typed::<T>().write_batch(&values, levels.as_deref(), None)?;
     writer.close()
 }

@@ -1,6 +1,6 @@
 //! Curves that more than one story has: over the run of a trial, and percentiles.
 
-use netfathom_model::record::Series as Windows;
+use netfathom_model::record::{Distribution, Series as Windows};
 use netfathom_stats as stats;
 
 use crate::page::{Axis, Chart, Color, Look, Series};
@@ -80,6 +80,15 @@ pub(super) fn pooled<'a>(all: impl IntoIterator<Item = &'a Windows>) -> Windows 
         }
     }
     sum
+}
+
+/// All distributions as one; nothing of none.
+pub(super) fn merged<'a>(mut parts: impl Iterator<Item = &'a Distribution>) -> stats::Distribution {
+    let Some(first) = parts.next() else { return stats::Distribution::new(0) };
+    let mut all = stats::Distribution::from(first);
+    // Histograms of another grain cannot be added bucket by bucket.
+    parts.filter(|d| d.grain == first.grain).for_each(|d| all.merge(&d.into()));
+    all
 }
 
 /// The longest of each window; `None` where nothing fell into it.

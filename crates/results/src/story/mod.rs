@@ -6,7 +6,6 @@ pub mod compare;
 mod contention;
 mod cost;
 pub(crate) mod curves;
-pub(crate) mod distributions;
 pub mod fleet;
 pub(crate) mod headline;
 mod histogram;
@@ -34,6 +33,7 @@ use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
 
 use crate::page::{Page, shortened};
+use crate::quantity::with_result;
 use place::Site;
 
 /// Rows beyond which a table is cut: the record has them all.
@@ -93,22 +93,8 @@ pub(crate) trait Story {
     }
 }
 
-/// The one place that knows of each measurement.
 pub(crate) fn story(measurement: &Measurement) -> &dyn Story {
-    match measurement {
-        Measurement::Stack(result) => &**result,
-        Measurement::Load(result) => &**result,
-        Measurement::Capacity(result) => &**result,
-        Measurement::Reverse(result) => &**result,
-        Measurement::Join(result) => &**result,
-        Measurement::Transfer(result) => &**result,
-        Measurement::Sweep(result) => &**result,
-        Measurement::Message(result) => &**result,
-        Measurement::Cost(result) => &**result,
-        Measurement::Reproduce(result) => &**result,
-        Measurement::Watch(result) => &**result,
-        Measurement::Fleet(result) => &**result,
-    }
+    with_result!(measurement, result => &**result)
 }
 
 pub fn of(record: &Record) -> Page {
@@ -140,6 +126,12 @@ fn more(page: &mut Page, all: usize, what: &str) {
     if let Some(n) = all.checked_sub(MOST_ROWS).filter(|&n| n > 0) {
         page.note(&format!("… and {} in the record", counted(n, &format!("more {what}"))));
     }
+}
+
+/// Values as shares of the longest bar, logarithmic: from half of the lowest, which so has a bar, to the highest.
+fn logarithmic(values: impl Iterator<Item = f64> + Clone) -> impl Fn(f64) -> f64 {
+    let (low, high) = (values.clone().fold(f64::INFINITY, f64::min) / 2.0, values.fold(0.0, f64::max));
+    move |value| (value / low).ln() / (high / low).ln()
 }
 
 /// Where no processors were asked for.

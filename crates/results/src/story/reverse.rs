@@ -300,8 +300,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
 
 /// What arrived of what was sent, both ways.
 fn messages(page: &mut Page, variant: &VariantResult) {
-    let sum =
-        |of: fn(&netfathom_model::record::ReverseTrial) -> u64| variant.trials.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ReverseTrial) -> u64| variant.trials.iter().map(of).sum::<u64>();
     let between = |of: fn(&BetweenHosts) -> u64| {
         number::count(variant.trials.iter().filter_map(|t| t.between.as_ref()).map(of).sum())
     };

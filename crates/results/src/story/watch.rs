@@ -245,7 +245,7 @@ const MUCH_OF_CPU: f64 = 0.05;
 const MUCH_OF_MEAN: f64 = 0.1;
 
 fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
-    let share = programs.ns as f64 / programs.sampled_ns.max(1) as f64;
+    let share = programs.share();
     let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
     let sums = totals.into_iter().flatten().map(|of| (of.sum_ns as f64, of.n as f64));
     let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
@@ -341,7 +341,7 @@ fn account(page: &mut Page, result: &WatchResult) {
 
 /// What its own programs took, and when.
 fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
-    let share = number::percent(programs.ns as f64 / programs.sampled_ns.max(1) as f64);
+    let share = number::percent(programs.share());
     let message = (programs.messages > 0).then(|| {
         let each = |sum: u64| sum as f64 / programs.messages as f64;
         let (runs, time) = (number::ratio(each(programs.runs), None), number::mean(each(programs.ns)));

@@ -1,8 +1,6 @@
 //! What the kernel counts of TCP in a network namespace.
 
-use std::collections::BTreeMap;
-
-use super::{CountersError, SNMP, missing, text};
+use super::{CountersError, SNMP, named, number, text};
 
 const NETSTAT: &str = "/proc/thread-self/net/netstat";
 
@@ -25,14 +23,10 @@ impl TcpCounters {
 
     fn parse(netstat: &str, snmp: &str) -> Result<Self, CountersError> {
         let (extended, plain) = (named(netstat, "TcpExt:"), named(snmp, "Tcp:"));
-        let number = |path, of: &BTreeMap<&str, &str>, name: &str| {
-            let number = of.get(name).and_then(|number| number.parse().ok());
-            number.ok_or_else(|| missing(path, format!("counter {name} of TCP")))
-        };
         Ok(Self {
-            delayed_acks: number(NETSTAT, &extended, "DelayedACKs")?,
-            timeouts: number(NETSTAT, &extended, "TCPTimeouts")?,
-            retransmitted: number(SNMP, &plain, "RetransSegs")?,
+            delayed_acks: number(NETSTAT, &extended, "TCP", "DelayedACKs")?,
+            timeouts: number(NETSTAT, &extended, "TCP", "TCPTimeouts")?,
+            retransmitted: number(SNMP, &plain, "TCP", "RetransSegs")?,
         })
     }
 
@@ -53,14 +47,6 @@ impl TcpCounters {
             retransmitted: self.retransmitted + other.retransmitted,
         }
     }
-}
-
-/// A line of names above a line of numbers, both after the same word.
-fn named<'a>(text: &'a str, word: &str) -> BTreeMap<&'a str, &'a str> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix(word));
-    let names = lines.next().unwrap_or_default().split_ascii_whitespace();
-    let numbers = lines.next().unwrap_or_default().split_ascii_whitespace();
-    names.zip(numbers).collect()
 }
 
 #[cfg(test)]

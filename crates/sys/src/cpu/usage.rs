@@ -58,7 +58,7 @@ pub fn processor_times(cpu: usize) -> Result<ProcessorTimes, CpuError> {
 }
 
 /// The unit of /proc/stat: a hundredth of a second, on any machine that this was tried on.
-pub(super) fn tick_ns() -> io::Result<u64> {
+pub(crate) fn tick_ns() -> io::Result<u64> {
     // SAFETY: no pointers.
     match u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }) {
         Ok(ticks) if ticks > 0 => Ok(1_000_000_000 / ticks),
@@ -152,9 +152,7 @@ pub(crate) fn parse_scheduling(text: &str) -> io::Result<Scheduling> {
 
 /// The number of the calling thread, unique on the machine while it runs.
 pub fn thread_id() -> u32 {
-    // glibc has a function for it since 2.30 only.
-    // SAFETY: no arguments, and it cannot fail.
-    (unsafe { libc::syscall(libc::SYS_gettid) }) as u32
+    rustix::thread::gettid().as_raw_pid().cast_unsigned()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::io;
 
 use super::CpuError;
 use super::usage::parse_scheduling;
+use crate::process;
 
 /// The thread that starts all others of the kernel.
 const KTHREADD: &str = "/proc/2";
@@ -89,8 +90,7 @@ fn processes() -> io::Result<Vec<u32>> {
     if let Ok(children) = fs::read_to_string(format!("{KTHREADD}/task/2/children")) {
         return Ok(numbers(&children));
     }
-    let names = fs::read_dir("/proc")?.map_while(Result::ok).map(|entry| entry.file_name());
-    Ok(names.filter_map(|name| name.to_str()?.parse().ok()).collect())
+    process::all()
 }
 
 /// When a thread started, in ticks, by its /proc/PID/stat; `None` if it is none of those meant.

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
-use super::address::Encoded;
+use rustix::net::{RecvFlags, recvfrom};
+
+use super::decoded;
 use crate::call::counted;
 
 /// Sends from the buffer; how much of it was taken.
@@ -80,12 +82,6 @@ pub fn more_comes(socket: BorrowedFd<'_>) -> io::Result<bool> {
 /// Receives a datagram: its whole length, even where the buffer is shorter, and who sent it.
 #[inline]
 pub fn receive_from(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-    let mut from = Encoded::room();
-    // SAFETY: pointers and lengths are those of `into` and of the room for an address.
-    let length = counted(unsafe {
-        let (address, address_length) = from.parts_mut();
-        let (start, most) = (into.as_mut_ptr().cast(), into.len());
-        libc::recvfrom(socket.as_raw_fd(), start, most, libc::MSG_TRUNC, address, address_length)
-    })?;
-    Ok((length, from.decoded()?))
+    let (_, length, from) = recvfrom(socket, into, RecvFlags::TRUNC)?;
+    Ok((length, decoded(from)?))
 }

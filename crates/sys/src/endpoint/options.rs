@@ -1,7 +1,7 @@
 //! Options of a socket.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::socket::{get_option, set_option};
@@ -33,8 +33,7 @@ pub fn set_buffer(socket: BorrowedFd<'_>, which: SocketBuffer, bytes: u32) -> io
 
 /// The size of a buffer now, as the kernel counts it: the memory of packets, not only payload.
 pub fn buffer_bytes(socket: BorrowedFd<'_>, which: SocketBuffer) -> io::Result<u32> {
-    let mut bytes = 0_i32;
-    get_option(&socket, libc::SOL_SOCKET, which.option(), &mut bytes)?;
+    let bytes: i32 = get_option(&socket, libc::SOL_SOCKET, which.option())?;
     Ok(bytes.unsigned_abs())
 }
 
@@ -71,8 +70,7 @@ pub fn set_debug(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 pub fn is_debug(socket: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut on = 0_i32;
-    get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG, &mut on)?;
+    let on: i32 = get_option(&socket, libc::SOL_SOCKET, libc::SO_DEBUG)?;
     Ok(on != 0)
 }
 
@@ -117,9 +115,7 @@ pub fn set_wake_threshold(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> 
 
 /// Whether calls that would wait end with EAGAIN instead.
 pub fn set_nonblocking(socket: BorrowedFd<'_>, nonblocking: bool) -> io::Result<()> {
-    let on = i32::from(nonblocking);
-    // SAFETY: FIONBIO reads one int, which `on` is.
-    super::done(unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONBIO, &raw const on) })
+    Ok(rustix::io::ioctl_fionbio(socket, nonblocking)?)
 }
 
 /// Whether closing the socket, by whatever way this process ends, cuts the connection: the peer

@@ -31,8 +31,7 @@ pub fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
 }
 
 pub fn congestion(socket: BorrowedFd<'_>) -> io::Result<String> {
-    let mut name = [0_u8; NAME_BYTES];
-    get_option(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
+    let name: [u8; NAME_BYTES] = get_option(&socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION)?;
     let length = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
     Ok(String::from_utf8_lossy(&name[..length]).into_owned())
 }
@@ -63,8 +62,7 @@ pub fn set_pacing(socket: BorrowedFd<'_>, bytes_per_s: u64) -> io::Result<()> {
 
 /// The most that is sent in a second, in bytes; `None` without a limit.
 pub fn pacing(socket: BorrowedFd<'_>) -> io::Result<Option<u64>> {
-    let mut bytes_per_s = 0_u64;
-    get_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut bytes_per_s)?;
+    let bytes_per_s: u64 = get_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE)?;
     Ok((bytes_per_s != NO_LIMIT).then_some(bytes_per_s))
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use crate::call::done;
+
 /// What lies in the queue of a socket's send side (SIOCOUTQ). For TCP bytes of payload that the
 /// peer has not acknowledged, those that were not sent yet among them; for UDP the memory, with
 /// the kernel's own data, of datagrams that the device has not let go.
@@ -26,7 +28,7 @@ fn asked(socket: BorrowedFd<'_>, request: libc::Ioctl) -> io::Result<u32> {
     let mut bytes = 0_i32;
     // SAFETY: these requests write one int, which `bytes` is.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut bytes) };
-    super::done(result)?;
+    done(result)?;
     Ok(bytes.unsigned_abs())
 }
 

@@ -95,12 +95,18 @@ fn a_refused_connect_is_an_error() {
 fn keep_alive_options_have_the_given_interval() {
     let (socket, _peer) = pair();
     set_keep_alive(socket.as_fd(), Duration::from_secs(15)).unwrap();
-    let read = |level, name| {
-        let mut value = 0_i32;
-        get_option(&socket.as_fd(), level, name, &mut value).unwrap();
-        value
-    };
+    let read = |level, name| get_option::<i32>(&socket.as_fd(), level, name).unwrap();
     assert_eq!(read(libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
     let times = [libc::TCP_KEEPIDLE, libc::TCP_KEEPINTVL, libc::TCP_KEEPCNT];
     assert_eq!(times.map(|name| read(libc::IPPROTO_TCP, name)), [15, 15, 4]);
+}
+
+#[test]
+fn an_address_comes_back_as_it_was() {
+    let back = |text: &str| decoded(Some(text.parse::<SocketAddr>().unwrap().into()));
+    for text in ["127.0.0.1:5001", "[fe80::1%3]:9", "[::]:65535"] {
+        assert_eq!(back(text).unwrap(), text.parse().unwrap());
+    }
+    assert_eq!(back("[::ffff:10.0.0.1]:7").unwrap(), "10.0.0.1:7".parse().unwrap());
+    assert!(decoded(None).is_err());
 }

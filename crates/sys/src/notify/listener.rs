@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::call::done;
+use crate::call::{done, poll};
 use crate::clock;
 
 /// SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (since Linux 6.6): whoever waits runs next, on our processor.
@@ -115,11 +115,11 @@ impl Listener {
 
     /// Waits for a notification; false if none can come.
     fn wait(&self) -> bool {
-        let mut one = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one pollfd, which outlives the call.
-        let ready = unsafe { libc::poll(&raw mut one, 1, -1) };
+        let gone = libc::POLLHUP | libc::POLLERR;
+        let mut one = [libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
         // A signal of ours is no reason to leave.
-        ready < 0 || one.revents & libc::POLLIN != 0 || one.revents & (libc::POLLHUP | libc::POLLERR) == 0
+        let is_interrupted = poll(&mut one, None).is_err();
+        is_interrupted || one[0].revents & libc::POLLIN != 0 || one[0].revents & gone == 0
     }
 
     /// None if the caller was killed in the meantime.

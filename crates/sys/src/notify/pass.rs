@@ -1,24 +1,11 @@
 //! A descriptor passed from a fork of this process to it (SCM_RIGHTS).
 
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 
-/// Space for one control message with one descriptor, aligned as it has to be.
-#[repr(C, align(8))]
-struct DescriptorControl([u8; 64]);
-
-/// A message of one byte with room for a descriptor beside it. The pointers are to be valid while it is used.
-fn message(byte: &mut libc::iovec, control: &mut DescriptorControl, control_bytes: usize) -> libc::msghdr {
-    // SAFETY: a struct of numbers and pointers, for which zeros are values.
-    let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
-    message.msg_iov = byte;
-    message.msg_iovlen = 1;
-    message.msg_control = control.0.as_mut_ptr().cast();
-    message.msg_controllen = control_bytes as _;
-    message
-}
+use crate::call::{CONTROL_BYTES, Control, control_messages, receive_message, retried};
 
 const DESCRIPTOR_BYTES: u32 = size_of::<RawFd>() as u32;
 
@@ -26,10 +13,14 @@ const DESCRIPTOR_BYTES: u32 = size_of::<RawFd>() as u32;
 pub(super) fn send(socket: &UnixStream, descriptor: RawFd, call: libc::c_long) -> io::Result<()> {
     let mut byte = 0u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let mut control = DescriptorControl([0; 64]);
+    let mut control = Control([0; CONTROL_BYTES]);
+    // SAFETY: a struct of numbers and pointers, for which zeros are values.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.0.as_mut_ptr().cast();
     // SAFETY: arithmetic alone.
-    let space = unsafe { libc::CMSG_SPACE(DESCRIPTOR_BYTES) } as usize;
-    let message = message(&mut part, &mut control, space);
+    message.msg_controllen = unsafe { libc::CMSG_SPACE(DESCRIPTOR_BYTES) } as _;
     // SAFETY: the header lies in `control`, which has more than that space, zeroed and aligned.
     unsafe {
         let header = &mut *libc::CMSG_FIRSTHDR(&raw const message);
@@ -52,29 +43,14 @@ pub(super) fn send(socket: &UnixStream, descriptor: RawFd, call: libc::c_long) -
 }
 
 pub(super) fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
-    let mut byte = 0u8;
-    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let mut control = DescriptorControl([0; 64]);
-    let mut message = message(&mut part, &mut control, size_of::<DescriptorControl>());
-    loop {
-        // SAFETY: all that the message points to lives until the end of this function.
-        let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC) };
-        match received {
-            1.. => break,
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => match io::Error::last_os_error() {
-                e if e.kind() == io::ErrorKind::Interrupted => {}
-                e => return Err(e),
-            },
-        }
-    }
-    // SAFETY: the kernel filled `control` as far as the message says; a header is checked before its data
-    // are read, which are a descriptor that was made for us.
-    unsafe {
-        let header = libc::CMSG_FIRSTHDR(&raw const message);
-        if header.is_null() || (*header).cmsg_type != libc::SCM_RIGHTS {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        Ok(OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<RawFd>().read_unaligned()))
-    }
+    let flags = libc::MSG_CMSG_CLOEXEC;
+    let received = retried(|| receive_message(socket, &mut [0], flags, |_, message| descriptor(message)))?;
+    received.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+fn descriptor(message: &libc::msghdr) -> Option<OwnedFd> {
+    let rights = (libc::SOL_SOCKET, libc::SCM_RIGHTS);
+    let (_, data) = control_messages(message).find(|(kind, _)| *kind == rights)?;
+    // SAFETY: of this level and type the kernel writes a descriptor, which it made for us.
+    Some(unsafe { OwnedFd::from_raw_fd(data.cast::<RawFd>().read_unaligned()) })
 }

@@ -50,17 +50,6 @@ impl<'a> Block<'a> {
     pub fn packets(&self) -> u32 {
         self.header.num_pkts
     }
-
-    /// Its packets, in the order in which they came.
-    pub fn iter(&self) -> PacketsOf<'_> {
-        PacketsOf {
-            block: self.memory.block(self.number),
-            bytes: self.memory.block_bytes(),
-            at: self.header.offset_to_first_pkt as usize,
-            left: self.header.num_pkts,
-            lives: PhantomData,
-        }
-    }
 }
 
 impl Drop for Block<'_> {
@@ -73,8 +62,15 @@ impl<'a> IntoIterator for &'a Block<'_> {
     type Item = Packet<'a>;
     type IntoIter = PacketsOf<'a>;
 
+    /// Its packets, in the order in which they came.
     fn into_iter(self) -> PacketsOf<'a> {
-        self.iter()
+        PacketsOf {
+            block: self.memory.block(self.number),
+            bytes: self.memory.block_bytes(),
+            at: self.header.offset_to_first_pkt as usize,
+            left: self.header.num_pkts,
+            lives: PhantomData,
+        }
     }
 }
 

@@ -39,7 +39,7 @@ fn drain(ring: &mut PacketRing) -> Vec<Kept> {
         assert!(Instant::now() < deadline, "{:?}, {} handed out", ring.counted, ring.handed_out());
         ring.wait(Duration::from_millis(100)).unwrap();
         while let Some(block) = ring.next_block() {
-            kept.extend(block.iter().map(|p| Kept {
+            kept.extend((&block).into_iter().map(|p| Kept {
                 time_ns: p.time_ns,
                 original_bytes: p.original_bytes,
                 data: p.data.to_vec(),
@@ -278,7 +278,7 @@ fn an_earlier_timestamp_is_flagged() {
         exchange(&sender, &reader, 100);
         ring.wait(SOON).unwrap();
         while let Some(block) = ring.next_block() {
-            stamped |= block.iter().any(|packet| packet.stamped_before);
+            stamped |= (&block).into_iter().any(|packet| packet.stamped_before);
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use crate::call::counted;
+
 /// PERF_FLAG_FD_CLOEXEC.
 pub const CLOSE_ON_EXEC: u64 = 1 << 3;
 
@@ -72,11 +74,8 @@ impl Reading {
         let mut reading = Self::default();
         // SAFETY: the pointer and the length are those of `reading`, for which any bits are a value.
         let read = unsafe { libc::read(counter.as_raw_fd(), (&raw mut reading).cast(), size_of::<Self>()) };
-        match usize::try_from(read) {
-            Ok(bytes) if bytes == size_of::<Self>() => Ok(reading),
-            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(_) => Err(io::Error::last_os_error()),
-        }
+        let whole = counted(read)? == size_of::<Self>();
+        whole.then_some(reading).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// `None` if the program has not run, or others had all counters of the CPU (perf, a watchdog).

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::{fs, io};
 
 use crate::clock;
+use crate::cpu::tick_ns;
 
 /// The kernel's clock of what all threads of a process ran, those that have ended too (CPUCLOCK_SCHED).
 const OF_PROCESS: libc::clockid_t = 2;
@@ -18,8 +19,7 @@ pub fn spent_ns(pid: u32) -> io::Result<u64> {
 
 /// What each process that /proc shows ran so far, in nanoseconds, without its children.
 pub fn spent_by_all() -> BTreeMap<u32, u64> {
-    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let pids = names.filter_map(|name| name.to_str()?.parse().ok());
+    let pids = super::all().unwrap_or_default().into_iter();
     // One that ended in between is left out.
     pids.filter_map(|pid| Some((pid, own_ns(pid).ok()?))).collect()
 }
@@ -43,9 +43,7 @@ fn of_children_ns(pid: u32) -> io::Result<u64> {
     let words: Vec<&str> = stat.split_ascii_whitespace().collect();
     let ticks = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let sum = ticks(OF_CHILDREN[0]).zip(ticks(OF_CHILDREN[1])).map(|(user, system)| user + system);
-    // SAFETY: no pointers.
-    let per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.cast_unsigned().max(1);
-    Ok(sum.ok_or(io::ErrorKind::InvalidData)? * (1_000_000_000 / per_s))
+    Ok(sum.ok_or(io::ErrorKind::InvalidData)? * tick_ns()?)
 }
 
 #[cfg(test)]

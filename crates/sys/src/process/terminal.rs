@@ -6,6 +6,8 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use rustix::io::{FdFlags, fcntl_setfd};
+
 use crate::call::done;
 
 /// Gives a program a terminal of its own (pty(7)) as standard input, output and error, and makes it the leader of a
@@ -17,8 +19,9 @@ pub fn give_terminal(command: &mut Command) -> io::Result<File> {
     done(unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast()) })?;
     // SAFETY: the call has just made both for us alone.
     let (ours, theirs) = unsafe { (OwnedFd::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
-    close_on_exec(&ours)?;
-    close_on_exec(&theirs)?;
+    // openpty(3) leaves both open for every program.
+    fcntl_setfd(&ours, FdFlags::CLOEXEC)?;
+    fcntl_setfd(&theirs, FdFlags::CLOEXEC)?;
     command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
     let lead = || {
         // SAFETY: no pointers; plain system calls, so they may be made between fork and exec. 0 is the terminal by then.
@@ -27,13 +30,6 @@ pub fn give_terminal(command: &mut Command) -> io::Result<File> {
     // SAFETY: the closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(lead) };
     Ok(File::from(ours))
-}
-
-/// openpty(3) leaves both open for every program.
-fn close_on_exec(descriptor: &OwnedFd) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    // SAFETY: no pointers; the descriptor is open.
-    done(unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) })
 }
 
 #[cfg(test)]

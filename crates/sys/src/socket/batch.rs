@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-use super::retried;
+use crate::call::{counted, retried};
 
 /// The most messages that one call takes (UIO_MAXIOV): the kernel leaves the rest.
 const MOST_MESSAGES: usize = 1024;
@@ -114,7 +114,7 @@ impl SendBatch {
             // and writes nothing but `msg_len`.
             let sent =
                 unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), headers.len() as u32, 0) };
-            sent as isize
+            counted(sent as isize)
         })
     }
 }
@@ -193,7 +193,7 @@ impl ReceiveBatch {
                 ptr::null_mut(),
             )
         };
-        self.received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+        self.received = counted(received as isize)?;
         Ok(self.received)
     }
 

@@ -2,14 +2,11 @@
 //! Linux 4.18) and joins what arrives on the way in (UDP_GRO, since 5.0).
 
 use std::io;
-use std::mem::{MaybeUninit, zeroed};
 use std::net::UdpSocket;
-use std::os::fd::AsRawFd;
-use std::ptr;
 use std::slice::Chunks;
 
 use super::{Wait, set_option};
-use crate::call::counted;
+use crate::call::{control_messages, receive_message};
 
 /// The most messages that every kernel takes in one buffer; since 6.11 it is twice as many.
 pub const MOST_SEGMENTS: usize = 64;
@@ -61,48 +58,24 @@ impl Coalesced {
     }
 }
 
-/// Room for the size of a segment, an int, with its header, and for a neighbour of its.
-const CONTROL_BYTES: usize = 64;
-
-#[repr(C, align(8))]
-struct SegmentControl([u8; CONTROL_BYTES]);
-
 /// Receives one buffer of one or more messages. 65,535 bytes are always enough.
 pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8], wait: Wait) -> io::Result<Coalesced> {
-    let mut control = MaybeUninit::<SegmentControl>::uninit();
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: all-zero is a msghdr without buffers.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL_BYTES as _;
     let flags = match wait {
         Wait::ForOne => 0,
         Wait::No => libc::MSG_DONTWAIT,
     };
-    // SAFETY: the message points to `buffer` and `control`, with their own lengths.
-    let bytes = counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) })?;
-    let truncated = message.msg_flags & libc::MSG_TRUNC != 0;
-    // A message that came alone has no size beside it.
-    Ok(Coalesced { bytes, segment_bytes: segment_bytes(&message).unwrap_or(bytes), truncated })
+    receive_message(socket, buffer, flags, |bytes, message| Coalesced {
+        bytes,
+        // A message that came alone has no size beside it.
+        segment_bytes: segment_bytes(message).unwrap_or(bytes),
+        truncated: message.msg_flags & libc::MSG_TRUNC != 0,
+    })
 }
 
 fn segment_bytes(message: &libc::msghdr) -> Option<usize> {
-    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer, and
-    // the CMSG macros stay within it; the payload is read as what it is, an int, only after
-    // level and kind were checked, unaligned.
-    unsafe {
-        let mut header = libc::CMSG_FIRSTHDR(message);
-        while let Some(control) = header.as_ref() {
-            if (control.cmsg_level, control.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
-                let size = ptr::read_unaligned(libc::CMSG_DATA(header).cast::<i32>());
-                return usize::try_from(size).ok();
-            }
-            header = libc::CMSG_NXTHDR(message, header);
-        }
-    }
-    None
+    let (_, size) = control_messages(message).find(|(kind, _)| *kind == (libc::SOL_UDP, libc::UDP_GRO))?;
+    // SAFETY: of this level and type the kernel writes an int.
+    usize::try_from(unsafe { size.cast::<i32>().read_unaligned() }).ok()
 }
 
 #[cfg(test)]

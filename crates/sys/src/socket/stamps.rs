@@ -2,13 +2,13 @@
 //! CLOCK_REALTIME, software only. See Documentation/networking/timestamping.rst.
 
 use std::io;
-use std::mem::{MaybeUninit, zeroed};
+use std::mem::zeroed;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
 use super::set_option;
-use crate::call::counted;
+use crate::call::{CONTROL_BYTES, Control, control_messages, counted, receive_message};
 
 const SO_TIMESTAMPING: i32 = 37;
 const SCM_TIMESTAMPING: i32 = SO_TIMESTAMPING;
@@ -21,8 +21,6 @@ const OPT_CMSG: u32 = 1 << 10;
 const OPT_TSONLY: u32 = 1 << 11;
 const OPT_ID_TCP: u32 = 1 << 16;
 
-/// Room for a `scm_timestamping` and a `sock_extended_err` with the offender's address.
-const CONTROL_BYTES: usize = 256;
 const BATCH: usize = 8;
 
 /// Where the kernel took a stamp on the way out.
@@ -70,23 +68,12 @@ pub fn enable_rx_stamps(socket: &UdpSocket) -> io::Result<()> {
     set_option(socket, libc::SOL_SOCKET, SO_TIMESTAMPING, &(RX_SOFTWARE | SOFTWARE))
 }
 
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-struct StampControl([u8; CONTROL_BYTES]);
-
 /// Receives one message with its stamp, as [`super::receive_whole`] does.
 pub fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Received> {
-    let mut control = MaybeUninit::<StampControl>::uninit();
-    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: all-zero is a msghdr without buffers.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL_BYTES as _;
-    // SAFETY: the message points to `buffer` and `control`, with their own lengths.
-    let bytes = counted(unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_WAITALL) })?;
-    Ok(Received { bytes, realtime_ns: parse(&message).realtime_ns })
+    receive_message(socket, buffer, libc::MSG_WAITALL, |bytes, message| Received {
+        bytes,
+        realtime_ns: parse(message).realtime_ns,
+    })
 }
 
 #[derive(Default)]
@@ -95,32 +82,24 @@ struct Parsed {
     origin: Option<(u32, u32)>,
 }
 
-/// Walks the control messages that the kernel has filled in.
 fn parse(message: &libc::msghdr) -> Parsed {
     let mut parsed = Parsed::default();
-    // SAFETY: the kernel has set msg_controllen to what it wrote into the control buffer,
-    // and the CMSG macros stay within it; each payload is read at its own type only
-    // after level and kind were checked, unaligned.
-    unsafe {
-        let mut header = libc::CMSG_FIRSTHDR(message);
-        while let Some(control) = header.as_ref() {
-            let data = libc::CMSG_DATA(header);
-            match (control.cmsg_level, control.cmsg_type) {
-                (libc::SOL_SOCKET, SCM_TIMESTAMPING) => {
-                    // The first of three is the software stamp.
-                    let time = ptr::read_unaligned(data.cast::<libc::timespec>());
-                    let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-                    parsed.realtime_ns = Some(ns).filter(|&ns| ns != 0);
-                }
-                (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
-                    let error = ptr::read_unaligned(data.cast::<libc::sock_extended_err>());
-                    if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
-                        parsed.origin = Some((error.ee_info, error.ee_data));
-                    }
-                }
-                _ => {}
+    for (kind, data) in control_messages(message) {
+        match kind {
+            (libc::SOL_SOCKET, SCM_TIMESTAMPING) => {
+                // SAFETY: of this level and type the kernel writes three times; the first is the software stamp.
+                let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+                let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                parsed.realtime_ns = Some(ns).filter(|&ns| ns != 0);
             }
-            header = libc::CMSG_NXTHDR(message, header);
+            (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
+                // SAFETY: of these levels and types the kernel writes a `sock_extended_err`.
+                let error = unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
+                if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
+                    parsed.origin = Some((error.ee_info, error.ee_data));
+                }
+            }
+            _ => {}
         }
     }
     parsed
@@ -128,7 +107,7 @@ fn parse(message: &libc::msghdr) -> Parsed {
 
 /// The buffers to read stamps of sent messages with, several at a time.
 pub struct TxStampQueue {
-    controls: Box<[StampControl; BATCH]>,
+    controls: Box<[Control; BATCH]>,
     messages: Box<[libc::mmsghdr; BATCH]>,
 }
 
@@ -139,7 +118,7 @@ unsafe impl Send for TxStampQueue {}
 impl Default for TxStampQueue {
     fn default() -> Self {
         Self {
-            controls: Box::new([StampControl([0; CONTROL_BYTES]); BATCH]),
+            controls: Box::new([Control([0; CONTROL_BYTES]); BATCH]),
             // SAFETY: all-zero is a message header without buffers.
             messages: Box::new(unsafe { zeroed() }),
         }
@@ -183,12 +162,9 @@ impl TxStampQueue {
                 ptr::null_mut(),
             )
         };
-        if n >= 0 {
-            return Ok(n as usize);
-        }
-        match io::Error::last_os_error() {
-            e if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            e => Err(e),
+        match counted(n as isize) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            read => read,
         }
     }
 }

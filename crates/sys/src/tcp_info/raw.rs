@@ -1,13 +1,12 @@
 //! What the kernel writes.
 
 use std::io;
-use std::mem::zeroed;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// `struct tcp_info` of linux/tcp.h, up to what 6.7 has added; that of libc ends where it did in
 /// 2.6. The kernel only ever adds to its end: older ones write less, newer ones as much as asked.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Raw {
     pub state: u8,
     pub ca_state: u8,
@@ -72,15 +71,10 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A structure of zeros, which an old kernel leaves where it knows nothing.
-    pub fn empty() -> Self {
-        // SAFETY: Raw is made of integers alone, for which zero is a value.
-        unsafe { zeroed() }
-    }
-
     /// What the kernel writes, and how many bytes of it.
     pub fn read(socket: BorrowedFd<'_>) -> io::Result<(Self, usize)> {
-        let mut raw = Self::empty();
+        // An old kernel leaves zeros where it knows nothing.
+        let mut raw = Self::default();
         let mut length = size_of::<Self>() as libc::socklen_t;
         // SAFETY: pointer and length are those of `raw`; the kernel writes at most so much.
         let result = unsafe {

@@ -57,7 +57,7 @@ fn a_peer_that_hears_nothing_makes_a_loss() {
 
 #[test]
 fn what_an_older_kernel_does_not_write_is_missing() {
-    let raw = Raw { min_rtt_us: 9, bytes_received: 9, ..Raw::empty() };
+    let raw = Raw { min_rtt_us: 9, bytes_received: 9, ..Raw::default() };
     let old = from_raw(&raw, offset_of!(Raw, pacing_rate));
     assert_eq!((old.limits, old.peer_window_bytes, old.min_rtt_us), (None, None, None));
     assert_eq!((old.unsent_bytes, old.received_bytes), (None, None));
@@ -69,6 +69,6 @@ fn what_an_older_kernel_does_not_write_is_missing() {
 
 #[test]
 fn what_stands_for_nothing_is_missing() {
-    let info = from_raw(&Raw { min_rtt_us: u32::MAX, ..Raw::empty() }, size_of::<Raw>());
+    let info = from_raw(&Raw { min_rtt_us: u32::MAX, ..Raw::default() }, size_of::<Raw>());
     assert_eq!((info.min_rtt_us, info.receiver_rtt_us), (None, None));
 }

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
+use std::mem::zeroed;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;

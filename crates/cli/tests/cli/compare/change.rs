@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::Record;
 use netfathom_results::store;
-use netfathom_testkit::{needs, needs_root};
+use netfathom_testkit::{Killed, needs, needs_root};
 
 use super::SHORT;
-use crate::child::{children, end, kill, netfathom, out, run, shell, signal, start, until};
+use crate::child::{children, end, kill_9, netfathom, out, run, shell, signal, start, until};
 use crate::refusals::{refused, refused_for};
 
 /// Two rounds with these commands around each run.
@@ -84,7 +84,7 @@ fn what_was_changed_is_undone_when_compare_is_killed() {
         let is = |wanted: &str| fs::read_to_string(&state).is_ok_and(|now| now.trim() == wanted);
         until(&format!("{victim}: changed"), || (is("changed") && runs.exists()).then_some(()));
         let pid = if victim == "watching" { child.id().to_string() } else { children(child.id()).remove(0) };
-        assert!(shell(&format!("kill -9 {pid}")).status().unwrap().success());
+        kill_9(&pid);
         until(&format!("{victim}: undone"), || is("usual").then_some(()));
         drop(end(child));
         assert!(is("usual"));
@@ -110,19 +110,16 @@ fn an_undo_that_fails_after_ctrl_c_is_shown_and_tried_again() {
 #[test]
 fn a_process_that_a_run_has_stopped_goes_on_when_compare_is_killed() {
     let dir = out();
-    let mut process = Command::new("sleep").arg("1000").spawn().unwrap();
+    let process = Killed(Command::new("sleep").arg("1000").spawn().unwrap());
     let stat = format!("/proc/{}/stat", process.id());
     let is_stopped = || fs::read_to_string(&stat).unwrap().contains(") T ");
     let run = format!("cost --pid {} --benchmark 'b=sleep 1000'", process.id());
     let commands = [["--before-a", "true"], ["--after", "true"], ["--run", &run]];
     let child = start(&mut compare(&dir.path().join("runs"), &commands));
     until("it to be stopped", || is_stopped().then_some(()));
-    let watched = children(child.id()).join(" ");
-    assert!(shell(&format!("kill -9 {watched}")).status().unwrap().success());
+    kill_9(&children(child.id()).join(" "));
     let ended = end(child);
-    let goes_on = !is_stopped();
-    kill(&mut process);
-    assert!(ended.status == 128 + 9 && goes_on, "{ended}");
+    assert!(ended.status == 128 + 9 && !is_stopped(), "{ended}");
 }
 
 #[test]
@@ -135,14 +132,11 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
         .arg(dir.path())
         .env("COLUMNS", "120")
         .args(["--before-b", before, "--run", &lab]));
-    assert!(matches!(found.status, 0 | 3), "{found}");
-    let text = found.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("changed net.ipv4.tcp_wmem")
-            && text.contains("\u{2192} 4096 4096 4096 (limits TCP send buffers)"),
-        "{found}"
-    );
-    assert!(text.contains("veth0.feature.tx-tcp-segmentation on \u{2192} off"), "{found}");
+    found.measured().shows(&[
+        "changed net.ipv4.tcp_wmem",
+        "\u{2192} 4096 4096 4096 (limits TCP send buffers)",
+        "veth0.feature.tx-tcp-segmentation on \u{2192} off",
+    ]);
     let refused = dir.path().join("x");
     let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
     loopback.exited(1).explains(&["makes no lab"]);
@@ -216,11 +210,10 @@ fn a_command_in_the_lab_that_changes_nothing_is_shown_with_what_it_wrote() {
         let mut all = netfathom("compare --rounds 2 --in lab --out");
         run(all.arg(dir.path()).env("COLUMNS", "200").args(["--before-b", command, "--run", &lab]))
     };
-    let ended = compare("echo nothing was written >&2");
-    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reply = "the command of B changed none of the watched settings; it wrote: nothing was written";
-    assert!(text.contains(reply), "{ended}");
-    assert!(text.contains("before no command \u{2192} in the lab: echo nothing was written >&2"), "{ended}");
+    compare("echo nothing was written >&2").shows(&[
+        "the command of B changed none of the watched settings; it wrote: nothing was written",
+        "before no command \u{2192} in the lab: echo nothing was written >&2",
+    ]);
     let failed = compare("false").explains(&["the command of --before-b failed in the lab's sender"]);
     assert!(!failed.err.contains("--setup") && !failed.err.contains("loopback"), "{failed}");
 }

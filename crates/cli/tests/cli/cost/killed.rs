@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Command};
 
-use super::{Beside, Short, lives, state};
-use crate::child::{children, end, netfathom, run, shell, signal, start, until};
+use super::{Short, background, lives, state};
+use crate::child::{children, end, kill_9, netfathom, run, signal, start, until};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Whom {
@@ -18,11 +18,10 @@ fn worker(guard: &Child) -> String {
 }
 
 fn kill(whom: Whom, guard: &Child) {
-    let pid = match whom {
+    kill_9(&match whom {
         Whom::Guard => guard.id().to_string(),
         Whom::Worker => worker(guard),
-    };
-    assert!(shell(&format!("kill -9 {pid}")).status().unwrap().success());
+    });
 }
 
 /// Kills it while program, benchmark and tree are there, and waits until nothing is.
@@ -99,10 +98,7 @@ fn nothing_stays_of_the_light_benchmark() {
         }
     }
     // No process is left to remove anything: the next run does.
-    ended_after(&short, 3, |guard| {
-        let both = format!("kill -9 {} {}", guard.id(), worker(guard));
-        assert!(shell(&both).status().unwrap().success());
-    });
+    ended_after(&short, 3, |guard| kill_9(&format!("{} {}", guard.id(), worker(guard))));
     assert_eq!(ended_after(&short, 2, |guard| signal("INT", guard)), 0, "the next run");
 }
 
@@ -110,8 +106,8 @@ fn nothing_stays_of_the_light_benchmark() {
 fn a_stopped_process_goes_on(whom: Whom) {
     let short = Short::new();
     let file = short.file("benchmark");
-    let process = Beside::start(Command::new("sleep").arg("1000"));
-    let pid = process.pid();
+    let process = background(Command::new("sleep").arg("1000"));
+    let pid = process.id().to_string();
     let guard = start(short.quickly(&format!("b=echo $$ >{file}; sleep 1000")).args(["--pid", &pid]));
     let benchmark = until("the benchmark", || short.lines("benchmark").first().cloned());
     assert_eq!(state(&pid), Some('T'));

@@ -3,16 +3,16 @@
 use std::iter;
 use std::process::Command;
 
-use super::{Beside, Short, lives, measured, state, trials};
+use super::{Short, background, lives, measured, state, trials};
 use crate::child::{children, end, start, until};
 
 #[test]
 fn a_process_is_stopped_and_goes_on() {
     let short = Short::new();
     // Its child ends by itself soon after a test that fails.
-    let process = Beside::start(Command::new("sh").args(["-c", "sleep 60 & wait"]));
-    let pid = process.pid();
-    let child = until("its child", || children(process.0.id()).pop());
+    let process = background(Command::new("sh").args(["-c", "sleep 60 & wait"]));
+    let pid = process.id().to_string();
+    let child = until("its child", || children(process.id()).pop());
     let stopped = || [&pid, &child].map(|pid| state(pid) == Some('T'));
     let run = start(short.quickly("b=sleep 0.2").args(["--pid", &pid]));
     until("both to be stopped", || (stopped() == [true; 2]).then_some(()));

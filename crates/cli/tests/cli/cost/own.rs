@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use netfathom_model::record::CostTrial;
 use netfathom_testkit::needs_root;
 
-use super::{Beside, Short, measured, trials};
+use super::{Short, background, measured, trials};
 use crate::child::{out, run, unprivileged};
 
 /// Marks in turn until it is killed; says when it begins.
@@ -93,12 +93,12 @@ fn a_program_that_marks_itself_is_watched() {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
     let mut cc = Command::new("cc");
     assert!(cc.arg(&source).arg("-I").arg(include).arg("-o").arg(&program).status().unwrap().success());
-    let mut marking = Beside::start(Command::new(&program).stdout(Stdio::piped()));
-    let mut shown = BufReader::new(marking.0.stdout.take().unwrap());
+    let mut marking = background(Command::new(&program).stdout(Stdio::piped()));
+    let mut shown = BufReader::new(marking.stdout.take().unwrap());
     shown.read_line(&mut String::new()).unwrap();
     // Somebody has to read it.
     let reading = std::thread::spawn(move || shown.lines().count());
-    let pid = marking.pid();
+    let pid = marking.id().to_string();
     let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
     let (_, result) = measured(short.command().args(args));
     let spans = &result.benchmarks[0].spans;

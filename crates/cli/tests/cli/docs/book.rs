@@ -1,10 +1,9 @@
 //! The book is whole: each page is in the tables of contents, each command has a page, each measurement answers all.
 
-use std::fs;
 use std::process::Command;
 
 use super::*;
-use crate::child::{netfathom, out, run};
+use crate::child::{names, netfathom, out, run};
 
 /// What the page of a measurement has to say, as headings.
 const SHOWN: [&str; 6] = [
@@ -37,9 +36,8 @@ fn page(name: &str) -> String {
 
 /// The pages of a folder below docs, by their names from there.
 fn pages(folder: &str) -> Vec<String> {
-    let entries = fs::read_dir(sources().join("docs").join(folder)).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}{name}")).collect()
+    let all = names(&sources().join("docs").join(folder)).into_iter();
+    all.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}{name}")).collect()
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Each command that the book shows is run as a reader would, page by page, in a directory of the page's own.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};

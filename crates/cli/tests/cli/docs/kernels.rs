@@ -8,7 +8,7 @@ mod commands;
 
 #[test]
 fn the_page_of_kernels_has_the_commands_that_run_there() {
-    let page = std::fs::read_to_string(sources().join("docs/kernels.md")).unwrap();
+    let page = fs::read_to_string(sources().join("docs/kernels.md")).unwrap();
     let (_, shown) = page.split_once("\n## Commands\n\n").unwrap();
     let runs = commands::runs(commands::Extent::Whole);
     let run: String =

@@ -1,7 +1,6 @@
 //! Links from page to page, and to places in them.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use super::*;
 
@@ -11,39 +10,24 @@ const FOLDERS: [&str; 6] = [".", "docs", "docs/decisions", "crates/mark", "crate
 fn pages() -> Vec<PathBuf> {
     let mut pages = Vec::new();
     for folder in FOLDERS {
-        let Ok(entries) = fs::read_dir(sources().join(folder)) else { continue };
-        let paths = entries.map(|entry| entry.unwrap().path());
-        pages.extend(paths.filter(|path| path.extension().is_some_and(|kind| kind == "md")));
+        files(&sources().join(folder), &["md"], false, &mut pages);
     }
     assert!(pages.len() > 40, "{pages:?}");
     pages
 }
 
-/// A page without what is shown as code.
-fn prose(text: &str) -> String {
-    let mut fenced = false;
-    let mut prose = String::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if !fenced && !line.starts_with("    ") {
-            // What stands in backquotes is no link either.
-            prose.extend(line.split('`').step_by(2));
-            prose.push('\n');
-        }
-    }
-    prose
+/// A page without what is shown as code, indented code too.
+fn shown(text: &str) -> String {
+    prose(text).filter(|(_, line)| !line.starts_with("    ")).map(|(_, line)| line + "\n").collect()
 }
 
 /// The places of a page, by the rule of those who show Markdown: lower case, blanks to hyphens, the rest left out.
 fn anchors(text: &str) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let mut fenced = false;
     let mut anchors = Vec::new();
-    for line in text.lines() {
-        fenced ^= line.trim_start().starts_with("```");
+    for (_, line) in unfenced(text) {
         let heading = line.trim_start_matches('#');
-        if fenced || heading.len() == line.len() || !heading.starts_with(' ') {
+        if heading.len() == line.len() || !heading.starts_with(' ') {
             continue;
         }
         let kept = heading.trim().to_lowercase();
@@ -71,7 +55,7 @@ fn links_lead_somewhere() {
     let mut seen = 0;
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
-        for target in targets(&prose(&text)) {
+        for target in targets(&shown(&text)) {
             if target.contains("://") || target.starts_with("mailto:") {
                 continue;
             }
@@ -95,5 +79,5 @@ fn links_lead_somewhere() {
 fn places_are_named_as_others_name_them() {
     let text = "# A page\n## What `cost` takes, and why\n```sh\n# no heading\n```\n## A page\n";
     assert_eq!(anchors(text), ["a-page", "what-cost-takes-and-why", "a-page-1"]);
-    assert_eq!(targets(&prose("see [a](b.md#c) and `[x](y)`\n    [no](link)\n")), ["b.md#c"]);
+    assert_eq!(targets(&shown("see [a](b.md#c) and `[x](y)`\n    [no](link)\n")), ["b.md#c"]);
 }

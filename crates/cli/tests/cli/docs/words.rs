@@ -1,7 +1,5 @@
 //! The words of texts that users read: none is there that a reader would have to translate (CONTRIBUTING.md, "Words").
 
-use std::fs;
-
 use super::*;
 use crate::child::{netfathom, out, run};
 
@@ -25,30 +23,6 @@ fn forbidden(text: &str) -> Vec<&'static str> {
         words.windows(phrase.len()).any(|window| window == phrase)
     };
     FORBIDDEN.split(", ").filter(stands).collect()
-}
-
-/// A page without its code, which may have names of its own.
-fn prose(text: &str) -> Vec<(usize, String)> {
-    let mut fenced = false;
-    let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        fenced ^= line.trim_start().starts_with("```");
-        if !fenced {
-            lines.push((at + 1, line.split('`').step_by(2).collect()));
-        }
-    }
-    lines
-}
-
-fn files(folder: &Path, kinds: &[&str], deep: bool, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path.is_dir() && deep {
-            files(&path, kinds, deep, found);
-        } else if path.extension().is_some_and(|kind| kinds.iter().any(|k| kind == *k)) {
-            found.push(path);
-        }
-    }
 }
 
 #[test]

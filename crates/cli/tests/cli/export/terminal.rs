@@ -17,8 +17,8 @@ fn an_export_steers_no_terminal_and_changes_nothing_elsewhere() {
     let dir = out();
     let path = dir.path().join("record.json");
     for (name, formats) in [
-        ("ttcp", ["csv", "iperf3", "netperf", "openmetrics"]),
-        ("stack", ["csv", "csv", "hdr", "openmetrics"]),
+        ("ttcp", &["csv", "iperf3", "netperf", "openmetrics"][..]),
+        ("stack", &["csv", "hdr", "openmetrics"]),
     ] {
         let mut record = store::read(&fixture(name)).unwrap();
         record.id = HOSTILE.into();
@@ -33,7 +33,7 @@ fn an_export_steers_no_terminal_and_changes_nothing_elsewhere() {
             let expected = exact.replace(STEERING, "\u{fffd}");
             assert_eq!(
                 expected != exact,
-                !matches!(format, "csv" | "netperf"),
+                !matches!(*format, "csv" | "netperf"),
                 "{format}: the test is of no use"
             );
             for to in ["-", "/dev/stdout"] {

@@ -14,7 +14,7 @@ use netfathom_testkit::Star;
 use serde_json::{Value, json};
 
 use super::{Fleet, PORT, needs_fleet, status_kb};
-use crate::child::{Ended, end, until};
+use crate::child::{Ended, beside, end, until};
 
 const FAKES: usize = 10_000;
 /// What a fleet has at most.
@@ -157,20 +157,12 @@ fn an_agent_that_only_says_that_it_sent_makes_no_other_one_missing() {
     let names = fleet.dir.path().join("names");
     std::fs::write(&names, "c00\nliar\n").unwrap();
     let mut client = Client::connect(&fleet, &["hello", "who.liar", "order.liar"]);
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| lie(&mut client, &stop));
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let args = format!("fleet mesh throughput --time 200ms --hosts {}", names.display());
-            fleet.measure(&args, "lied")
-        }));
-        stop.store(true, Relaxed);
-        let (ended, result) = done.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
-        let missing: Vec<_> = result.hosts.iter().filter(|host| host.missing.is_some()).collect();
-        assert!(missing.is_empty(), "{missing:#?} {ended}");
-        let failed: Vec<_> = result.pairs.iter().filter_map(|pair| pair.failed.as_deref()).collect();
-        assert!(failed.iter().any(|why| why.contains("c00: ended before a sender came")), "{failed:#?}");
-    });
+    let args = format!("fleet mesh throughput --time 200ms --hosts {}", names.display());
+    let (ended, result) = beside(|stop| lie(&mut client, stop), || fleet.measure(&args, "lied"));
+    let missing: Vec<_> = result.hosts.iter().filter(|host| host.missing.is_some()).collect();
+    assert!(missing.is_empty(), "{missing:#?} {ended}");
+    let failed: Vec<_> = result.pairs.iter().filter_map(|pair| pair.failed.as_deref()).collect();
+    assert!(failed.iter().any(|why| why.contains("c00: ended before a sender came")), "{failed:#?}");
 }
 
 /// Answers a call for hosts as 10,000 of them, which take no order, with garbage between.
@@ -203,27 +195,22 @@ fn ten_thousand_fake_agents_are_left_out_and_do_no_harm() {
     for subject in ["hello", "who.c00", "order.c00", "beat"] {
         client.garbage(&format!("netfathom.default.{subject}"));
     }
-    let stop = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| crowd(&mut client, &stop));
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let (hosts, crowded_kb) = watched(&fleet, "fleet hosts --json");
-            let listed: Value = hosts.json();
-            assert_eq!((hosts.status, listed.as_array().unwrap().len()), (5, MOST_HOSTS), "{hosts}");
-            assert!(hosts.err.contains("more answers are left out"), "{hosts}");
-            let left_out: usize = hosts.err.split_whitespace().next().unwrap().parse().unwrap();
-            assert!(left_out >= FAKES - MOST_HOSTS, "{left_out}");
-            // Nothing is measured with whoever comes first; hosts that are named are found in the crowd.
-            let mesh = "fleet mesh throughput --time 200ms";
-            fleet.run(mesh).exited(1).explains(&["answers are left out"]);
-            fleet.run(&format!("{mesh} --hosts {names}")).exited(0);
-            let grown_kb = (crowded_kb - alone_kb, agent_kb() - before_kb);
-            eprintln!("grown: fleet hosts {} KB, an agent {} KB", grown_kb.0, grown_kb.1);
-            assert!(grown_kb.0 < MOST_GROWN_KB && grown_kb.1 < MOST_GROWN_KB, "{grown_kb:?}");
-        }));
-        stop.store(true, Relaxed);
-        done.unwrap_or_else(|failed| std::panic::resume_unwind(failed));
-    });
+    let besieged = || {
+        let (hosts, crowded_kb) = watched(&fleet, "fleet hosts --json");
+        let listed: Value = hosts.json();
+        assert_eq!((hosts.status, listed.as_array().unwrap().len()), (5, MOST_HOSTS), "{hosts}");
+        assert!(hosts.err.contains("more answers are left out"), "{hosts}");
+        let left_out: usize = hosts.err.split_whitespace().next().unwrap().parse().unwrap();
+        assert!(left_out >= FAKES - MOST_HOSTS, "{left_out}");
+        // Nothing is measured with whoever comes first; hosts that are named are found in the crowd.
+        let mesh = "fleet mesh throughput --time 200ms";
+        fleet.run(mesh).exited(1).explains(&["answers are left out"]);
+        fleet.run(&format!("{mesh} --hosts {names}")).exited(0);
+        let grown_kb = (crowded_kb - alone_kb, agent_kb() - before_kb);
+        eprintln!("grown: fleet hosts {} KB, an agent {} KB", grown_kb.0, grown_kb.1);
+        assert!(grown_kb.0 < MOST_GROWN_KB && grown_kb.1 < MOST_GROWN_KB, "{grown_kb:?}");
+    };
+    beside(|stop| crowd(&mut client, stop), besieged);
 }
 
 #[test]
@@ -233,16 +220,13 @@ fn an_order_that_is_sent_again_or_from_the_future_is_refused() {
     let mut spy = Client::connect(&fleet, &["order.*"]);
     assert_eq!(fleet.run("fleet mesh throughput --time 200ms").status, 0);
     let mut client = Client::connect(&fleet, &["nowhere"]);
-    let (stop, orders) = (AtomicBool::new(false), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while let Some(message) = spy.next(&stop) {
-                orders.lock().unwrap().push(message);
-            }
-        });
-        until("the last order", || (orders.lock().unwrap().len() >= 6).then_some(()));
-        stop.store(true, Relaxed);
-    });
+    let orders = Mutex::new(Vec::new());
+    let spies = |stop: &AtomicBool| {
+        while let Some(message) = spy.next(stop) {
+            orders.lock().unwrap().push(message);
+        }
+    };
+    beside(spies, || until("the last order", || (orders.lock().unwrap().len() >= 6).then_some(())));
     let mut refusal = |subject: &str, order: &[u8]| {
         client.publish(subject, "netfathom.default.nowhere", order);
         let answer: Value =

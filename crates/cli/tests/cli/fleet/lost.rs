@@ -10,7 +10,7 @@ use netfathom_model::random::SplitMix64;
 use netfathom_model::record::FleetResult;
 use netfathom_testkit::{alone, needs_programs, needs_root};
 
-use super::{Fleet, name, needs_fleet, result, serve, temporary, until_measured};
+use super::{Fleet, name, needs_fleet, result, serve, temporary, until_recorded};
 use crate::child::{end, end_within, kill, only_run, until};
 
 /// Processes in the network namespace of a host.
@@ -60,7 +60,7 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let (names, into) = (fleet.names(hosts + 1), fleet.dir.path().join("killed"));
     let args = format!("fleet mesh throughput --time 200ms --hosts {names} --out {}", into.display());
     let running = fleet.start_command(&args);
-    until_measured(&into, 2 * usize::from(hosts / 2));
+    until_recorded(&into, |so_far| so_far.pairs.len() >= 2 * usize::from(hosts / 2));
     for &place in &chosen {
         kill(&mut fleet.agents[usize::from(place)]);
     }
@@ -73,11 +73,8 @@ pub(super) fn killed(hosts: u8, number: u8, within: Duration) {
     let missing: Vec<&str> = result.hosts.iter().filter(|h| h.missing.is_some()).map(|h| &*h.name).collect();
     let killed: Vec<String> = chosen.iter().map(|&place| name(place)).collect();
     assert_eq!(missing, [killed.clone(), vec![name(hosts)]].concat(), "{ended}");
-    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    for name in &killed {
-        assert!(text.contains(&format!("{name} (its agent ")), "{name}: {ended}");
-    }
-    assert!(text.contains(&format!("{} (no agent", name(hosts))), "{ended}");
+    let absent = killed.iter().map(|name| format!("{name} (its agent "));
+    absent.chain([format!("{} (no agent", name(hosts))]).fold(ended, |ended, part| ended.shows(&[&part]));
     // Whoever is there has all its pairs with the others.
     let is_there = |name: &String| !killed.contains(name);
     let among = result.measured().filter(|p| is_there(&p.from) && is_there(&p.to)).count();
@@ -99,7 +96,7 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     let mut fleet = Fleet::start(4);
     let (into, whole) = (fleet.dir.path().join("cut"), fleet.dir.path().join("whole"));
     let running = fleet.start_command(&format!("fleet mesh throughput --time 1s --out {}", into.display()));
-    until_measured(&into, 2);
+    until_recorded(&into, |so_far| so_far.pairs.len() >= 2);
     // Receivers of the round that has begun.
     let busy = |fleet: &Fleet| (0..4).map(|place| waiting(fleet, place)).sum::<usize>() > 0;
     until("the next round", || busy(&fleet).then_some(()));
@@ -110,8 +107,7 @@ fn a_run_outlives_a_server_that_is_started_anew() {
     let result = result(&into);
     let measured = result.measured().count();
     assert!(ended.out.starts_with(&format!("PARTIAL {measured} of 12")), "{ended}");
-    let text = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("the NATS server nats://10.78.0.254:4222 was away"), "{ended}");
+    ended.shows(&["the NATS server nats://10.78.0.254:4222 was away"]);
     assert!(result.hosts.iter().all(|host| host.missing.is_none()), "{:#?}", result.hosts);
     // All but what was under way.
     assert!(result.pairs.len() == 12 && (8..12).contains(&measured), "{measured}: {:#?}", result.pairs);
@@ -128,7 +124,7 @@ fn a_load_goes_on_without_a_sender_and_is_resumed_where_that_was_lost() {
     let (into, whole) = (fleet.dir.path().join("lost"), fleet.dir.path().join("whole"));
     let running = fleet
         .start_command(&format!("fleet load --to c00 --rate 200,400,600 --time 1s --out {}", into.display()));
-    until_measured(&into, 2);
+    until_recorded(&into, |so_far| so_far.pairs.len() >= 2);
     kill(&mut fleet.agents[2]);
     let ended = end(running).exited(5);
     let lost = result(&into);

@@ -87,7 +87,8 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
     let (mut first, mut only, mut none) = (0, 0, 0);
     let began = Instant::now();
     for number in 0..RUNS {
-        let host = usize::from(chance()[0] % HOSTS);
+        let uuid = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
+        let host = usize::from(u8::from_str_radix(&uuid[..2], 16).unwrap() % HOSTS);
         let named = |into: &str| {
             let into = fleet.dir.path().join(format!("{into}-{number}"));
             let args = format!("fleet mesh {plan} --hosts {names} --out {}", into.display());
@@ -113,14 +114,6 @@ fn runs<'a>(kind: &str, plan: &str, plant: impl Fn(&Fleet, usize) -> Undo<'a>) {
     rated(format!("one {kind}; `mesh {plan}`"), format!("named first in {first}, alone in {only}"));
     rated("none, after each of these".into(), format!("none named in {none}"));
     assert!(first + 1 >= RUNS && none == RUNS);
-}
-
-fn chance() -> Vec<u8> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap();
-    text.as_bytes()
-        .chunks(2)
-        .filter_map(|two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok())
-        .collect()
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use netfathom_model::record::{FleetResult, Measured};
+use netfathom_model::record::FleetResult;
 use netfathom_model::verdict::Level;
 
-use super::{Fleet, name, needs_fleet, result};
-use crate::child::{Ended, kill, only_run, record, until};
+use super::{Fleet, name, needs_fleet, result, until_recorded};
+use crate::child::{Ended, kill, only_run, record};
 
 const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 
@@ -14,13 +14,6 @@ const STACK: &str = "fleet stack --time 50ms --rate 1k --parallel 1";
 fn judged(result: &FleetResult) -> Vec<String> {
     let judged = result.hosts.iter().filter(|host| host.verdict.is_some());
     judged.map(|host| host.name.clone()).collect()
-}
-
-/// Waits until some hosts are judged in the record of a run that goes on.
-fn until_judged(into: &Path, hosts: usize) {
-    std::fs::create_dir_all(into).unwrap();
-    let so_far = || record(into).and_then(|r| Some(judged(FleetResult::of(&r.measurement)?).len()));
-    until("verdicts", || so_far().filter(|&so_far| so_far >= hosts));
 }
 
 fn names(number: u8) -> Vec<String> {
@@ -34,7 +27,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let listed = fleet.names(3);
     let running = fleet.start_command(&format!("{STACK} --hosts {listed} --out {}", died.display()));
-    until_judged(&died, 1);
+    until_recorded(&died, |so_far| !judged(so_far).is_empty());
     // The last one: its turn has not come.
     kill(&mut fleet.agents[2]);
     let ended = crate::child::end(running);
@@ -49,7 +42,7 @@ fn a_stack_without_one_host_is_partial_and_a_resumed_one_measures_that_host_alon
     fleet.add_agent(2, "", 3);
     goes_on(&fleet, &died, &whole, 3);
     let again = fleet.run(&format!("fleet resume {}", only_run(&whole).display()));
-    assert!(again.status == 1 && again.err.contains("nothing is missing"), "{again}");
+    again.exited(1).explains(&["nothing is missing"]);
 }
 
 #[test]
@@ -58,7 +51,7 @@ fn a_stack_of_a_controller_that_died_is_resumed_and_what_it_had_is_kept() {
     let fleet = Fleet::start(2);
     let (died, whole) = (fleet.dir.path().join("died"), fleet.dir.path().join("whole"));
     let mut running = fleet.start_command(&format!("{STACK} --out {}", died.display()));
-    until_judged(&died, 1);
+    until_recorded(&died, |so_far| !judged(so_far).is_empty());
     kill(&mut running);
     assert_eq!(judged(&result(&died)), names(1));
     goes_on(&fleet, &died, &whole, 2);

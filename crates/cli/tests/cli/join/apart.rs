@@ -8,7 +8,6 @@ const BEGIN_NS: u64 = 1_000 * SECOND;
 
 /// A capture 3 us after messages were sent, and a log with a clock by which they were received that much later.
 fn received(after_ns: impl Fn(u64) -> u64) -> Files {
-    let files = Files { dir: out() };
     let mut pcap = PcapWriter::new(Vec::new(), LinkType::Raw, 256).unwrap();
     let mut log = LogWriter::new(Vec::new(), LogFormat::Binary, Columns::RECEIVED).unwrap();
     log.write_clock(1, AHEAD_NS).unwrap();
@@ -21,9 +20,7 @@ fn received(after_ns: impl Fn(u64) -> u64) -> Files {
             LogEntry { sequence, intended_ns: 0, sent_ns: 0, received_ns: captured_ns + after_ns(sequence) };
         log.write_block(FLOW, &[entry]).unwrap();
     }
-    files.write("a.pcap", &pcap.finish().unwrap());
-    files.write("a.log", &log.finish().unwrap());
-    files
+    Files::of(&[("a.pcap", pcap.finish().unwrap()), ("a.log", log.finish().unwrap())])
 }
 
 #[test]

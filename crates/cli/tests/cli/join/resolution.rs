@@ -81,9 +81,7 @@ fn is_true(span: &JoinedSpan, mean_ns: f64, uncertainty_ns: f64) {
 }
 
 fn joined(files: &[(&str, Vec<u8>)], args: &str) -> (Ended, Record) {
-    let made = Files { dir: out() };
-    files.iter().for_each(|(name, bytes)| made.write(name, bytes));
-    made.join(args)
+    Files::of(files).join(args)
 }
 
 #[test]
@@ -97,8 +95,7 @@ fn a_capture_in_microseconds_gives_the_times_of_the_messages() {
     is_true(&result.spans[1], mean(truths.iter().map(|t| t.received_ns - t.captured_ns)), 500.0);
     assert_eq!((&result.captures[0].steps_ns[..], result.logs[0].step_ns), (&[1000][..], 1));
     // A finding has the number, and why.
-    let answer = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(answer.contains("4.15 µs (±500 ns) to send and 14.2 µs (±500 ns) to receive"), "{ended}");
+    ended.shows(&["4.15 µs (±500 ns) to send and 14.2 µs (±500 ns) to receive"]);
     let [out, inward] = &record.findings[..] else { panic!("{:?}", record.findings) };
     assert!(out.seen.ends_with("4.15 µs, is uncertain by ±500 ns, 12 % of it"), "{out:?}");
     assert!(inward.remedy.contains("tcpdump --time-stamp-precision nano"), "{inward:?}");

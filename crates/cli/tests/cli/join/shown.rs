@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
-use std::process::Child;
-use std::time::Instant;
 
 use super::*;
+use crate::child::{end_within, signal, start};
 
 /// How the clock of the sender is behind all others here, unless it is ahead.
 const BEHIND_NS: i64 = 20_000_000_000;
@@ -45,12 +44,6 @@ fn log(flows: Range<u32>, columns: Columns) -> Vec<u8> {
     log.finish().unwrap()
 }
 
-fn files(of: &[(&str, Vec<u8>)]) -> Files {
-    let files = Files { dir: out() };
-    of.iter().for_each(|(name, bytes)| files.write(name, bytes));
-    files
-}
-
 fn reasons(record: &Record) -> String {
     record.verdict.reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("\n")
 }
@@ -59,7 +52,7 @@ fn reasons(record: &Record) -> String {
 fn who_only_received_tells_no_way_out() {
     for ahead_ns in [-BEHIND_NS, BEHIND_NS] {
         let capture = stamped(0..2, ahead_ns, 1000, |_| true);
-        let files = files(&[("in.pcap", capture), ("in.log", log(0..2, Columns::RECEIVED))]);
+        let files = Files::of(&[("in.pcap", capture), ("in.log", log(0..2, Columns::RECEIVED))]);
         let (_, record) = files.join("in.pcap in.log --window 1024");
         assert_eq!(record.verdict.level, Level::Valid, "{:?}", record.verdict);
         let [rx] = &result(&record).spans[..] else { panic!("{:?}", result(&record).spans) };
@@ -70,7 +63,7 @@ fn who_only_received_tells_no_way_out() {
 
 #[test]
 fn the_way_between_two_captures_has_every_flow_and_is_judged() {
-    let files = files(&[
+    let files = Files::of(&[
         ("first.pcap", capture(0..2, 1000, |_| true)),
         ("second.pcap", capture(0..2, 31_000, |_| true)),
         ("gaps.pcap", capture(0..2, 31_000, |sequence| sequence % 10 != 0)),
@@ -93,7 +86,7 @@ fn the_way_between_two_captures_has_every_flow_and_is_judged() {
 
 #[test]
 fn what_one_log_lacks_is_reported_of_that_log() {
-    let files = files(&[
+    let files = Files::of(&[
         ("both.pcap", capture(0..2, 1000, |_| true)),
         ("first.log", log(0..1, Columns::SENT)),
         ("second.log", log(1..2, Columns::SENT)),
@@ -121,7 +114,7 @@ fn packets_without_a_time_are_joined_and_make_none() {
         let packet = udp(&Header { flow, sequence, intended_ns: sent_ns, sent_ns });
         simple.extend(block(3, &[&(packet.len() as u32).to_le_bytes(), &packet[..]].concat()));
     }
-    let files = files(&[("simple.pcapng", simple), ("sent.log", log(0..1, Columns::SENT))]);
+    let files = Files::of(&[("simple.pcapng", simple), ("sent.log", log(0..1, Columns::SENT))]);
     let (ended, record) = files.join("simple.pcapng sent.log");
     assert_eq!((ended.status, record.verdict.level), (3, Level::Void));
     assert_eq!(reasons(&record), "100 % of the packets in simple.pcapng have no time and are left out");
@@ -130,27 +123,6 @@ fn packets_without_a_time_are_joined_and_make_none() {
     assert!(result.spans.is_empty() && result.captures[0].span_ns == 0);
     let [reply] = &record.findings[..] else { panic!("{:?}", record.findings) };
     assert!(reply.cause.contains("simple packets of pcapng"), "{reply:?}");
-}
-
-/// Begins a join, lets it come as far as it can, and asks it to end.
-fn interrupted(mut join: Command, feed: impl FnOnce(&mut Child)) -> (Child, Instant) {
-    let mut child = join.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    feed(&mut child);
-    std::thread::sleep(Duration::from_millis(700));
-    assert!(child.try_wait().unwrap().is_none(), "it ended before it was asked to");
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    (child, Instant::now())
-}
-
-/// Waits for the end, which must not take until somebody writes.
-fn ends(child: &mut Child, asked: Instant) {
-    while child.try_wait().unwrap().is_none() {
-        if asked.elapsed() > Duration::from_secs(20) {
-            let _ = child.kill();
-            panic!("it did not end");
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -167,11 +139,14 @@ fn ctrl_c_ends_what_waits_for_a_pipe_and_keeps_no_part_of_a_pair() {
         let kept = out();
         let mut command = netfathom(&format!("join {args}"));
         command.current_dir(files.dir.path()).arg("--out").arg(kept.path()).process_group(0);
-        command.stdin(Stdio::piped());
-        let (mut child, asked) = interrupted(command, |child| {
-            child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
-        });
-        ends(&mut child, asked);
+        let mut child = start(command.stdin(Stdio::piped()));
+        child.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+        // As far as it can come.
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was asked to");
+        signal("INT", &child);
+        // Not only when somebody writes.
+        end_within(child, Duration::from_secs(20));
         let record = record(kept.path()).unwrap();
         assert_eq!(reasons(&record), "nothing was joined: the run was ended before", "{args}");
         assert!(result(&record).captures.is_empty() && record.findings.is_empty(), "{args}");

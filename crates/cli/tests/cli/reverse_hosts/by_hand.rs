@@ -117,17 +117,15 @@ fn a_host_that_goes_on_sending_does_not_keep_a_counterpart() {
     for word in ["ready", "begin", "over"] {
         tell(&lines, &json!({"say": word, "after_ns": 0}));
     }
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut message = [0; 64];
-            message[..32].copy_from_slice(&greeting(7));
-            while !done.load(Relaxed) {
-                // Refused while the counterpart has no socket.
-                let _ = load.send(&message);
-            }
-        });
-        let _ends = Sets(&done);
+    let mut message = [0; 64];
+    message[..32].copy_from_slice(&greeting(7));
+    let floods = |done: &AtomicBool| {
+        while !done.load(Relaxed) {
+            // Refused while the counterpart has no socket.
+            let _ = load.send(&message);
+        }
+    };
+    beside(floods, || {
         assert_eq!(answer(&mut lines)["say"], "ready");
         // Before a client would call it silent.
         lines.get_ref().set_read_timeout(Some(Duration::from_secs(3))).unwrap();

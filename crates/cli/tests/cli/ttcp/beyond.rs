@@ -6,7 +6,7 @@ use std::process::Stdio;
 use netfathom_model::record::{TransferResult, ZeroCopied};
 use netfathom_testkit::{TwoHosts, needs_root, skip};
 
-use super::{receiver, receiving, result, ttcp};
+use super::{receiver_on, receiving, result, ttcp};
 use crate::child::{Ended, end, is_root, kill, run, shell, unprivileged};
 
 /// Both ends of a whole transfer of generated data, the transmitter's first.
@@ -66,7 +66,7 @@ fn a_veth_copies_too_and_a_file_does_not() {
         ("-ts -Z -n 100", ZeroCopied { copied_bytes: 819_200, ..ZeroCopied::default() }),
         ("-t --zero-copy <in", ZeroCopied { uncopied_bytes: 1_000_000, ..ZeroCopied::default() }),
     ] {
-        let to = hosts.far.run(|| receiver(&mut ttcp("-rs -p 6003"), 6003)).unwrap();
+        let to = receiver_on(&hosts.far, &mut ttcp("-rs -p 6003"), 6003);
         let (options, input) = transmit.split_once('<').map_or((transmit, ""), |(o, i)| (o, i));
         let input = if input.is_empty() { String::new() } else { format!("<{input}") };
         let script = format!("exec \"$0\" ttcp {options} --json -p 6003 {far} {input}");

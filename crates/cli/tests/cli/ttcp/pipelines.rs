@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Stdio};
 
 use netfathom_testkit::{ThreeHosts, needs, needs_root};
 
-use super::{free_port, listens};
+use super::{free_port, receiver, receiver_on, receiving};
 use crate::child::{end, run, shell};
 
 /// Files of every awkward length, in folders.
@@ -34,17 +33,13 @@ fn files(at: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-fn piped(script: &str, dir: &Path) -> Child {
-    shell(script).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
 #[test]
 fn a_tree_of_files_arrives_as_it_was() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     tree(from.path());
     let port = free_port();
-    let receiving = piped(&format!("\"$0\" ttcp -rB -p {port} | tar xpf -"), to.path());
-    listens(&receiving, port);
+    let unpack = format!("\"$0\" ttcp -rB -p {port} | tar xpf -");
+    let receiving = receiver(shell(&unpack).current_dir(to.path()), port);
     let sending =
         run(shell(&format!("tar cf - . | \"$0\" ttcp -t -p {port} localhost")).current_dir(from.path()));
     let received = end(receiving);
@@ -58,16 +53,15 @@ fn a_chain_over_three_hosts_moves_a_tree_of_files_while_one_hop_is_slow() {
     let hosts = ThreeHosts::create();
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     tree(from.path());
-    let last = hosts.last.run(|| piped("\"$0\" ttcp -r -p 6002 | tar xpf -", to.path())).unwrap();
-    listens(&last, 6002);
+    let unpack = "\"$0\" ttcp -r -p 6002 | tar xpf -";
+    let last = receiver_on(&hosts.last, shell(unpack).current_dir(to.path()), 6002);
     // What comes goes on, both by splice, but no faster than 1 MB/s.
     let hop =
         format!("\"$0\" ttcp -r -p 6001 | \"$0\" ttcp -t --json --pace 8m -p 6002 {}", hosts.last_address());
-    let hop = hosts.middle.run(|| piped(&hop, to.path())).unwrap();
-    listens(&hop, 6001);
+    let hop = receiver_on(&hosts.middle, &mut shell(&hop), 6001);
     let first = format!("tar cf - . | \"$0\" ttcp -t -p 6001 {}", hosts.middle_address());
-    let first = hosts.first.run(|| piped(&first, from.path())).unwrap();
-    let [first, hop, last] = [first, hop, last].map(end);
+    let first = hosts.first.run(|| run(shell(&first).current_dir(from.path()))).unwrap();
+    let [hop, last] = [hop, last].map(end);
     assert_eq!([first.status, hop.status, last.status], [0; 3], "{first}{hop}{last}");
     assert!(files(from.path()) == files(to.path()), "the trees differ");
     let paced = super::result(&hop.out);
@@ -85,8 +79,8 @@ fn a_file_as_input_goes_whole() {
     let bytes: Vec<u8> = (0..700_001_u32).map(|n| (n >> 3) as u8).collect();
     fs::write(dir.path().join("in"), &bytes).unwrap();
     let port = free_port();
-    let receiving = piped(&format!("exec \"$0\" ttcp -r -p {port} >out"), dir.path());
-    listens(&receiving, port);
+    let keep = format!("exec \"$0\" ttcp -r -p {port} >out");
+    let receiving = receiver(shell(&keep).current_dir(dir.path()), port);
     // The first 100,000 bytes were read by somebody before: only the rest goes.
     let script = format!("{{ head -c 100000 >/dev/null; \"$0\" ttcp -t --json -p {port} localhost; }} <in");
     let sending = run(shell(&script).current_dir(dir.path()));
@@ -99,9 +93,7 @@ fn a_file_as_input_goes_whole() {
 
 #[test]
 fn a_terminal_shows_how_far_it_is() {
-    let port = free_port();
-    let receiving = piped(&format!("exec \"$0\" ttcp -rs -p {port}"), Path::new("/"));
-    listens(&receiving, port);
+    let (receiving, port) = receiving("-rs");
     // Slow enough to be seen: a small buffer at a time, from a pipe.
     let inner =
         format!("(sleep 0.7; yes | head -c 9000000; sleep 1.2) | \\\"$0\\\" ttcp -t -p {port} localhost");

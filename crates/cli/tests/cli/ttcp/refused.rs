@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use netfathom_testkit::{TwoHosts, needs_root};
 
-use super::{both, free_port, receiving, ttcp};
-use crate::child::{end, run, shell, signal, start, unprivileged, until};
+use super::{both, connects, free_port, receiver, receiving, ttcp};
+use crate::child::{end, run, shell, signal, start, unprivileged};
 use crate::refusals::{refused, refused_for};
 
 /// Arguments, exit status, and the message.
@@ -166,9 +166,7 @@ fn closed_and_impossible_standard_streams_are_reported_before_anything_is_sent()
 #[test]
 fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
     let port = free_port();
-    let mut command = shell(&format!("exec $0 ttcp -r -p {port} >/dev/full"));
-    let to = command.stderr(Stdio::piped()).spawn().unwrap();
-    super::listens(&to, port);
+    let to = receiver(&mut shell(&format!("exec $0 ttcp -r -p {port} >/dev/full")), port);
     let from = run(&mut ttcp(&format!("-ts -n 100000 -p {port} 127.0.0.1")));
     end(to).exited(1).explains(&["free some space", "received ", "not the whole"]);
     let from = from.exited(1).explains(&["sent "]);
@@ -183,11 +181,7 @@ fn a_sender_that_is_ended_by_any_signal_fails_both_ends() {
         let mut from = ttcp(&format!("-t -p {port} 127.0.0.1"));
         let mut from = start(from.stdin(Stdio::piped()));
         std::io::Write::write_all(from.stdin.as_mut().unwrap(), b"half of it").unwrap();
-        let connected = format!("/proc/{}/net/tcp", to.id());
-        until("a connection", || {
-            let text = std::fs::read_to_string(&connected).unwrap();
-            text.contains(&format!(":{port:04X} 01 ")).then_some(())
-        });
+        connects(&from, port);
         std::thread::sleep(std::time::Duration::from_millis(100));
         signal(name, &from);
         let status = end(from).status;

@@ -2,13 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
 use netfathom_testkit::test_name;
 
-use super::{free_port, receiving, result, service_on_a_terminal, ttcp};
+use super::{connects, free_port, receiver, receiving, result, service_on_a_terminal, ttcp};
 use crate::child::{Ended, end, kill, run, shell, signal, start, until};
 
 fn serving(options: &str) -> (Child, u16) {
@@ -87,11 +87,7 @@ fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
 fn a_killed_sender_is_reported_and_the_next_is_served() {
     let (service, port) = serving("");
     let mut sender = start(&mut ttcp(&format!("-ts --time 60s -p {port} 127.0.0.1")));
-    let connected = format!(":{port:04X} 01 ");
-    until("a connection", || {
-        let text = std::fs::read_to_string(format!("/proc/{}/net/tcp", sender.id())).unwrap();
-        text.contains(&connected).then_some(())
-    });
+    connects(&sender, port);
     std::thread::sleep(Duration::from_millis(100));
     kill(&mut sender);
     client(port, 10);
@@ -127,9 +123,8 @@ fn ticks(child: &Child) -> u64 {
 #[test]
 fn a_service_without_descriptors_left_goes_on() {
     let port = free_port();
-    let mut command = shell(&format!("ulimit -n 24; exec \"$0\" ttcp -rs --serve -p {port}"));
-    let service = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    super::listens(&service, port);
+    let service =
+        receiver(&mut shell(&format!("ulimit -n 24; exec \"$0\" ttcp -rs --serve -p {port}")), port);
     let mut many: Vec<TcpStream> = (0..60).map(|_| connect(port)).collect();
     // The last came beyond, and knows it.
     let last = many.last_mut().unwrap();

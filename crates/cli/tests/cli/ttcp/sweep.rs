@@ -1,6 +1,6 @@
 //! `netfathom ttcp sweep`, as its user meets it.
 
-use netfathom_model::record::{Measurement, Record, State, SweepResult};
+use netfathom_model::record::{Measured, Record, State, SweepResult};
 use netfathom_testkit::needs_root;
 
 use super::{receiving, ttcp};
@@ -10,10 +10,7 @@ use crate::refusals::refused_for;
 const TINY: &str = "sweep --here loopback --sndbuf 4096,auto --time 50ms --trials 2";
 
 fn swept(record: &Record) -> &SweepResult {
-    match &record.measurement {
-        Measurement::Sweep(result) => result,
-        other => panic!("another measurement: {}", other.name()),
-    }
+    SweepResult::of(&record.measurement).expect("a sweep")
 }
 
 #[test]

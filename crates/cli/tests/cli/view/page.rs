@@ -41,10 +41,13 @@ fn show(test: &str, viewed: &Viewed) -> Option<Page> {
 fn go(page: &mut Page, address: &str) {
     let opened = page.call("Page.navigate", json!({"url": address}));
     assert!(opened["errorText"].is_null(), "{opened}");
-    page.wait_for(&format!(
-        "location.href.startsWith({address:?}) && document.documentElement?.dataset.drawn === 'yes'"
-    ));
+    await_drawn(page, &format!("location.href.startsWith({address:?})"));
     page.settle();
+}
+
+/// Waits until this holds of a page, and a script has drawn it.
+fn await_drawn(page: &mut Page, holds: &str) {
+    page.wait_for(&format!("{holds} && document.documentElement?.dataset.drawn === 'yes'"));
 }
 
 const NAMES: &str = "[...document.querySelectorAll('#runs td .id')].map((n) => n.textContent)";
@@ -96,7 +99,7 @@ fn runs_are_listed_filtered_and_opened() {
     assert_eq!(page.eval(NAMES), json!([name(&newest)]));
 
     page.drag("document.querySelector('#runs a')", &[0.0], true);
-    page.wait_for("document.querySelector('#verdict') && document.documentElement?.dataset.drawn === 'yes'");
+    await_drawn(&mut page, "document.querySelector('#verdict')");
     assert!(page.eval("location.pathname").as_str().unwrap().starts_with("/report/"));
     assert!(page.eval("document.title").as_str().unwrap().contains(&name(&newest)));
     assert_eq!(page.eval("window.pwned === undefined"), json!(true));
@@ -178,7 +181,7 @@ fn ticked_runs_are_compared_with_the_oldest_of_them() {
     tick(&mut page, 0);
     assert!(page.eval(ticks).as_str().unwrap().starts_with("Compare 2 runs"));
     page.drag("document.querySelector('#ticks a')", &[0.0], true);
-    page.wait_for("location.pathname === '/compare' && document.documentElement?.dataset.drawn === 'yes'");
+    await_drawn(&mut page, "location.pathname === '/compare'");
     let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
     assert_eq!(page.eval(SIDES), json!([name(0), name(2)]));
     assert_eq!(page.complaints(), Vec::<String>::new());
@@ -213,9 +216,7 @@ fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
         assert_eq!(page.eval(NAMES), json!([name(1), name(0)]));
 
         page.drag("document.querySelector('#runs a')", &[0.0], true);
-        page.wait_for(
-            "location.pathname.startsWith('/report/') && document.documentElement?.dataset.drawn === 'yes'",
-        );
+        await_drawn(&mut page, "location.pathname.startsWith('/report/')");
         // After the answer, which a page that is left cannot give.
         page.eval("void setTimeout(() => history.back())");
         page.wait_for("location.pathname === '/' && document.querySelectorAll('#runs tbody tr').length");
@@ -231,9 +232,7 @@ fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
             page.drag(&tick, &[0.0], true);
         }
         page.drag("document.querySelector('#ticks a')", &[0.0], true);
-        page.wait_for(
-            "location.pathname === '/compare' && document.documentElement?.dataset.drawn === 'yes'",
-        );
+        await_drawn(&mut page, "location.pathname === '/compare'");
         assert_eq!(page.eval(SIDES), json!([name(0), name(2)]));
         let wide = page.eval("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(u64::from(width)), "{wide} at {width}");

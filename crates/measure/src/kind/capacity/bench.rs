@@ -8,15 +8,15 @@ use netfathom_model::plan::{CapacityPlan, Place, Spin};
 use netfathom_model::profile::Profile;
 use netfathom_model::record::{Contention, Probe};
 
-use super::judge::Wrongs;
+use super::judge::Faults;
 use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
-use crate::ground::processors::{Cpus, spread};
+use crate::ground::processors::{Cpus, named, spread};
 use crate::ground::rig::Rig;
 use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
-use crate::load::judge::share;
+use crate::load::judge::{MOST_LAG, MOST_MISSED, share};
 use crate::load::shot::{Shot, ShotOutcome};
 use crate::load::{contention, remote};
 
@@ -28,10 +28,6 @@ const WARM_UP_NS: u64 = 50_000_000;
 const MOST_MISSING: f64 = 0.001;
 /// A last message this little late does not make a rate unsustained, however short the plan.
 const GRACE_NS: f64 = 1e6;
-/// What the p99 lag may be, in slots, in a rate that is in time (the rule of the verdict).
-const IN_TIME: f64 = 0.1;
-/// What part of the slots may be missed then (the rule of the verdict).
-const MISSED: f64 = 0.01;
 
 /// Combinations of an engine and a number of workers.
 pub type Rows = Vec<(Engine, u32)>;
@@ -56,17 +52,14 @@ impl<'a> Bench<'a> {
             burst_delivered: None,
             contention: Vec::new(),
             observer: None,
-            wrongs: Wrongs::default(),
+            faults: Faults::default(),
         })
     }
 }
 
 pub fn places(plan: &CapacityPlan, workers: u32) -> Result<Cpus, GroundError> {
     let workers = workers as usize;
-    let (Some(&first), Some(&last)) = (plan.cpus.first(), plan.cpus.last()) else { return spread(workers) };
-    let given = |n: usize| plan.cpus.get(n).copied();
-    let senders = (0..workers).map(|n| given(n).unwrap_or(first)).collect();
-    Ok(Cpus { senders, reader: given(workers).unwrap_or(last) })
+    named(&plan.cpus, workers).map_or_else(|| spread(workers), Ok)
 }
 
 /// The flights of one engine with one number of workers, and their combined results.
@@ -84,7 +77,7 @@ pub struct EngineFlights<'a> {
     pub contention: Vec<Contention>,
     /// What observes that, between two probes: it need not be loaded for each.
     observer: Option<contention::Contention>,
-    pub wrongs: Wrongs,
+    pub faults: Faults,
 }
 
 impl EngineFlights<'_> {
@@ -177,7 +170,7 @@ impl EngineFlights<'_> {
         }?;
         // One that the user ended leaves messages on their way.
         if !self.bench.stop.load(Relaxed) {
-            self.wrongs.note(&outcome);
+            self.faults.note(&outcome);
         }
         self.receive = self.receive.or(outcome.ways.receive);
         Ok(outcome)
@@ -199,7 +192,7 @@ fn probe(wanted_per_s: f64, planned: u64, outcome: &ShotOutcome) -> Probe {
         in_time: false,
     };
     probe.sustained = kept.is_sustained(wanted_per_s) && probe.lost.is_none_or(|lost| lost < MOST_MISSING);
-    probe.in_time = probe.sustained && probe.lag_p99_of_slot <= IN_TIME && probe.missed <= MISSED;
+    probe.in_time = probe.sustained && probe.lag_p99_of_slot <= MOST_LAG && probe.missed <= MOST_MISSED;
     probe
 }
 

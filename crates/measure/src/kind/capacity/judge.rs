@@ -24,7 +24,7 @@ const BY_FAR: f64 = 1.1;
 
 /// What was wrong with the flights of a row, added up.
 #[derive(Clone, Debug, Default)]
-pub struct Wrongs {
+pub struct Faults {
     gap: u64,
     unexplained: u64,
     disagreeing: u32,
@@ -33,7 +33,7 @@ pub struct Wrongs {
     refused_by_driver: bool,
 }
 
-impl Wrongs {
+impl Faults {
     pub fn note(&mut self, outcome: &ShotOutcome) {
         let a = &outcome.accounting;
         self.gap += a.gap().unsigned_abs();
@@ -73,9 +73,9 @@ impl Wrongs {
 }
 
 /// How far one row of `planned` searches can be trusted.
-pub fn row(row: &CapacityRow, planned: u32, wrongs: &Wrongs) -> Verdict {
+pub fn row(row: &CapacityRow, planned: u32, faults: &Faults) -> Verdict {
     let mut verdict = Verdict::default();
-    wrongs.lower(&mut verdict);
+    faults.lower(&mut verdict);
     let mut degraded = |text: String| verdict.lower(Level::Degraded, text);
     let all = row.searches.len();
     if all < planned as usize {

@@ -163,7 +163,7 @@ impl RowSearch {
             contention: lane.contention.clone(),
             verdict: Verdict::default(),
         };
-        row.verdict = judge::row(&row, trials, &lane.wrongs);
+        row.verdict = judge::row(&row, trials, &lane.faults);
         let findings = report::findings(&row, lane.burst_lost(), lane.processors());
         Ok(Some((row, findings)))
     }

@@ -59,11 +59,7 @@ pub fn sustained<E>(
 }
 
 fn unhalted<T, E>(found: Result<T, Halt<E>>) -> Result<Option<T>, E> {
-    match found {
-        Ok(found) => Ok(Some(found)),
-        Err(Halt::Stopped) => Ok(None),
-        Err(Halt::Failed(e)) => Err(e),
-    }
+    found.map(Some).or_else(|halt| halt.map_or(Ok(None), Err))
 }
 
 /// How far the next rate that did not hold lies above the highest that did: the truth lies between.
@@ -73,10 +69,8 @@ pub fn step_per_s(search: &Search, held_per_s: f64, good: fn(&Probe) -> bool) ->
     above.reduce(f64::min).map_or(0.0, |failed| failed - held_per_s)
 }
 
-enum Halt<E> {
-    Stopped,
-    Failed(E),
-}
+/// Why a search ended early; `None` if it was stopped.
+type Halt<E> = Option<E>;
 
 type Good = fn(&Probe) -> bool;
 
@@ -138,7 +132,7 @@ impl<E, P: FnMut(f64) -> Result<Option<Probe>, E>> Tried<P> {
             if self.count(rate) >= tries {
                 return Ok(false);
             }
-            let probe = (self.probe)(rate).map_err(Halt::Failed)?.ok_or(Halt::Stopped)?;
+            let Some(probe) = (self.probe)(rate).map_err(Some)? else { return Err(None) };
             self.probes.push(probe);
         }
         Ok(true)

@@ -7,7 +7,6 @@ use netfathom_sys::counters::CountersError;
 
 use crate::ground::error::{Failure, GroundError, Mistake};
 
-/// Why a cost could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CostError {
     #[error(transparent)]

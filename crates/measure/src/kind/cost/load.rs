@@ -1,7 +1,7 @@
 //! What the program under test has to do besides being there: packets, or a command.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -11,6 +11,7 @@ use netfathom_model::environment::Device;
 use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, LEVEL_WORD, Spin};
 use netfathom_model::profile::{MAX_DURATION_NS, Profile};
 use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::netns::Namespace;
 
 use super::conditions::is_none;
 use super::error::CostError;
@@ -20,7 +21,7 @@ use crate::ground::lab::{Lab, Role};
 use crate::ground::observer::Live;
 use crate::load::engine;
 use crate::load::flight::{LEAD_IN_NS, windows_from_now};
-use crate::load::sender::{SenderTask, send_all};
+use crate::load::sender::{SenderPlan, SenderTask, send_all};
 
 /// Ethernet, IPv4 and UDP: what a frame has before the message.
 const HEADER_BYTES: u32 = 14 + 20 + 8;
@@ -140,17 +141,11 @@ impl Udp {
     fn new(frame_bytes: u32) -> Result<Self, CostError> {
         let lab = Lab::create().map_err(GroundError::from)?;
         let in_lab = |error| GroundError::Lab(crate::ground::lab::LabError::Namespace(error));
-        let bind = |address| move || UdpSocket::bind((address, 0));
-        let far = lab
-            .reader
-            .run(bind(lab.reader_addr(Family::Ipv4)))
-            .map_err(in_lab)?
-            .map_err(GroundError::Socket)?;
-        let near = lab
-            .sender
-            .run(bind(lab.sender_addr(Family::Ipv4)))
-            .map_err(in_lab)?
-            .map_err(GroundError::Socket)?;
+        let bind = |host: &Namespace, address: IpAddr| {
+            host.run(|| UdpSocket::bind((address, 0))).map_err(in_lab)?.map_err(GroundError::Socket)
+        };
+        let far = bind(&lab.reader, lab.reader_addr(Family::Ipv4))?;
+        let near = bind(&lab.sender, lab.sender_addr(Family::Ipv4))?;
         netfathom_sys::socket::set_receive_buffer(&far, LEAST_BUFFER).map_err(GroundError::Socket)?;
         near.connect(far.local_addr().map_err(GroundError::Socket)?).map_err(GroundError::Socket)?;
         Ok(Self { lab, frame_bytes, _far: far, near, sending: None })
@@ -165,19 +160,10 @@ impl Udp {
         let stop_flag = Arc::clone(&stop);
         let send = move || {
             let windows = windows_from_now(MAX_DURATION_NS);
-            let task = SenderTask {
-                flow: 0,
-                lane: 0,
-                lanes: 1,
-                mean_interval_ns: None,
-                windows,
-                deadline_ns: windows.start_ns + MAX_DURATION_NS,
-                // A processor that spins would be taken from the benchmark.
-                spin: Spin::Never,
-                stop: &stop_flag,
-                gone: &AtomicBool::new(false),
-                live: &Live::default(),
-            };
+            // A processor that spins would be taken from the benchmark.
+            let plan = SenderPlan::single(0, windows, windows.start_ns + MAX_DURATION_NS, Spin::Never);
+            let (gone, live) = (&AtomicBool::new(false), &Live::default());
+            let task = SenderTask { plan, stop: &stop_flag, gone, live };
             send_all(&task, profile.schedule(0).lane(0, 1), &mut engine, &mut ());
         };
         let thread = thread::Builder::new().name("load".into()).spawn(send).map_err(CostError::Load)?;

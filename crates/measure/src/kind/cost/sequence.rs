@@ -63,12 +63,8 @@ impl Sequence {
 
     /// How many marks of each name a run has to be known of, from its first one.
     pub fn needed(&self) -> HashMap<String, u64> {
-        let mut needed: HashMap<String, u64> = HashMap::new();
-        for (name, number) in &self.marks {
-            let count = needed.entry(name.clone()).or_default();
-            *count = (*count).max(*number as u64 + 1);
-        }
-        needed
+        // The last one of a name has the largest number.
+        self.marks.iter().map(|(name, number)| (name.clone(), *number as u64 + 1)).collect()
     }
 
     /// The times between neighbours in one run, in nanoseconds.

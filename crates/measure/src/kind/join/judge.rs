@@ -71,12 +71,12 @@ fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
     if joined.untimed > 0 {
         let part = share(joined.untimed, joined.packets);
         let text = format!("{} of the packets in {capture} have no time and are left out", percent(part));
-        verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
+        verdict.lower(level(part), text);
     }
     if pair.capture == 0 && pair.columns.sent && pair.unsent > 0 {
         let part = share(pair.unsent, pair.joined_count());
         let text = format!("{} of the messages in {log} have no send time and are left out", percent(part));
-        verdict.lower(if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }, text);
+        verdict.lower(level(part), text);
     }
     if pair.columns.received && joined.received < joined.messages && pair.joined_count() > 0 {
         let lost = share(joined.messages - joined.received, joined.messages);
@@ -86,6 +86,10 @@ fn of_pair(plan: &JoinPlan, pair: &Pair, verdict: &mut Verdict) {
         );
         verdict.lower(Level::Degraded, text);
     }
+}
+
+fn level(part: f64) -> Level {
+    if part > MOST_UNJOINED { Level::Void } else { Level::Degraded }
 }
 
 /// What one of two files has and the other has not. The first may be a log, or the capture before.
@@ -108,7 +112,6 @@ fn of_files(log: &str, capture: &str, joined: &Joined, verdict: &mut Verdict) {
     let missing_text = |part: f64, of: &str, not_in: &str| {
         format!("{} of the messages in {of} are not in {not_in}", percent(part))
     };
-    let level = |part: f64| if part > MOST_UNJOINED { Level::Void } else { Level::Degraded };
     let allowed =
         |part: f64| if part > MOST_UNJOINED { " (5 % allowed)" } else { "; times are those of the others" };
     // It may be why messages are missing.
@@ -131,12 +134,11 @@ fn of_span(span: &Span, verdict: &mut Verdict) {
     let (from, to, times) = (&span.span.from, &span.span.to, &span.span.times);
     let apart = share(span.apart, span.apart + times.n);
     if span.apart > 0 {
-        let level = if apart > MOST_UNJOINED { Level::Void } else { Level::Degraded };
         let text = format!(
             "{} of the times from {from} to {to} are beyond an hour and left out: the clocks do not match",
             percent(apart)
         );
-        verdict.lower(level, text);
+        verdict.lower(level(apart), text);
     }
     if times.negative > 0 {
         let part = share(times.negative, times.n);

@@ -46,18 +46,24 @@ pub fn run(
     let mut progressed = Progressed::new(environment::read(Vec::new(), Vec::new(), None), result);
     observer.keep(&progressed)?;
     let (captures, logs) = (plan.captures.len(), plan.logs.len());
-    let mut steps = Steps { number: 0, of: captures * logs + captures - 1 };
+    let (mut number, of) = (0, captures * logs + captures - 1);
+    let mut begin = |name| {
+        number += 1;
+        let live = Arc::new(Live::default());
+        observer.begins(Step { name, number, of }, &live);
+        live
+    };
     let mut pairs = Vec::new();
     let all = (0..captures).flat_map(|capture| (0..logs).map(move |log| (capture, log)));
     for (capture, log) in all.take_while(|_| !stop.load(Relaxed)) {
         let name = format!("{} with {}", plan.captures[capture], plan.logs[log]);
-        let live = steps.begin(name, observer);
+        let live = begin(name);
         pairs.extend(whole(pair::join(plan, (capture, log), &live, stop), stop)?);
     }
     let mut ways = Vec::new();
     for capture in (1..captures).take_while(|_| !stop.load(Relaxed)) {
         let name = format!("{} to {}", plan.captures[capture - 1], plan.captures[capture]);
-        let live = steps.begin(name, observer);
+        let live = begin(name);
         ways.extend(whole(between::join(plan, capture, &live, stop), stop)?);
     }
     conclude(&mut progressed, &pairs, &ways);
@@ -69,20 +75,6 @@ pub fn run(
 /// only it would look as if one had not what the other has.
 fn whole<T>(came: Result<T, JoinError>, stop: &AtomicBool) -> Result<Option<T>, JoinError> {
     if stop.load(Relaxed) { Ok(None) } else { Ok(Some(came?)) }
-}
-
-struct Steps {
-    number: usize,
-    of: usize,
-}
-
-impl Steps {
-    fn begin(&mut self, name: String, observer: &mut impl Observer<JoinResult>) -> Arc<Live> {
-        self.number += 1;
-        let live = Arc::new(Live::default());
-        observer.begins(Step { name, number: self.number, of: self.of }, &live);
-        live
-    }
 }
 
 /// Draws every conclusion from the pairs that were joined.

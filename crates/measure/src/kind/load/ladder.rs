@@ -10,6 +10,7 @@ use netfathom_model::units::format_rate;
 
 use crate::load::error::FlightError;
 use crate::load::flight::Departures;
+use crate::load::judge::MOST_LAG;
 use crate::load::shot::ShotOutcome;
 
 /// Length of a burst without pauses.
@@ -17,18 +18,10 @@ const BURST_NS: u64 = 200_000_000;
 const TRY_NS: u64 = 300_000_000;
 /// A rate is reached when so much of it is.
 const REACHED: f64 = 0.999;
-/// What the p99 lag may be, in slots (the rule of the verdict).
-const IN_TIME: f64 = 0.1;
-
-pub struct Climbed {
-    pub engine: Engine,
-    pub steps: Vec<LadderStep>,
-    /// Engines that do not work here.
-    pub left_out: Vec<LeftOut>,
-}
 
 /// Tries the engines in order, by `fly`, until one reaches the peak of the profile in time.
-/// If none does, the lowest that reaches it at all is taken, or else the fastest.
+/// If none does, the lowest that reaches it at all is taken, or else the fastest. Returns also
+/// the engines that do not work here.
 ///
 /// `bursts` says whether each may be tried without pauses first; a network that others use gets
 /// no more than the plan has for it.
@@ -38,7 +31,7 @@ pub fn climb(
     bursts: bool,
     stop: &AtomicBool,
     mut fly: impl FnMut(Engine, u64, Departures<'_>) -> Result<ShotOutcome, FlightError>,
-) -> Result<Climbed, FlightError> {
+) -> Result<(Engine, Vec<LadderStep>, Vec<LeftOut>), FlightError> {
     let (mut steps, mut left_out): (Vec<LadderStep>, Vec<LeftOut>) = (Vec::new(), Vec::new());
     for &engine in engines {
         if stop.load(Relaxed) {
@@ -63,7 +56,7 @@ pub fn climb(
         }
     }
     let engine = take(&mut steps, peak_per_s);
-    Ok(Climbed { engine, steps, left_out })
+    Ok((engine, steps, left_out))
 }
 
 fn step(
@@ -100,7 +93,7 @@ fn step(
             return Ok(step);
         }
     }
-    step.taken = lag <= IN_TIME;
+    step.taken = lag <= MOST_LAG;
     let lag = share_of(lag, "send slot");
     step.why = if step.taken {
         format!("the lowest step that reaches the rate on schedule: p99 lag is {lag}")

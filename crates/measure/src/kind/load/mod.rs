@@ -13,7 +13,7 @@ use netfathom_sys::clock::monotonic_ns;
 use crate::ground::environment;
 use crate::ground::error::{GroundError, RunError};
 use crate::ground::observer::{Live, Observer, Progressed, Step};
-use crate::ground::processors::{Cpus, spread, spread_senders, thread_places};
+use crate::ground::processors::{Cpus, named, spread, spread_senders, thread_places};
 use crate::ground::rig::Rig;
 use crate::load::contention::Contention;
 use crate::load::control::draw_flow;
@@ -56,16 +56,14 @@ pub fn run(
             break;
         }
         let live = Arc::new(Live::default());
-        observer.begins(Step::trial(name(kind), index + 1, order.len()), &live);
+        observer.begins(Step::trial(kind.name(), index + 1, order.len()), &live);
         let started_after_ns = monotonic_ns() - started_ns;
         let outcome = bench.trial(kind, index as u64, p.result.engine, log.as_ref(), &live)?;
         if stop.load(Relaxed) {
             break;
         }
         p.result.receive = outcome.ways.receive;
-        let facts =
-            trial::LoadFacts { index: index as u32, kind, started_after_ns, cpus: &cpus, outcome: &outcome };
-        p.result.trials.push(facts.trial(plan));
+        p.result.trials.push(trial::recorded(plan, kind, index as u32, started_after_ns, &cpus, &outcome));
         conclude(&mut p);
         observer.keep(&p)?;
     }
@@ -87,8 +85,7 @@ pub fn part(plan: &LoadPlan, start_ns: u64, stop: &AtomicBool) -> Result<Part, R
         EngineChoice::Auto => Engine::Send,
     };
     let outcome = bench.trial(kind, 0, engine, None, &live)?;
-    let facts = trial::LoadFacts { index: 0, kind, started_after_ns: 0, cpus: &cpus, outcome: &outcome };
-    let trial = facts.trial(plan);
+    let trial = trial::recorded(plan, kind, 0, 0, &cpus, &outcome);
     Ok(Part { trial, first_ns: outcome.sent.first_ns, start_waited_ns: outcome.sent.start_waited_ns })
 }
 
@@ -105,13 +102,6 @@ fn order(plan: &LoadPlan) -> Vec<LoadTrialKind> {
     let kinds: &[LoadTrialKind] =
         if plan.echo { &[LoadTrialKind::Idle, LoadTrialKind::Loaded] } else { &[LoadTrialKind::Loaded] };
     kinds.repeat(plan.trials as usize)
-}
-
-fn name(kind: LoadTrialKind) -> &'static str {
-    match kind {
-        LoadTrialKind::Loaded => "loaded",
-        LoadTrialKind::Idle => "idle",
-    }
 }
 
 /// The profile of a trial, and the seed of its chance. An idle one asks no more than a tenth
@@ -134,14 +124,10 @@ fn conclude(p: &mut Progressed<LoadResult>) {
 
 fn choose_cpus(plan: &LoadPlan) -> Result<Cpus, GroundError> {
     let workers = plan.workers as usize;
-    match plan.cpus.split_first() {
+    match named(&plan.cpus, workers) {
+        Some(cpus) => Ok(cpus),
         None if matches!(plan.place, Place::To(_)) => spread_senders(workers),
         None => spread(workers),
-        Some((&first, rest)) => {
-            let given = |n: usize| plan.cpus.get(n).copied();
-            let senders = (0..workers).map(|n| given(n).unwrap_or(first)).collect();
-            Ok(Cpus { senders, reader: given(workers).or(rest.last().copied()).unwrap_or(first) })
-        }
     }
 }
 
@@ -177,10 +163,11 @@ impl LoadRun<'_> {
         let peak = self.plan.profile.peak_per_s();
         let bursts = !matches!(self.plan.place, Place::To(_));
         let (steps, stop) = (self.steps(), self.stop);
-        let climbed = ladder::climb(&steps, peak, bursts, stop, |engine, duration_ns, departures| {
+        let fly = |engine, duration_ns, departures: Departures<'_>| {
             self.fly(engine, duration_ns, departures, false, None, &live)
-        })?;
-        Ok(LoadResult { engine: climbed.engine, ladder: climbed.steps, left_out: climbed.left_out, ..result })
+        };
+        let (engine, ladder, left_out) = ladder::climb(&steps, peak, bursts, stop, fly)?;
+        Ok(LoadResult { engine, ladder, left_out, ..result })
     }
 
     /// Answers are read from sockets, and lo has no wire that frames could be put on.

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::words::{self, Hello, MOST_COUNTED, Why};
-use crate::load::control::{ControlError, Incoming, Listener, draw_flow};
+use crate::load::control::{ControlError, Incoming, Listener, TOOL, draw_flow};
 use crate::load::error::FlightError;
 use crate::load::flight::spawn;
 use crate::load::message_log::MessageLog;
@@ -118,35 +118,6 @@ pub fn serve(
     log.map_or(Ok(()), MessageLog::finish)
 }
 
-#[derive(Default)]
-struct Loads {
-    begun: AtomicU32,
-    ended: AtomicU32,
-}
-
-impl Loads {
-    fn begun(&self) -> u32 {
-        self.begun.load(Relaxed)
-    }
-
-    fn ended(&self) -> u32 {
-        self.ended.load(Relaxed)
-    }
-
-    fn begin(&self) {
-        self.begun.fetch_add(1, Relaxed);
-    }
-
-    /// One is over; it may have been none.
-    fn end(&self, was_load: bool) {
-        if was_load {
-            self.ended.fetch_add(1, Relaxed);
-        } else {
-            self.begun.fetch_sub(1, Relaxed);
-        }
-    }
-}
-
 struct Attended<'a> {
     plan: &'a SinkPlan,
     listener: &'a Listener,
@@ -161,24 +132,28 @@ impl Attended<'_> {
         stop: &AtomicBool,
         reader_died: impl Fn() -> bool,
     ) -> Result<(), FlightError> {
-        let (notify, loads) = (Mutex::new(notify), Loads::default());
+        let (notify, [begun, ended]) = (Mutex::new(notify), [const { AtomicU32::new(0) }; 2]);
         let tell = |event| notify.lock()(event);
         thread::scope(|scope| {
             while !stop.load(Relaxed)
                 && !reader_died()
-                && self.plan.most_loads.is_none_or(|most| loads.ended() < most)
+                && self.plan.most_loads.is_none_or(|most| ended.load(Relaxed) < most)
             {
                 self.desk.strays(Duration::from_secs(1)).into_iter().for_each(tell);
                 // Those under way may be the last.
-                if self.plan.most_loads.is_some_and(|most| loads.begun() >= most) {
+                if self.plan.most_loads.is_some_and(|most| begun.load(Relaxed) >= most) {
                     thread::sleep(PATIENCE);
                     continue;
                 }
                 let Some(incoming) = self.listener.accept(PATIENCE)? else { continue };
-                loads.begin();
-                let (loads, tell) = (&loads, &tell);
+                begun.fetch_add(1, Relaxed);
+                let (begun, ended, tell) = (&begun, &ended, &tell);
                 spawn(scope, "load", move || {
-                    loads.end(self.serve(incoming, tell, stop));
+                    if self.serve(incoming, tell, stop) {
+                        ended.fetch_add(1, Relaxed);
+                    } else {
+                        begun.fetch_sub(1, Relaxed);
+                    }
                     Ok(())
                 })?;
             }
@@ -227,8 +202,7 @@ impl Attended<'_> {
                 return Err(e);
             }
         };
-        let tool = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
-        let welcomed = incoming.welcome(flow, plan.receive, tool)?;
+        let welcomed = incoming.welcome(flow, plan.receive, TOOL)?;
         let log = self.log.map(|log| log.lane(flow, 1));
         desk.expect(&welcomed, peer.ip(), &hello, log).map_err(GroundError::Socket)?;
         let begun = welcomed.await_begin(stop)?;

@@ -11,44 +11,40 @@ use netfathom_stats as stats;
 
 use super::{judge, of_trial};
 use crate::ground::processors::Cpus;
+use crate::load::answers::Answers;
 use crate::load::judge::share;
 use crate::load::report::{lag_windows, load};
 use crate::load::sent::Sent;
 use crate::load::shot::ShotOutcome;
 use crate::load::window::PART_GRAIN;
 
-pub struct LoadFacts<'a> {
-    pub index: u32,
-    pub kind: LoadTrialKind,
-    /// Start, from the start of the run.
-    pub started_after_ns: u64,
-    pub cpus: &'a Cpus,
-    pub outcome: &'a ShotOutcome,
-}
-
-impl LoadFacts<'_> {
-    /// The record's view of the trial, with its verdict.
-    pub fn trial(&self, plan: &LoadPlan) -> LoadTrial {
-        let outcome = self.outcome;
-        let (profile, seed) = of_trial(plan, self.kind, self.index.into());
-        let mut trial = LoadTrial {
-            index: self.index,
-            kind: self.kind,
-            started_after_ns: self.started_after_ns,
-            load: load(&outcome.sent, &outcome.read, profile.messages()),
-            reached_per_s: outcome.sent.per_s(),
-            workers: outcome.senders.iter().zip(&self.cpus.senders).map(worker).collect(),
-            intervals: (&outcome.sent.intervals).into(),
-            wanted_intervals: wanted_intervals(&profile, seed, plan.workers),
-            lag_windows: lag_windows(&outcome.sent),
-            accounting: outcome.accounting.clone(),
-            unsplit: outcome.unsplit,
-            echo: outcome.answers.as_ref().map(crate::load::answers::Answers::record),
-            verdict: Verdict::default(),
-        };
-        trial.verdict = judge::trial(&trial, outcome.ways.engine);
-        trial
-    }
+/// The record's view of a trial, with its verdict.
+pub fn recorded(
+    plan: &LoadPlan,
+    kind: LoadTrialKind,
+    index: u32,
+    started_after_ns: u64,
+    cpus: &Cpus,
+    outcome: &ShotOutcome,
+) -> LoadTrial {
+    let (profile, seed) = of_trial(plan, kind, index.into());
+    let mut trial = LoadTrial {
+        index,
+        kind,
+        started_after_ns,
+        load: load(&outcome.sent, &outcome.read, profile.messages()),
+        reached_per_s: outcome.sent.per_s(),
+        workers: outcome.senders.iter().zip(&cpus.senders).map(worker).collect(),
+        intervals: (&outcome.sent.intervals).into(),
+        wanted_intervals: wanted_intervals(&profile, seed, plan.workers),
+        lag_windows: lag_windows(&outcome.sent),
+        accounting: outcome.accounting.clone(),
+        unsplit: outcome.unsplit,
+        echo: outcome.answers.as_ref().map(Answers::record),
+        verdict: Verdict::default(),
+    };
+    trial.verdict = judge::trial(&trial, outcome.ways.engine);
+    trial
 }
 
 fn worker((sent, &cpu): (&Sent, &usize)) -> Worker {

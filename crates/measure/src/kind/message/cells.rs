@@ -41,7 +41,8 @@ pub fn key(of: &MessageCell) -> Cell {
     Cell { layer: layer.clone(), bytes: *bytes, placement: *placement, pair: *pair }
 }
 
-fn empty(cell: &Cell) -> MessageCell {
+/// One without trials.
+pub fn empty(cell: &Cell) -> MessageCell {
     MessageCell {
         layer: cell.layer.clone(),
         bytes: cell.bytes,

@@ -11,7 +11,6 @@ use crate::ground::lab::LabError;
 use crate::ground::lab::wire::WireError;
 use crate::load::control::ControlError;
 
-/// Why messages could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MessageError {
     #[error("{0}{remedy}", remedy = lab_remedy(.0))]

@@ -1,8 +1,11 @@
 //! Cells for tests: only the fields that a test reads are set.
 
 use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
-use netfathom_model::record::{Counted, MessageCell, MessageResult, MessageTrial};
+use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
 use netfathom_stats::Distribution;
+
+use super::cells::empty;
+use super::order::Cell;
 
 /// A trial with this many received messages, and nothing else.
 pub fn trial(messages: u64) -> MessageTrial {
@@ -11,19 +14,9 @@ pub fn trial(messages: u64) -> MessageTrial {
 
 /// Both ends in user space, with one trial and these times.
 pub fn cell(layer: &str, trial: MessageTrial, times: &Distribution) -> MessageCell {
-    MessageCell {
-        layer: layer.parse().expect("a layer"),
-        bytes: 64,
-        placement: Placement::UU,
-        pair: 0,
-        trials: vec![trial],
-        rate: None,
-        ratio: None,
-        times: times.into(),
-        service: None,
-        lag: None,
-        calls: Counted::Not(String::new()),
-    }
+    let layer = layer.parse().expect("a layer");
+    let cell = Cell { layer, bytes: 64, placement: Placement::UU, pair: 0 };
+    MessageCell { trials: vec![trial], times: times.into(), ..empty(&cell) }
 }
 
 /// Round trips over loopback, and no cells.

@@ -239,5 +239,5 @@ fn observe<O: Observer<MessageResult>>(
             Err(error) => Counted::Not(error.to_string()),
         };
     }
-    contention.iter_mut().for_each(Contention::rest);
+    *contention = contention.take().map(Contention::rested);
 }

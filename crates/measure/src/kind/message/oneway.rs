@@ -120,14 +120,6 @@ mod tests {
             self.last.is_none()
         }
 
-        fn post(&mut self) -> Result<(), EndError> {
-            unreachable!()
-        }
-
-        fn fetch(&mut self) -> Result<(), EndError> {
-            unreachable!()
-        }
-
         fn finish(&mut self) -> Result<(), EndError> {
             unreachable!()
         }

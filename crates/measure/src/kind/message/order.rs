@@ -1,5 +1,6 @@
 //! The cells of a plan, and the order of their trials.
 
+use itertools::iproduct;
 use netfathom_model::layer::{Form, Layer};
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::random::SplitMix64;
@@ -33,7 +34,7 @@ impl<'a> Order<'a> {
 
     /// Trials of a round.
     pub fn cells(&self) -> usize {
-        let points = points(self.plan, self.pairs).into_iter();
+        let points = points(self.plan, self.pairs);
         points.map(|(placement, _, bytes)| layers(self.plan, placement, bytes, self.refusals).len()).sum()
     }
 }
@@ -52,14 +53,8 @@ impl Iterator for Order<'_> {
     }
 }
 
-fn points(plan: &MessagePlan, pairs: usize) -> Vec<(Placement, usize, u64)> {
-    let mut points = Vec::new();
-    for &placement in &plan.placements {
-        for pair in 0..pairs {
-            points.extend(plan.sizes_bytes.iter().map(|&bytes| (placement, pair, bytes)));
-        }
-    }
-    points
+fn points(plan: &MessagePlan, pairs: usize) -> impl Iterator<Item = (Placement, usize, u64)> {
+    iproduct!(plan.placements.iter().copied(), 0..pairs, plan.sizes_bytes.iter().copied())
 }
 
 /// The layers that there can be of a point, and what is nearest where there can be none.

@@ -65,16 +65,12 @@ impl Flight<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Between {
-    from: Edge,
-    to: Edge,
+pub struct EdgePair {
+    pub from: Edge,
+    pub to: Edge,
 }
 
-impl Between {
-    pub fn new(from: Edge, to: Edge) -> Self {
-        Self { from, to }
-    }
-
+impl EdgePair {
     fn time_ns(&self) -> f64 {
         self.to.at_ns.saturating_sub(self.from.at_ns).max(1) as f64
     }
@@ -130,7 +126,7 @@ mod tests {
             inbound: Some(5000),
         };
         let from = Edge { inbound: Some(0), ..from };
-        let between = Between::new(from, to);
+        let between = EdgePair { from, to };
         let p = between.processor();
         assert_eq!((p.user, p.system, p.softirq), (0.125, 0.375, 0.25));
         assert_eq!((p.irq, p.idle, p.steal), (0.0, 0.2, 0.05));
@@ -139,6 +135,7 @@ mod tests {
 
     #[test]
     fn nothing_counted_is_no_share() {
-        assert_eq!(Between::new(Edge::default(), Edge::default()).processor(), ProcessorShares::default());
+        let between = EdgePair { from: Edge::default(), to: Edge::default() };
+        assert_eq!(between.processor(), ProcessorShares::default());
     }
 }

@@ -12,7 +12,7 @@ use super::trial::cloned;
 use crate::ground::observer::Live;
 use crate::load::engine::Sendmmsg;
 use crate::load::error::FlightError;
-use crate::load::sender::{SenderTask, send_all};
+use crate::load::sender::{SenderPlan, SenderTask, send_all};
 
 pub struct FarEnd<'a> {
     pub plan: &'a ReversePlan,
@@ -72,22 +72,13 @@ impl FarEnd<'_> {
     fn generate(&self) -> Result<Inbound, FlightError> {
         let profile = phases::inbound(self.plan);
         let on = self.phases.inbound_ns();
-        let task = SenderTask {
-            mean_interval_ns: None,
-            flow: inbound_flow(self.flow),
-            lane: 0,
-            lanes: 1,
-            windows: self.phases.windows,
-            deadline_ns: on.end,
-            spin: Spin::Never,
-            stop: self.stop,
-            gone: self.ended,
-            live: &Live::default(),
-        };
+        let flow = inbound_flow(self.flow);
+        let plan = SenderPlan::single(flow, self.phases.windows, on.end, Spin::Never);
+        let task = SenderTask { plan, stop: self.stop, gone: self.ended, live: &Live::default() };
         let from_start_ns = on.start - self.phases.windows.start_ns;
         let departures = profile.schedule(0).map(|due_ns| from_start_ns + due_ns);
         let mut engine = Sendmmsg::new(cloned(self.socket)?, self.plan.size_bytes);
-        let mut counts = WindowCounts::new(self.phases, task.flow);
+        let mut counts = WindowCounts::new(self.phases, flow);
         let sent = send_all(&task, departures, &mut engine, &mut counts);
         let planned = Some(profile.messages());
         Ok(Inbound { sent: sent.accepted, planned, windows: Some(counts.windows), read: 0 })

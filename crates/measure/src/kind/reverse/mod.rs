@@ -18,8 +18,7 @@ use netfathom_sys::steer;
 use crate::ground::environment;
 use crate::ground::error::{GroundError, RunError};
 use crate::ground::lab::Role;
-use crate::ground::observer::Live;
-use crate::ground::observer::{Observer, Progressed, Step};
+use crate::ground::observer::{Live, Observer, Progressed, Step};
 use crate::ground::processors::{Cpus, spread, thread_places};
 use crate::ground::rig::Rig;
 use crate::load::allow;
@@ -89,7 +88,7 @@ pub fn run(
     let mut checks = Vec::new();
     conclude(&mut progressed, &checks);
     observer.keep(&progressed)?;
-    let order = order(plan);
+    let order = order(plan.variants.len(), plan.trials as usize);
     // A tap takes time of the sender at each message anyway.
     let mut contention = if tapped { Contention::begin() } else { Contention::of_switches() };
     for (number, &place) in order.iter().enumerate() {
@@ -137,9 +136,8 @@ fn none_yet(&variant: &Variant) -> VariantResult {
 
 /// The variants by their places in the plan, a round a trial. Each round begins with another
 /// one: then neither a machine that grows slower nor the neighbour before it meets one alone.
-fn order(plan: &ReversePlan) -> Vec<usize> {
-    let variants = plan.variants.len();
-    (0..plan.trials as usize).flat_map(|round| (0..variants).map(move |n| (round + n) % variants)).collect()
+fn order(variants: usize, trials: usize) -> Vec<usize> {
+    (0..trials).flat_map(|round| (0..variants).map(move |n| (round + n) % variants)).collect()
 }
 
 /// Draws every conclusion from the trials that are there.
@@ -194,26 +192,11 @@ impl Bench<'_> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::plan::Family;
-
     use super::*;
 
     #[test]
     fn every_round_has_every_variant_and_begins_with_another() {
-        let plan = ReversePlan {
-            family: Family::Ipv4,
-            variants: Variant::ALL.into(),
-            trials: 5,
-            duration_ns: 1_000_000_000,
-            inbound_from_per_s: 1.0,
-            inbound_peak_per_s: 2.0,
-            size_bytes: 64,
-            tapped: false,
-            cpus: None,
-            to: None,
-            allow: None,
-        };
-        let order = order(&plan);
+        let order = order(4, 5);
         assert_eq!(order.len(), 20);
         for (round, places) in order.chunks(4).enumerate() {
             assert_eq!(places[0], round % 4);

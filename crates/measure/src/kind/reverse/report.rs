@@ -3,7 +3,7 @@
 use netfathom_model::plan::Variant;
 use netfathom_model::record::{BetweenHosts, Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
 
-use super::edges::{self, Edge};
+use super::edges::{Edge, EdgePair};
 use super::inbound::WindowCounts;
 use super::judge::{self, Checks};
 use super::trial::{Bench, Between, ReverseOutcome};
@@ -82,12 +82,12 @@ impl ReverseFacts<'_> {
         }
     }
 
-    fn between(&self, from: usize, to: usize) -> edges::Between {
+    fn between(&self, from: usize, to: usize) -> EdgePair {
         let edge = |n: usize| self.outcome.edges.get(n).copied().unwrap_or_default();
-        edges::Between::new(edge(from), edge(to))
+        EdgePair { from: edge(from), to: edge(to) }
     }
 
-    fn during(&self, phase: Phase) -> edges::Between {
+    fn during(&self, phase: Phase) -> EdgePair {
         self.between(phase as usize, phase as usize + 1)
     }
 

@@ -6,12 +6,12 @@ use std::thread;
 use netfathom_model::plan::Spin;
 
 use super::sockets::Sockets;
-use super::trial::{FLAT_OUT_MESSAGES, ReverseTask, cloned, joined, on};
+use super::trial::{ReverseTask, cloned, joined, on};
 use crate::ground::observer::Live;
 use crate::load::engine::Send;
 use crate::load::error::FlightError;
-use crate::load::flight::{spawn, windows_from_now};
-use crate::load::sender::{self, send_all};
+use crate::load::flight::{flat_out, spawn, windows_from_now};
+use crate::load::sender::{SenderPlan, SenderTask, send_all};
 
 /// Long enough for the scheduler to move other programs from the sender's processor.
 const RUN_IN_NS: u64 = 200_000_000;
@@ -22,22 +22,12 @@ const RUN_IN_NS: u64 = 200_000_000;
 pub fn run(task: &ReverseTask<'_>, sockets: &Sockets) -> Result<(), FlightError> {
     let mut engine = Send::new(cloned(&sockets.sender)?, task.bench.plan.size_bytes);
     let windows = windows_from_now(RUN_IN_NS);
-    let sending = sender::SenderTask {
-        mean_interval_ns: None,
-        // Of no trial: neither timed nor answered.
-        flow: 0,
-        lane: 0,
-        lanes: 1,
-        windows,
-        deadline_ns: windows.start_ns + RUN_IN_NS,
-        spin: Spin::Auto,
-        stop: task.bench.stop,
-        gone: &AtomicBool::new(false),
-        live: &Live::default(),
-    };
-    let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
+    // Of no trial, by its flow: neither timed nor answered.
+    let plan = SenderPlan::single(0, windows, windows.start_ns + RUN_IN_NS, Spin::Auto);
+    let (stop, gone, live) = (task.bench.stop, &AtomicBool::new(false), &Live::default());
+    let sending = SenderTask { plan, stop, gone, live };
     thread::scope(|scope| {
-        let send = || on(task.bench.cpus.0, || Ok(send_all(&sending, departures, &mut engine, &mut ())));
+        let send = || on(task.bench.cpus.0, || Ok(send_all(&sending, flat_out(), &mut engine, &mut ())));
         joined(spawn(scope, "run-in", send), "run-in")
     })?;
     Ok(())

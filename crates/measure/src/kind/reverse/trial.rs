@@ -29,14 +29,12 @@ use crate::ground::rig::{Rig, SideCounters};
 use crate::load::contention::Contention;
 use crate::load::engine::Send;
 use crate::load::error::FlightError;
-use crate::load::flight::{spawn, windows_from_now};
-use crate::load::sender::{self, send_all};
+use crate::load::flight::{flat_out, spawn, windows_from_now};
+use crate::load::sender::{SenderPlan, SenderTask, send_all};
 use crate::load::sent::Sent;
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
-/// More than any sender sends in one trial.
-pub const FLAT_OUT_MESSAGES: usize = 1 << 32;
 /// The sender's thread stays until the last edge was read, but no longer than this.
 const STAY: Duration = Duration::from_secs(1);
 
@@ -162,7 +160,7 @@ impl ReverseTask<'_> {
         let signals = Signals::default();
         let contention = Mutex::default();
         let flight = Flight { task: self, sockets: &sockets, trials: &trials, phases, signals, contention };
-        let flown = flight.run()?;
+        let (sent, inbound, read, edges) = flight.run()?;
         thread::sleep(SETTLE);
         let between = sockets
             .far
@@ -171,11 +169,11 @@ impl ReverseTask<'_> {
         let dropped = drops(&sockets.inbound).map_err(GroundError::Socket)?;
         Ok(ReverseOutcome {
             phases,
-            sent: flown.sent,
-            inbound: flown.inbound,
-            read: flown.read,
+            sent,
+            inbound,
+            read,
             overflowed: dropped.wrapping_sub(dropped_before).into(),
-            edges: flown.edges,
+            edges,
             stack: tap.map(|tap| tap.tx_sums()).transpose().map_err(TapError::from)?,
             counted: self.bench.rig.counted_since(&before)?,
             contention: flight.contention(),
@@ -205,16 +203,9 @@ impl ReverseTask<'_> {
     }
 }
 
-struct Flown {
-    sent: Sent,
-    inbound: Inbound,
-    read: Option<WindowCounts>,
-    edges: Vec<Edge>,
-}
-
 impl Flight<'_> {
     /// Runs all threads: the sender on its processor, everything else on the other.
-    fn run(&self) -> Result<Flown, ReverseError> {
+    fn run(&self) -> Result<(Sent, Inbound, Option<WindowCounts>, Vec<Edge>), ReverseError> {
         let (here, there) = self.task.bench.cpus;
         let reads = matches!(self.task.variant, Variant::OtherThread | Variant::Echo);
         thread::scope(|scope| {
@@ -260,35 +251,25 @@ impl Flight<'_> {
             for inbound in inbound {
                 all.add(inbound??);
             }
-            Ok(Flown { sent, inbound: all, read: by_sender.or(by_reader?), edges: edges? })
+            Ok((sent, all, by_sender.or(by_reader?), edges?))
         })
     }
 
     /// The load: as fast as one thread sends. Returns what it read as well, if it is to.
     fn send(&self) -> Result<(Sent, Option<WindowCounts>), FlightError> {
         self.signals.thread.store(cpu::thread_id(), Relaxed);
-        let end_ns = self.phases.windows.start_ns + self.phases.duration_ns;
-        let task = sender::SenderTask {
-            mean_interval_ns: None,
-            flow: self.task.flow,
-            lane: 0,
-            lanes: 1,
-            windows: self.phases.windows,
-            deadline_ns: end_ns,
-            spin: Spin::Auto,
-            stop: self.task.bench.stop,
-            gone: &self.signals.gone,
-            live: self.task.live,
-        };
-        let engine = Send::new(cloned(&self.sockets.sender)?, self.task.bench.plan.size_bytes);
-        let departures = std::iter::repeat_n(0, FLAT_OUT_MESSAGES);
-        let (sent, read) = self.observed(LoadThread::Sender, self.task.bench.cpus.0, || {
+        let Phases { duration_ns, windows } = self.phases;
+        let ReverseTask { bench, flow, live, .. } = *self.task;
+        let plan = SenderPlan::single(flow, windows, windows.start_ns + duration_ns, Spin::Auto);
+        let task = SenderTask { plan, stop: bench.stop, gone: &self.signals.gone, live };
+        let engine = Send::new(cloned(&self.sockets.sender)?, bench.plan.size_bytes);
+        let (sent, read) = self.observed(LoadThread::Sender, bench.cpus.0, || {
             if self.task.variant == Variant::SameThread {
                 let mut engine = Draining::new(engine, &self.sockets.inbound, self.counts());
-                (send_all(&task, departures, &mut engine, &mut ()), Some(engine.counts))
+                (send_all(&task, flat_out(), &mut engine, &mut ()), Some(engine.counts))
             } else {
                 let mut engine = engine;
-                (send_all(&task, departures, &mut engine, &mut ()), None)
+                (send_all(&task, flat_out(), &mut engine, &mut ()), None)
             }
         });
         self.stay();

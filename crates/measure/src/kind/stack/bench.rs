@@ -142,8 +142,7 @@ impl Bench<'_> {
     }
 
     fn record(&self, turn: &Turn, started_after_ns: u64, mut outcome: StackOutcome) -> (Trial, Vec<Sample>) {
-        let samples = std::mem::take(&mut outcome.samples);
-        let index = turn.index as u32;
+        let samples = std::mem::take(&mut outcome.tapped.samples);
         let flat_out_per_s = match turn.kind {
             // A burst that fails takes nothing from the trial before it.
             TrialKind::CrossCheck if self.plan.tap != TapChoice::All => None,
@@ -151,14 +150,7 @@ impl Bench<'_> {
             _ if !turn.bursts => None,
             _ => self.flat_out(turn),
         };
-        let facts = report::Facts {
-            index,
-            kind: turn.kind,
-            tap: turn.tap,
-            started_after_ns,
-            flat_out_per_s,
-            outcome: &outcome,
-        };
+        let facts = report::Facts { turn, started_after_ns, flat_out_per_s, outcome: &outcome };
         let trial = facts.trial(self.plan, &self.rig.devices());
         (trial, report::completed(samples, self.plan, outcome.windows.start_ns))
     }
@@ -166,7 +158,7 @@ impl Bench<'_> {
     /// Sends without pauses for a moment, so that the first trial finds what later ones find.
     pub fn warm_up(&self) -> Result<(), TapError> {
         if self.is_within() {
-            self.burst(None, false)?;
+            self.aside(None, false, BURST)?;
         }
         Ok(())
     }
@@ -176,7 +168,7 @@ impl Bench<'_> {
         if !self.is_within() {
             return None;
         }
-        Some(self.burst(turn.tap, turn.wants_stages()).ok()?.sent.per_s())
+        Some(self.aside(turn.tap, turn.wants_stages(), BURST).ok()?.sent.per_s())
     }
 
     /// A short load with the tap, which counts for nothing.
@@ -184,10 +176,6 @@ impl Bench<'_> {
         let departures = Departures::Planned(profile, self.plan.seed);
         let load = Load { duration_ns: profile.duration_ns(), departures, contention: None };
         self.aside(Some(tap), true, load)
-    }
-
-    fn burst(&self, tap: Option<Tap>, stages: bool) -> Result<StackOutcome, TapError> {
-        self.aside(tap, stages, BURST)
     }
 
     /// A load beside the trials.

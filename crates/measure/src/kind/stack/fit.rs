@@ -74,5 +74,5 @@ fn lag(outcome: &StackOutcome) -> f64 {
         let undisturbed = of.undisturbed.as_ref().filter(|of| of.share() >= MOST_UNDISTURBED);
         undisturbed.map_or_else(all, |of| of.lateness.p99_of_slot())
     };
-    outcome.paths.iter().map(of_way).reduce(f64::max).unwrap_or_else(all)
+    outcome.tapped.paths.iter().map(of_way).reduce(f64::max).unwrap_or_else(all)
 }

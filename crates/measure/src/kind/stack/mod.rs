@@ -12,13 +12,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_model::path::Tap;
-use netfathom_model::plan::{Place, StackPlan, TapChoice, Until};
+use netfathom_bpf::delay::{Delay, DelayError};
+use netfathom_model::path::{Direction, Tap};
+use netfathom_model::plan::{InsertedDelay, Place, StackPlan, TapChoice, Until};
 use netfathom_model::record::StackResult;
 use netfathom_sys::clock::monotonic_ns;
 
 use crate::ground::environment;
-use crate::ground::error::RunError;
+use crate::ground::error::{Failure, GroundError, RunError};
+use crate::ground::lab::{Lab, LabError, Role};
 use crate::ground::observer::{Observer, Progressed};
 use crate::ground::rig::Rig;
 use crate::load::allow;
@@ -29,7 +31,6 @@ mod alternation;
 mod bench;
 mod choice;
 mod cost;
-mod delay;
 mod direction;
 mod ends;
 mod fit;
@@ -63,7 +64,7 @@ pub fn run(
     if plan.tap == TapChoice::All || taps.main == Tap::Pcap {
         pcap::devices(plan, &rig)?;
     }
-    let _delay = rig.lab().zip(plan.inserted_delay).map(|(lab, d)| delay::insert(lab, d)).transpose()?;
+    let _delay = rig.lab().zip(plan.inserted_delay).map(|(lab, d)| insert_delay(lab, d)).transpose()?;
     let listening = match plan.place {
         Place::Listen(address) => Some(Listening::at(address)?),
         _ => None,
@@ -99,6 +100,19 @@ pub fn run(
     let bench = Bench { plan, ..bench };
     measure(&bench, taps.order(plan), &mut progressed, observer)?;
     Ok(progressed)
+}
+
+impl Failure for DelayError {}
+
+/// Puts a known delay on the device that its direction passes, to prove the stages.
+fn insert_delay(lab: &Lab, delay: InsertedDelay) -> Result<Delay, RunError> {
+    let (namespace, role) = match delay.direction {
+        Direction::Tx => (&lab.sender, Role::Sender),
+        Direction::Rx => (&lab.reader, Role::Reader),
+    };
+    let index = lab.link(role).index;
+    let attached = namespace.run(|| Delay::attach(index, delay.direction, delay.delay_ns));
+    Ok(attached.map_err(LabError::from).map_err(GroundError::from)??)
 }
 
 /// The trials, until there are as many as planned or their intervals are as narrow.

@@ -12,6 +12,7 @@ use netfathom_model::sample::Sample;
 use netfathom_model::verdict::{Finding, Verdict};
 use netfathom_stats::{Moments, Windowed};
 
+use super::bench::Turn;
 use super::judge;
 use super::summary::measured;
 use super::trial::StackOutcome;
@@ -19,9 +20,7 @@ use crate::load::report::{load, series};
 use crate::tap::{Collected, unavailable};
 
 pub struct Facts<'a> {
-    pub index: u32,
-    pub kind: TrialKind,
-    pub tap: Option<Tap>,
+    pub turn: &'a Turn,
     /// Start, from the start of the run.
     pub started_after_ns: u64,
     /// The rate of the burst, where one was made.
@@ -39,21 +38,21 @@ impl Facts<'_> {
         // What a reader on another host takes is none of this tap's doing.
         let delivered = if matches!(plan.place, Place::To(_)) { 0 } else { outcome.read.delivered };
         let mut trial = Trial {
-            index: self.index,
-            kind: self.kind,
-            tap: self.tap,
+            index: self.turn.index as u32,
+            kind: self.turn.kind,
+            tap: self.turn.tap,
             started_after_ns: self.started_after_ns,
             load: load(&outcome.sent, &outcome.read, plan.profile.messages()),
-            paths: outcome.paths.iter().map(path).collect(),
+            paths: outcome.tapped.paths.iter().map(path).collect(),
             accounting: outcome.accounting.clone(),
             reader_cpu_ns_per_message: (delivered > 0).then(|| outcome.read.cpu_ns as f64 / delivered as f64),
             flat_out_per_s: self.flat_out_per_s,
-            captured: outcome.captured.clone(),
+            captured: outcome.tapped.captured.clone(),
             flow: outcome.flow,
             from: outcome.from.clone(),
             to: outcome.to,
-            clock_moved_ns: outcome.clock_moved_ns,
-            added: outcome.added.clone(),
+            clock_moved_ns: outcome.tapped.clock_moved_ns,
+            added: outcome.tapped.added.clone(),
             verdict: Verdict::default(),
         };
         trial.verdict = judge::trial(&trial);
@@ -62,7 +61,7 @@ impl Facts<'_> {
 
     fn path(&self, direction: Direction, c: &Collected, plan: &StackPlan, qdisc: &str) -> PathTimes {
         let window_ns = self.outcome.windows.length_ns();
-        let tap = self.tap.unwrap_or(Tap::Bpf);
+        let tap = self.turn.tap.unwrap_or(Tap::Bpf);
         let stage = |&stage| {
             let found = c.stages.iter().find(|(s, w)| *s == stage && w.distribution.moments.n > 0);
             let times = match found {

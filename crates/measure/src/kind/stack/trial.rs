@@ -9,20 +9,19 @@ use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target, WINDOWS};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{StackPlan, Transport};
-use netfathom_model::record::{Added, Captured};
-use netfathom_model::sample::Sample;
+use netfathom_model::record::Added;
 use netfathom_sys::clock::realtime_ahead_ns;
 use netfathom_sys::socket::{cookie, enable_rx_stamps, enable_tx_stamps, next_sequence};
 
 use super::alternation::{self, Alternation};
 use super::choice::hooks;
-use super::ends::{Ends, Landed, Load};
+use super::ends::{Ends, Landed, Load, Sockets};
 use super::programs::Programs;
 use crate::ground::error::GroundError;
 use crate::ground::observer::Live;
 use crate::ground::processors::Cpus;
 use crate::ground::rig::Rig;
-use crate::load::accounting::Evidence;
+use crate::load::accounting::account;
 use crate::load::message_log::SenderLog;
 use crate::load::sent::Sent;
 use crate::load::tally::Read;
@@ -32,7 +31,7 @@ use crate::tap::bpf::BpfReader;
 use crate::tap::error::TapError;
 use crate::tap::pcap::{Files, PcapTap};
 use crate::tap::sampling::Sampling;
-use crate::tap::send_samples::Departed;
+use crate::tap::send_samples::SendSamples;
 use crate::tap::timestamping::{ReceiveStamps, STAMPS_BEGIN, SendStamps};
 use crate::tap::undisturbed::Undisturbed;
 use crate::tap::{Collected, Tapped};
@@ -67,15 +66,8 @@ pub struct StackOutcome {
     pub windows: Windows,
     pub sent: Sent,
     pub read: Read,
-    pub paths: Vec<(Direction, Collected)>,
     pub accounting: Accounting,
-    /// How far the wall clock moved, where stamps were converted.
-    pub clock_moved_ns: Option<i64>,
-    /// What was captured, where the tap is a capture.
-    pub captured: Vec<Captured>,
-    /// What the bpf tap adds, where it was attached alternately.
-    pub added: Vec<Added>,
-    pub samples: Vec<Sample>,
+    pub tapped: Tapped,
 }
 
 impl StackTask<'_> {
@@ -105,14 +97,15 @@ impl StackTask<'_> {
     }
 
     fn run_bpf(&self, at: Hooks, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
-        let tap = self.load_programs(at, &ends, load)?;
+        let sockets = ends.sockets();
+        let tap = self.load_programs(at, sockets, load)?;
         // Whoever sees a message last keeps it.
-        let (at_senders, at_reader) = match ends.reader() {
+        let (at_senders, at_reader) = match sockets.reader {
             Some(_) => (Sampling::none(), self.sampling.again()),
             None => (self.sampling.again(), Sampling::none()),
         };
         let rx = self.plan.measures(Direction::Rx);
-        let here = ends.senders().first().and(ends.reader()).map(|_| ());
+        let here = sockets.senders.first().and(sockets.reader).map(|_| ());
         let make = |windows: Windows, senders: &[_]| {
             tap.start(windows.start_ns);
             let mean_interval_ns = load.departures.mean_interval_ns(1);
@@ -120,14 +113,14 @@ impl StackTask<'_> {
                 .and(load.contention)
                 .map(|c| Undisturbed::new(c, self.cpus, windows, mean_interval_ns, self.stream()));
             let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader, undisturbed);
-            let senders = senders.iter().map(|_| Departed::new(tap.view(), at_senders.again()));
+            let senders = senders.iter().map(|_| SendSamples::new(tap.view(), at_senders.again()));
             Ok((senders.collect(), reader))
         };
         let directions = &self.plan.directions;
-        let collect = |senders: Vec<Departed>, reader: BpfReader<'_>| {
-            let (incoming, undisturbed, mut samples) = reader.into_parts();
-            let undisturbed = undisturbed.as_ref();
-            samples.extend(senders.into_iter().flat_map(Departed::into_samples));
+        let collect = |senders: Vec<SendSamples>, reader: BpfReader<'_>| {
+            let BpfReader { collected: incoming, undisturbed, sampling, .. } = reader;
+            let (undisturbed, mut samples) = (undisturbed.as_ref(), sampling.samples);
+            samples.extend(senders.into_iter().flat_map(|sender| sender.sampling.samples));
             let of = |&direction: &Direction| {
                 let collected = match direction {
                     Direction::Tx => {
@@ -157,11 +150,11 @@ impl StackTask<'_> {
         outcome
     }
 
-    fn load_programs(&self, at: Hooks, ends: &impl Ends, load: Load<'_>) -> Result<StackTap, TapError> {
-        let reader_cookie = ends.reader().map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
+    fn load_programs(&self, at: Hooks, ends: Sockets<'_>, load: Load<'_>) -> Result<StackTap, TapError> {
+        let reader_cookie = ends.reader.map_or(Ok(0), cookie).map_err(GroundError::Socket)?;
         let window_shift = Windows::shift_for(load.duration_ns);
         let stream = self.connection(ends).map_err(GroundError::Socket)?;
-        let target = Target { flow: ends.flow(), reader_cookie, window_shift, stream };
+        let target = Target { flow: ends.flow, reader_cookie, window_shift, stream };
         Ok(self.programs.tap(at, &self.plan.directions, target)?)
     }
 
@@ -170,8 +163,8 @@ impl StackTask<'_> {
         self.plan.transport == Transport::Tcp
     }
 
-    fn connection(&self, ends: &impl Ends) -> io::Result<Option<Stream>> {
-        let (true, [sender, ..], Some(reader)) = (self.stream(), ends.senders(), ends.reader()) else {
+    fn connection(&self, ends: Sockets<'_>) -> io::Result<Option<Stream>> {
+        let (true, [sender, ..], Some(reader)) = (self.stream(), ends.senders, ends.reader) else {
             return Ok(None);
         };
         Ok(Some(Stream {
@@ -184,15 +177,16 @@ impl StackTask<'_> {
     }
 
     fn run_timestamping(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
-        if let Some(reader) = ends.reader() {
+        let sockets = ends.sockets();
+        if let Some(reader) = sockets.reader {
             enable_rx_stamps(reader).map_err(GroundError::Socket)?;
             std::thread::sleep(STAMPS_BEGIN);
         }
-        for sender in ends.senders() {
+        for sender in sockets.senders {
             enable_tx_stamps(sender, self.stages).map_err(GroundError::Socket)?;
         }
-        let programs =
-            self.alternates.then(|| self.load_programs(hooks(self.plan.stages), &ends, load)).transpose()?;
+        let programs = || self.load_programs(hooks(self.plan.stages), sockets, load);
+        let programs = self.alternates.then(programs).transpose()?;
         let alternating = Cell::new(None);
         let ahead_ns = realtime_ahead_ns();
         let stages = self.stages;
@@ -211,10 +205,10 @@ impl StackTask<'_> {
         };
         let directions = &self.plan.directions;
         let collect = |senders: Vec<SendStamps>, reader: ReceiveStamps| {
-            let mut outgoing = senders.into_iter().map(SendStamps::into_collected);
+            let mut outgoing = senders.into_iter().map(|sender| sender.collected);
             let mut tx = outgoing.next().unwrap_or_else(|| Collected::new(&[], WINDOWS));
             outgoing.for_each(|other| tx.merge(&other));
-            let rx = reader.into_collected();
+            let rx = reader.collected;
             let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });
             let clock_moved_ns = Some(realtime_ahead_ns() - ahead_ns);
             let paths: Vec<_> = directions.iter().map(of).collect();
@@ -228,12 +222,12 @@ impl StackTask<'_> {
     }
 
     fn run_pcap(&self, ends: impl Ends, load: Load<'_>) -> Result<StackOutcome, TapError> {
-        let flow = ends.flow();
-        let port = destination(&ends).ok_or(TapError::NoCaptureDevice)?.port();
+        let Sockets { flow, senders, reader } = ends.sockets();
+        let port = destination(ends.sockets()).ok_or(TapError::NoCaptureDevice)?.port();
         let tap = PcapTap::begin(self.plan, self.rig, port, self.files.clone())?;
         // Where the reader is here, its messages tell when they were sent.
-        let here = ends.reader().is_some();
-        let count = ends.senders().len() as u32;
+        let here = reader.is_some();
+        let count = senders.len() as u32;
         let senders: Vec<_> = (0..count).map(|_| (!here).then(|| tap.lane(flow, count))).collect();
         let reader = here.then(|| tap.lane(flow, 1));
         let start = Cell::new(None);
@@ -257,42 +251,19 @@ impl StackTask<'_> {
         make: impl FnOnce(Windows, &[UdpSocket]) -> Result<(Vec<S>, R), TapError>,
         collect: impl FnOnce(Vec<S>, R) -> Result<Tapped, TapError>,
     ) -> Result<StackOutcome, TapError> {
-        let flow = ends.flow();
-        let (from, to) = (addresses(&ends), destination(&ends));
+        let sockets = ends.sockets();
+        let (flow, to) = (sockets.flow, destination(sockets));
+        // Those of the senders on this host.
+        let from = sockets.senders.iter().filter_map(|sender| sender.local_addr().ok()).collect();
         let before = self.rig.counters()?;
         let landed = ends.fly(self, load, make)?;
         let Landed { windows, sent, read, send_taps, receive_tap, ways, checks, retransmitted } = landed;
         let tapped = collect(send_taps, receive_tap)?;
-        let counted = self.rig.counted_since(&before)?;
-        let evidence = Evidence {
-            sent: sent.accepted,
-            refused: sent.refused.values().sum(),
-            read: &read,
-            drops: tapped.drops.as_ref(),
-            counted: &counted,
-            ways,
-            place: self.rig.place(),
-            devices: self.rig.device_names(),
-            family: self.plan.family,
-        };
-        let mut accounting = tapped.complete(self.tap, evidence.account());
+        let accounting = account(self.rig, &before, &sent, &read, tapped.drops.as_ref(), ways)?;
+        let mut accounting = tapped.complete(self.tap, accounting);
         accounting.counters.extend(checks);
         accounting.retransmitted = retransmitted;
-        let Tapped { paths, clock_moved_ns, samples, captured, added, .. } = tapped;
-        Ok(StackOutcome {
-            flow,
-            from,
-            to,
-            windows,
-            sent,
-            read,
-            paths,
-            accounting,
-            clock_moved_ns,
-            captured,
-            added,
-            samples,
-        })
+        Ok(StackOutcome { flow, from, to, windows, sent, read, accounting, tapped })
     }
 }
 
@@ -321,13 +292,8 @@ fn added(
     Ok(paths.iter().map(of).collect())
 }
 
-/// The senders' own, as far as they are on this host.
-fn addresses(ends: &impl Ends) -> Vec<SocketAddr> {
-    ends.senders().iter().filter_map(|sender| sender.local_addr().ok()).collect()
-}
-
-fn destination(ends: &impl Ends) -> Option<SocketAddr> {
-    match (ends.reader(), ends.senders().first()) {
+fn destination(ends: Sockets<'_>) -> Option<SocketAddr> {
+    match (ends.reader, ends.senders.first()) {
         (Some(reader), _) => reader.local_addr().ok(),
         (None, Some(sender)) => sender.peer_addr().ok(),
         (None, None) => None,

@@ -167,20 +167,16 @@ pub(super) fn listen(plan: &TransferPlan, around: Around<'_>) -> Result<End, Tra
         }
         None => SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), plan.port),
     };
-    let opened = match endpoint::open(kind(plan), at) {
-        Ok(socket) => (socket, at),
-        // A kernel without IPv6: then all there are is what IPv4 has.
-        Err(_) if plan.host.is_none() => {
-            let at = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), plan.port);
-            (
-                endpoint::open(kind(plan), at)
-                    .map_err(|source| TransferError::Bind { address: at, source })?,
-                at,
-            )
-        }
-        Err(source) => return Err(TransferError::Bind { address: at, source }),
+    let open = |address| match endpoint::open(kind(plan), address) {
+        Ok(socket) => Ok((socket, address)),
+        Err(source) => Err(TransferError::Bind { address, source }),
     };
-    bind(plan, opened, around)
+    let opened = open(at).or_else(|error| match plan.host {
+        // A kernel without IPv6: then all there are is what IPv4 has.
+        None => open(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), plan.port)),
+        Some(_) => Err(error),
+    });
+    bind(plan, opened?, around)
 }
 
 fn bind(

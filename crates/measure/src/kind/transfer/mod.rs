@@ -29,7 +29,6 @@ mod account;
 mod beside;
 mod buffer;
 mod checksum;
-mod client;
 mod closing;
 mod cost;
 mod door;

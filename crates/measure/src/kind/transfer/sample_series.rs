@@ -27,12 +27,10 @@ impl SampleSeries {
     pub fn keep(&mut self, sample: TransferSample, now_ns: u64) {
         self.samples.push(sample);
         if self.samples.len() == MOST {
-            let mut odd = true;
+            let mut is_kept = false;
             self.samples.retain(|_| {
-                std::mem::replace(&mut odd, false) || {
-                    odd = true;
-                    false
-                }
+                is_kept = !is_kept;
+                is_kept
             });
             self.period_ns *= 2;
         }

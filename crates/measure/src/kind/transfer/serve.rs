@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -14,11 +15,14 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{Service, TransferPlan};
 use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream, Way};
+use netfathom_model::units::format_duration;
 use netfathom_sys::endpoint;
 use parking_lot::Mutex;
 
 use super::ends::{self, End, TransferEvent};
-use super::{Around, TransferError, client};
+use super::streams::{self, Moved};
+use super::timing::Untimed;
+use super::{Around, Broken, TransferError, tcp};
 
 /// Streams that a record keeps, the last ones.
 const MOST_KEPT: usize = 1000;
@@ -45,37 +49,37 @@ pub(super) fn serve(
     service: &Service,
     around: Around<'_>,
 ) -> Result<TransferResult, TransferError> {
-    let house = House::default();
+    let clients = Clients::default();
     let listening = ends::listen(plan, around)?;
-    let mut porter = Porter { service, around, house: &house, came: 0, reported: None, spare: spare() };
+    let mut acceptor =
+        Acceptor { service, around, clients: &clients, came: 0, reported: None, spare: spare() };
     thread::scope(|scope| {
         while !around.stopped() {
-            let next = porter.next(&listening).inspect_err(|_| around.end());
+            let next = acceptor.next(&listening).inspect_err(|_| around.end());
             let Some(end) = next? else { continue };
-            if !house.enter(service.most_clients) {
-                porter.turn_away(&end);
+            if !clients.enter(service.most_clients) {
+                acceptor.turn_away(&end);
                 continue;
             }
-            porter.came += 1;
-            let (number, house) = (porter.came, &house);
+            acceptor.came += 1;
+            let (number, clients) = (acceptor.came, &clients);
             let end = Arc::new(end);
             let theirs = Arc::clone(&end);
-            let work =
-                move || house.leave(around, number, client::take(plan, service, around, number, &theirs));
+            let work = move || clients.take(plan, service, around, number, &theirs);
             if Builder::new().name(format!("client {number}")).spawn_scoped(scope, work).is_err() {
-                house.had_no_thread();
-                porter.turn_away(&end);
+                clients.had_no_thread();
+                acceptor.turn_away(&end);
             }
         }
         Ok::<_, TransferError>(())
     })?;
-    Ok(house.result(plan, &listening))
+    Ok(clients.result(plan, &listening))
 }
 
-struct Porter<'a> {
+struct Acceptor<'a> {
     service: &'a Service,
     around: Around<'a>,
-    house: &'a House,
+    clients: &'a Clients,
     came: u64,
     /// When a rejected sender was last reported.
     reported: Option<Instant>,
@@ -93,7 +97,7 @@ fn spare() -> Option<File> {
     File::open("/dev/null").ok()
 }
 
-impl Porter<'_> {
+impl Acceptor<'_> {
     /// Whoever comes next; `None` where there is only something to look at.
     fn next(&mut self, listening: &End) -> Result<Option<End>, TransferError> {
         match endpoint::accept(listening.socket.as_fd()) {
@@ -120,7 +124,7 @@ impl Porter<'_> {
     /// The kernel cuts the connection when the caller drops it.
     fn turn_away(&mut self, end: &End) {
         let _ = endpoint::cut_on_close(end.socket.as_fd(), true);
-        let turned_away = self.house.turned_away();
+        let turned_away = self.clients.turned_away();
         if self.reported.is_none_or(|reported| reported.elapsed() >= TELL) {
             self.reported = Some(Instant::now());
             let most_clients = self.service.most_clients;
@@ -130,7 +134,7 @@ impl Porter<'_> {
 }
 
 #[derive(Debug, Default)]
-struct House(Mutex<Counts>);
+struct Clients(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -142,7 +146,7 @@ struct Counts {
     congestion: Option<String>,
 }
 
-impl House {
+impl Clients {
     /// Whether there was room for one more.
     fn enter(&self, most: u32) -> bool {
         let mut counts = self.0.lock();
@@ -164,50 +168,65 @@ impl House {
         counts.served.turned_away
     }
 
-    /// A client has ended: it is counted before it is reported, because the observer may look at the counts.
-    fn leave(&self, around: Around<'_>, number: u64, client: client::Client) {
-        let stream = &client.moved.stream;
-        let (bytes, duration_ns, end) = (stream.bytes, stream.duration_ns, stream.end.clone());
-        let left = Left { number, peer: client.peer, bytes, duration_ns, end };
-        self.book(client);
-        around.tell(TransferEvent::Left(left));
+    /// Takes all that a client sends, to its end or until it is cut off. It is counted before it is reported, because
+    /// the observer may look at the counts.
+    fn take(&self, plan: &TransferPlan, service: &Service, around: Around<'_>, number: u64, client: &End) {
+        let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
+        let (mut moved, ended) = tcp::taken::<Untimed>(plan, around, index, client);
+        if let Err(broken) = &ended {
+            moved.stream.end = why(service, broken);
+        }
+        let (bytes, duration_ns, end) =
+            (moved.stream.bytes, moved.stream.duration_ns, moved.stream.end.clone());
+        self.book(moved, &ended, endpoint::congestion(client.socket.as_fd()).ok());
+        around.tell(TransferEvent::Left(Left { number, peer: client.peer, bytes, duration_ns, end }));
     }
 
-    fn book(&self, client: client::Client) {
+    fn book(&self, moved: Moved, ended: &Result<(), Broken>, congestion: Option<String>) {
         let mut counts = self.0.lock();
         counts.inside -= 1;
-        counts.served.bytes += client.moved.stream.bytes;
-        let count = match client.outcome {
-            client::ClientOutcome::Whole => &mut counts.served.whole,
-            client::ClientOutcome::Broken => &mut counts.served.broken,
-            client::ClientOutcome::TooLong => &mut counts.served.too_long,
+        counts.served.bytes += moved.stream.bytes;
+        let count = match ended {
+            Ok(()) => &mut counts.served.whole,
+            Err(Broken::Network(e)) if e.kind() == ErrorKind::FileTooLarge => &mut counts.served.too_long,
+            Err(_) => &mut counts.served.broken,
         };
         *count += 1;
-        counts.way.get_or_insert(client.moved.way);
-        counts.buffer_address = client.moved.buffer_address;
-        counts.congestion = client.congestion.or(counts.congestion.take());
+        counts.way.get_or_insert(moved.way);
+        counts.buffer_address = moved.buffer_address;
+        counts.congestion = congestion.or(counts.congestion.take());
         if counts.last.len() == MOST_KEPT {
             counts.last.pop_front();
         }
-        counts.last.push_back(client.moved.stream);
+        counts.last.push_back(moved.stream);
     }
 
     fn result(self, plan: &TransferPlan, listening: &End) -> TransferResult {
         let counts = self.0.into_inner();
         TransferResult {
-            plan: plan.clone(),
-            local: listening.local.to_string(),
             peer: counts.last.front().and_then(|stream| stream.peer.clone()),
             buffer_address: counts.buffer_address,
-            granted_buffer_bytes: listening.granted_bytes,
             way: counts.way.unwrap_or(if plan.discard { Way::Discarded } else { Way::Copied }),
             end: TransferEnd::Stopped,
             streams: counts.last.into(),
             congestion: counts.congestion,
             served: Some(counts.served),
-            cost: None,
-            explanation: None,
-            packets: None,
+            ..streams::result(plan, listening.local.to_string(), listening.granted_bytes, Vec::new())
         }
     }
+}
+
+/// The end of a client that was cut off, or cut its connection itself.
+fn why(service: &Service, broken: &Broken) -> TransferEnd {
+    let why = match broken {
+        Broken::Interrupted => "it was still sending when the service was ended".into(),
+        Broken::Network(e) if e.kind() == ErrorKind::WouldBlock => {
+            format!("it sent nothing for {} (--timeout)", format_duration(service.timeout_ns))
+        }
+        Broken::Network(e) if e.kind() == ErrorKind::FileTooLarge => {
+            format!("it sent more than {} bytes (--max-bytes)", service.most_bytes.unwrap_or(u64::MAX))
+        }
+        _ => return broken.end(),
+    };
+    TransferEnd::Broken { why }
 }

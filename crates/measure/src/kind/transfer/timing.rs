@@ -17,21 +17,8 @@ const DELAYED_NS: std::ops::RangeInclusive<u64> = 30_000_000..=60_000_000;
 /// Then the loop looks again whether it was interrupted.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// Takes the times of calls, or does nothing.
+/// Takes the times of calls; by default none.
 pub(super) trait Timing: Default {
-    fn on_socket<R>(&mut self, call: impl FnOnce() -> R) -> R;
-    fn on_standard<R>(&mut self, call: impl FnOnce() -> R) -> R;
-    /// Waits until a call that reads there and writes to the socket would not wait for the former.
-    fn wait_for_input(&mut self, input: BorrowedFd<'_>);
-    /// Waits until a call that writes there would not wait for it.
-    fn wait_for_output(&mut self, output: BorrowedFd<'_>);
-    fn took(&self) -> Option<CallTimes>;
-}
-
-#[derive(Default)]
-pub(super) struct Untimed;
-
-impl Timing for Untimed {
     #[inline]
     fn on_socket<R>(&mut self, call: impl FnOnce() -> R) -> R {
         call()
@@ -42,9 +29,11 @@ impl Timing for Untimed {
         call()
     }
 
+    /// Waits until a call that reads there and writes to the socket would not wait for the former.
     #[inline]
     fn wait_for_input(&mut self, _input: BorrowedFd<'_>) {}
 
+    /// Waits until a call that writes there would not wait for it.
     #[inline]
     fn wait_for_output(&mut self, _output: BorrowedFd<'_>) {}
 
@@ -52,6 +41,11 @@ impl Timing for Untimed {
         None
     }
 }
+
+#[derive(Default)]
+pub(super) struct Untimed;
+
+impl Timing for Untimed {}
 
 pub(super) struct Timed {
     /// What its thread had waited for a processor when it began.

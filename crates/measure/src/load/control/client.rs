@@ -130,7 +130,7 @@ fn watch(
     peer: &Peer,
     planned: u64,
 ) -> Result<Tally, ControlError> {
-    let from = lines.peer();
+    let from = lines.peer;
     let believed = |excess: Option<String>| match excess {
         Some(what) => Err(ControlError::Implausible { peer: from, what }),
         None => Ok(()),
@@ -158,7 +158,7 @@ fn watch(
         // It may live and still never come to its end.
         let within: Duration = DRAIN_MOST + ANSWER_WITHIN;
         if ended.is_some_and(|at| at.elapsed() > within) {
-            return Err(ControlError::Silent { peer: lines.peer(), awaited: "its tally", within });
+            return Err(ControlError::Silent { peer: lines.peer, awaited: "its tally", within });
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use netfathom_model::record::ServerHost;
 use serde::{Deserialize, Serialize};
 
+use super::TOOL;
 use super::line::printable;
 use super::words::Why;
 use crate::ground::environment;
@@ -35,7 +36,7 @@ pub struct Identity {
 impl Introduction {
     pub fn own(cpu: usize) -> Self {
         Self {
-            tool: concat!("netfathom ", env!("CARGO_PKG_VERSION")).into(),
+            tool: TOOL.into(),
             host: environment::host(),
             kernel: environment::kernel(),
             cpu,

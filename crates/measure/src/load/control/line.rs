@@ -58,7 +58,7 @@ impl Writer {
 #[derive(Debug)]
 pub(super) struct Lines {
     stream: TcpStream,
-    peer: SocketAddr,
+    pub(super) peer: SocketAddr,
     buffer: Box<[u8; MOST_BYTES]>,
     filled: usize,
 }
@@ -78,10 +78,6 @@ pub(super) fn open(stream: TcpStream, peer: SocketAddr) -> Result<(Lines, Writer
 }
 
 impl Lines {
-    pub(super) fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
     pub(super) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.stream.local_addr()
     }

@@ -81,7 +81,7 @@ impl<H> Incoming<H> {
 impl Incoming {
     /// Its address; its messages come from there too, from other ports.
     pub fn peer(&self) -> SocketAddr {
-        self.link.lines.peer()
+        self.link.lines.peer
     }
 
     pub fn hello(&self) -> &Hello {
@@ -135,7 +135,7 @@ impl Welcomed {
                 Some(FromSender::Begin { start_ns }) => {
                     if start_ns > LATEST_NS {
                         let what = format!("a clock of {start_ns} ns since its start");
-                        return Err(ControlError::Implausible { peer: self.link.lines.peer(), what });
+                        return Err(ControlError::Implausible { peer: self.link.lines.peer, what });
                     }
                     return Ok(Begun { link: self.link, start_ns });
                 }
@@ -143,7 +143,7 @@ impl Welcomed {
                 None => {}
             }
         }
-        Err(ControlError::Silent { peer: self.link.lines.peer(), awaited, within: BEGIN_WITHIN })
+        Err(ControlError::Silent { peer: self.link.lines.peer, awaited, within: BEGIN_WITHIN })
     }
 }
 
@@ -187,7 +187,7 @@ impl Conversation {
         let mut alive = Instant::now();
         while !stop.load(Relaxed) {
             if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                return Err(ControlError::Overdue { peer: self.link.lines.peer() });
+                return Err(ControlError::Overdue { peer: self.link.lines.peer });
             }
             seen.tell(&mut self.link, &mut delivered)?;
             match self.link.lines.poll(seen.next_in(), awaited)? {
@@ -196,12 +196,12 @@ impl Conversation {
                     let planned = self.link.hello.planned;
                     return match sent.excess(planned) {
                         None => Ok(Ended { link: self.link, seen, sent }),
-                        Some(what) => Err(ControlError::Implausible { peer: self.link.lines.peer(), what }),
+                        Some(what) => Err(ControlError::Implausible { peer: self.link.lines.peer, what }),
                     };
                 }
                 Some(other) => return Err(self.link.out_of_turn(awaited, &other)),
                 None if alive.elapsed() > LOST_AFTER => {
-                    let peer = self.link.lines.peer();
+                    let peer = self.link.lines.peer;
                     return Err(ControlError::Silent { peer, awaited, within: LOST_AFTER });
                 }
                 None => {}

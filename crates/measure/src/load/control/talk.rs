@@ -54,7 +54,7 @@ impl Talk {
     }
 
     pub fn peer(&self) -> SocketAddr {
-        self.lines.lock().peer()
+        self.lines.lock().peer
     }
 
     /// The address that the peer knows this host by.

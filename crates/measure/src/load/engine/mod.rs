@@ -1,5 +1,6 @@
 //! How messages reach the wire: one trait, an engine a file.
 
+pub use netfathom_bpf::generator::Generator as Xdp;
 use netfathom_model::message::Header;
 
 mod af_xdp;
@@ -14,7 +15,6 @@ pub use gso::Gso;
 pub use send::Send;
 pub use sendmmsg::Sendmmsg;
 pub use stream::Stream;
-pub use xdp::Xdp;
 
 /// What became of the messages that an engine tried: the first of its batch. What comes
 /// after them is still to be tried.

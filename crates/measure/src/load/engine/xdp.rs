@@ -1,26 +1,14 @@
 //! XDP live frames: a kernel program writes each frame, and no packet passes the stack.
 
-use netfathom_bpf::generator::{Generator, GeneratorError};
+use netfathom_bpf::generator::Generator;
 use netfathom_model::engine;
 use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::{Engine, Handed};
-use crate::load::frame::Frame;
 
 /// One BPF_PROG_RUN a batch.
-pub struct Xdp {
-    generator: Generator,
-}
-
-impl Xdp {
-    /// Out of a device of the calling thread's namespace.
-    pub fn load(frame: &Frame, ifindex: u32) -> Result<Self, GeneratorError> {
-        Ok(Self { generator: Generator::load(frame.bytes(), ifindex)? })
-    }
-}
-
-impl Engine for Xdp {
+impl Engine for Generator {
     fn most(&self) -> usize {
         engine::Engine::Xdp.batch()
     }
@@ -31,7 +19,7 @@ impl Engine for Xdp {
 
     #[inline]
     fn send(&mut self, batch: &mut [Header]) -> Handed {
-        match self.generator.send(batch) {
+        match Generator::send(self, batch) {
             Ok(accepted) if accepted == batch.len() => Handed::taken(accepted),
             Ok(accepted) => {
                 dropped_to_the_end(batch);

@@ -7,11 +7,11 @@ use std::os::fd::AsFd;
 use etherparse::{SlicedPacket, TransportSlice};
 use netfathom_bpf::sink::XdpRedirect;
 use netfathom_model::plan::Spin;
-use netfathom_sys::socket::Wait;
+use netfathom_sys::socket::{ReceivedDatagram, Wait};
 use netfathom_sys::xsk::XskReceiver;
 
 use super::sockets::spun;
-use super::{Datagram, PATIENCE, Source};
+use super::{PATIENCE, Source};
 use crate::load::error::FlightError;
 
 /// Frames, a power of two: 10 ms at 400,000 a second.
@@ -35,7 +35,7 @@ impl AfXdp {
 }
 
 impl Source for AfXdp {
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> io::Result<usize> {
         let mut take = |frame: &[u8]| {
             // What is no UDP was not for this port, and cannot have come here.
             let packet = SlicedPacket::from_ethernet(frame);
@@ -43,7 +43,7 @@ impl Source for AfXdp {
                 Ok(SlicedPacket { transport: Some(TransportSlice::Udp(udp)), .. }) => udp.payload(),
                 _ => &[],
             };
-            each(Datagram { payload, cut: false, from: None });
+            each(ReceivedDatagram { payload, truncated: false, from: None });
         };
         spun(self.spin, |wait| match wait {
             Wait::No => Ok(self.socket.drain(&mut take)),

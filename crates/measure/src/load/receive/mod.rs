@@ -5,10 +5,9 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use netfathom_model::engine::Receive;
-use netfathom_model::plan::Spin;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::{context_switches, thread_time_ns};
+use netfathom_sys::socket::ReceivedDatagram;
 
 use super::flight::FarEnd;
 use super::reader::EndSignal;
@@ -22,37 +21,19 @@ mod streams;
 
 pub use af_xdp::AfXdp;
 pub use kernel::{Kernel, read as kernel_read};
-use sockets::{Gro, Recv, Recvmmsg};
+pub use sockets::Socket;
 pub use streams::Streams;
 
 /// How long a source waits for the first datagram before it looks whether to end.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
-/// A datagram as a source hands it over.
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
-    pub payload: &'a [u8],
-    /// Whether there was more of it than was received.
-    pub cut: bool,
-    pub from: Option<SocketAddr>,
-}
-
 pub trait Source: Send {
     /// Hands over the datagrams that are there; waits [`PATIENCE`] for the first. Returns how
-    /// many they were.
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize>;
+    /// many they were. Most sources do not know who sent one.
+    fn receive(&mut self, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> io::Result<usize>;
 
     /// Datagrams that it had no room for so far.
     fn dropped(&self) -> io::Result<u64>;
-}
-
-/// Takes what comes to a bound socket; where a program in the driver takes messages, what it leaves.
-pub fn from_socket(socket: UdpSocket, receive: Receive, spin: Spin) -> io::Result<Box<dyn Source>> {
-    Ok(match receive {
-        Receive::Recv => Box::new(Recv::new(socket)?),
-        Receive::Gro => Box::new(Gro::new(socket, spin)?),
-        Receive::Recvmmsg | Receive::AfXdp | Receive::Xdp => Box::new(Recvmmsg::new(socket, spin)?),
-    })
 }
 
 /// Sends each message back to its source, once and with its length: never more than was received, and
@@ -103,8 +84,8 @@ impl FarEnd for Receiver {
 }
 
 #[inline]
-fn take(tally: &mut Tally, echo: Option<&Echo>, datagram: &Datagram<'_>) {
-    let new = tally.take(datagram.payload, datagram.cut);
+fn take(tally: &mut Tally, echo: Option<&Echo>, datagram: &ReceivedDatagram<'_>) {
+    let new = tally.take(datagram.payload, datagram.truncated);
     if let (Some(_), Some(echo), Some(from)) = (new, echo, datagram.from) {
         echo.answer(datagram.payload, from);
     }

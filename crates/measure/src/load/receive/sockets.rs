@@ -3,11 +3,14 @@
 use std::io;
 use std::net::UdpSocket;
 
+use netfathom_model::engine::Receive;
 use netfathom_model::plan::Spin;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::socket::{ReceiveBatch, Wait, drops, enable_gro, receive_coalesced};
+use netfathom_sys::socket::{
+    Coalesced, ReceiveBatch, ReceivedDatagram, Wait, drops, enable_gro, receive_coalesced,
+};
 
-use super::{Datagram, PATIENCE, Source};
+use super::{PATIENCE, Source};
 
 /// Larger than any datagram.
 const BUFFER_BYTES: usize = 65_536;
@@ -49,53 +52,61 @@ pub(super) fn received<T: Default>(outcome: io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// recv(2): a call a datagram.
-pub struct Recv {
-    socket: UdpSocket,
-    buffer: Vec<u8>,
-}
-
-impl Recv {
-    pub fn new(socket: UdpSocket) -> io::Result<Self> {
-        socket.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { socket, buffer: vec![0; BUFFER_BYTES] })
-    }
-}
-
-impl Source for Recv {
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
-        let got = received(self.socket.recv_from(&mut self.buffer).map(Some))?;
-        let Some((bytes, from)) = got else { return Ok(0) };
-        each(Datagram { payload: &self.buffer[..bytes], cut: false, from: Some(from) });
-        Ok(1)
-    }
-
-    fn dropped(&self) -> io::Result<u64> {
-        drops(&self.socket).map(Into::into)
-    }
-}
-
-/// recvmmsg(2): a call for all that are there.
-pub struct Recvmmsg {
+/// A bound socket.
+pub struct Socket {
     socket: UdpSocket,
     spin: Spin,
-    batch: ReceiveBatch,
+    way: Way,
 }
 
-impl Recvmmsg {
-    pub fn new(socket: UdpSocket, spin: Spin) -> io::Result<Self> {
+enum Way {
+    /// recv(2): a call a datagram.
+    Recv(Vec<u8>),
+    /// recvmmsg(2): a call for all that are there.
+    Recvmmsg(ReceiveBatch),
+    /// UDP_GRO: what the kernel has joined, in one buffer.
+    Gro(Vec<u8>),
+}
+
+impl Socket {
+    /// Takes what comes to a socket; where a program in the driver takes messages, what it leaves. With [`Receive::Gro`]
+    /// the socket gives joined buffers from then on.
+    pub fn new(socket: UdpSocket, receive: Receive, spin: Spin) -> io::Result<Self> {
         socket.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { socket, spin, batch: ReceiveBatch::new(BATCH, BATCH_BYTES) })
+        let way = match receive {
+            Receive::Recv => Way::Recv(vec![0; BUFFER_BYTES]),
+            Receive::Gro => {
+                enable_gro(&socket)?;
+                Way::Gro(vec![0; BUFFER_BYTES])
+            }
+            Receive::Recvmmsg | Receive::AfXdp | Receive::Xdp => {
+                Way::Recvmmsg(ReceiveBatch::new(BATCH, BATCH_BYTES))
+            }
+        };
+        Ok(Self { socket, spin, way })
     }
 }
 
-impl Source for Recvmmsg {
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
-        let count = spun(self.spin, |wait| self.batch.receive(&self.socket, wait))?;
-        for d in self.batch.datagrams() {
-            each(Datagram { payload: d.payload, cut: d.truncated, from: d.from });
+impl Source for Socket {
+    fn receive(&mut self, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> io::Result<usize> {
+        let Self { socket, spin, way } = self;
+        match way {
+            Way::Recv(buffer) => {
+                let got = received(socket.recv_from(buffer).map(Some))?;
+                let Some((bytes, from)) = got else { return Ok(0) };
+                each(ReceivedDatagram { payload: &buffer[..bytes], truncated: false, from: Some(from) });
+                Ok(1)
+            }
+            Way::Recvmmsg(batch) => {
+                let count = spun(*spin, |wait| batch.receive(socket, wait))?;
+                batch.datagrams().for_each(each);
+                Ok(count)
+            }
+            Way::Gro(buffer) => {
+                let joined = spun(*spin, |wait| receive_coalesced(socket, buffer, wait).map(Some))?;
+                Ok(joined.map_or(0, |joined| split(joined, buffer, each)))
+            }
         }
-        Ok(count)
     }
 
     fn dropped(&self) -> io::Result<u64> {
@@ -103,43 +114,19 @@ impl Source for Recvmmsg {
     }
 }
 
-/// UDP_GRO: what the kernel has joined, in one buffer.
-pub struct Gro {
-    socket: UdpSocket,
-    spin: Spin,
-    buffer: Vec<u8>,
-}
-
-impl Gro {
-    /// Reads a bound socket, which from then on gives joined buffers.
-    pub fn new(socket: UdpSocket, spin: Spin) -> io::Result<Self> {
-        socket.set_read_timeout(Some(PATIENCE))?;
-        enable_gro(&socket)?;
-        Ok(Self { socket, spin, buffer: vec![0; BUFFER_BYTES] })
+/// Hands over what the kernel has joined; how many datagrams that was.
+fn split(joined: Coalesced, buffer: &[u8], each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> usize {
+    let mut count = 0;
+    for payload in joined.messages(buffer) {
+        count += 1;
+        let last = count * joined.segment_bytes.max(1) >= joined.bytes;
+        each(ReceivedDatagram { payload, truncated: joined.truncated && last, from: None });
     }
-}
-
-impl Source for Gro {
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
-        let ask = |wait| receive_coalesced(&self.socket, &mut self.buffer, wait).map(Some);
-        let got = spun(self.spin, ask)?;
-        let Some(joined) = got else { return Ok(0) };
-        let mut count = 0;
-        for payload in joined.messages(&self.buffer) {
-            count += 1;
-            let last = count * joined.segment_bytes.max(1) >= joined.bytes;
-            each(Datagram { payload, cut: joined.truncated && last, from: None });
-        }
-        // An empty datagram is one all the same, and no sign that there are no more.
-        if count == 0 {
-            each(Datagram { payload: &[], cut: false, from: None });
-        }
-        Ok(count.max(1))
+    // An empty datagram is one all the same, and no sign that there are no more.
+    if count == 0 {
+        each(ReceivedDatagram { payload: &[], truncated: false, from: None });
     }
-
-    fn dropped(&self) -> io::Result<u64> {
-        drops(&self.socket).map(Into::into)
-    }
+    count.max(1)
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use std::io;
 use std::net::UdpSocket;
 
 use netfathom_model::plan::Spin;
-use netfathom_sys::socket::{Wait, await_any};
+use netfathom_sys::socket::{ReceivedDatagram, Wait, await_any};
 
 use super::sockets::{received, spun};
-use super::{Datagram, PATIENCE, Source};
+use super::{PATIENCE, Source};
 
 /// What one call may take of a connection.
 const ROOM_BYTES: usize = 65_536;
@@ -45,10 +45,10 @@ impl Connection {
     }
 
     /// The whole messages that are there; the beginning of another stays.
-    fn take(&mut self, message_bytes: usize, each: &mut dyn FnMut(Datagram<'_>)) -> usize {
+    fn take(&mut self, message_bytes: usize, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> usize {
         let messages = self.buffer[..self.filled].chunks_exact(message_bytes);
         let count = messages.len();
-        messages.for_each(|payload| each(Datagram { payload, cut: false, from: None }));
+        messages.for_each(|payload| each(ReceivedDatagram { payload, truncated: false, from: None }));
         self.buffer.copy_within(count * message_bytes..self.filled, 0);
         self.filled -= count * message_bytes;
         count
@@ -56,7 +56,7 @@ impl Connection {
 }
 
 impl Source for Streams {
-    fn receive(&mut self, each: &mut dyn FnMut(Datagram<'_>)) -> io::Result<usize> {
+    fn receive(&mut self, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> io::Result<usize> {
         let Self { connections, message_bytes, spin } = self;
         spun(*spin, |wait| {
             if wait == Wait::ForOne && !await_any(connections.iter().map(|c| &c.socket), PATIENCE)? {

@@ -10,13 +10,7 @@ fn run(departures: Vec<u64>, deadline_ns: u64, stop: bool) -> (Sent, usize) {
     let stop = AtomicBool::new(stop);
     let start_ns = monotonic_ns() + 1_000_000;
     let task = SenderTask {
-        flow: 7,
-        lane: 0,
-        lanes: 1,
-        mean_interval_ns: None,
-        windows: Windows { start_ns, shift: 20 },
-        deadline_ns: start_ns + deadline_ns,
-        spin: Spin::Auto,
+        plan: SenderPlan::single(7, Windows { start_ns, shift: 20 }, start_ns + deadline_ns, Spin::Auto),
         stop: &stop,
         gone: &AtomicBool::new(false),
         live: &Live::default(),

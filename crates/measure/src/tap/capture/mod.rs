@@ -94,11 +94,7 @@ pub struct Captured {
 }
 
 /// A capture that runs; it ends with this value.
-pub struct Capturing {
-    how: How,
-}
-
-enum How {
+pub enum Capturing {
     Ring(ring::RingCapture),
     Tcpdump(tcpdump::TcpdumpCapture),
 }
@@ -111,11 +107,10 @@ enum How {
 pub fn begin(task: &Task<'_>, rig: &Rig, role: Role) -> Result<Capturing, CaptureTapError> {
     let place = rig.at(role, Namespace::current).map_err(|e| CaptureTapError::Place(e.to_string()))?;
     let place = place.map_err(|e| CaptureTapError::Place(e.to_string()))?;
-    let how = match &task.by {
-        By::Ring => How::Ring(ring::begin(task, &place)?),
-        By::Tcpdump(program) => How::Tcpdump(tcpdump::begin(task, program, place)?),
-    };
-    Ok(Capturing { how })
+    Ok(match &task.by {
+        By::Ring => Capturing::Ring(ring::begin(task, &place)?),
+        By::Tcpdump(program) => Capturing::Tcpdump(tcpdump::begin(task, program, place)?),
+    })
 }
 
 impl Capturing {
@@ -125,9 +120,9 @@ impl Capturing {
     /// # Errors
     /// If the capture ended before its time, or the file does not hold what was captured.
     pub fn finish(self) -> Result<Captured, CaptureTapError> {
-        match self.how {
-            How::Ring(running) => running.finish(),
-            How::Tcpdump(running) => running.finish(),
+        match self {
+            Self::Ring(running) => running.finish(),
+            Self::Tcpdump(running) => running.finish(),
         }
     }
 }

@@ -25,7 +25,7 @@ const MOST_WRITING: Duration = Duration::from_secs(20);
 
 type Writer = PcapWriter<BufWriter<File>>;
 
-pub(super) struct RingCapture {
+pub struct RingCapture {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<Captured, CaptureTapError>>>,
 }

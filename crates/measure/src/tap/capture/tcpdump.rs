@@ -30,7 +30,7 @@ const STANDS_STILL: Duration = Duration::from_millis(2500);
 const LOOK: Duration = Duration::from_millis(100);
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
-pub(super) struct TcpdumpCapture {
+pub struct TcpdumpCapture {
     program: PathBuf,
     device: String,
     version: String,

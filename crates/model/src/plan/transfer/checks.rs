@@ -23,17 +23,15 @@ impl TransferPlan {
         range("buffer-size", self.buffer_bytes, 1, MOST_BUFFER_BYTES)?;
         range("port", self.port.into(), 1, u16::MAX.into())?;
         range("count", self.buffers, 1, u64::MAX / self.buffer_bytes)?;
-        if let Some(bytes) = self.socket_buffer_bytes {
-            range("socket-buffer", bytes.into(), 1, 1 << 30)?;
-        }
+        let buffer = |bytes: u32| range("socket-buffer", bytes.into(), 1, 1 << 30);
+        self.socket_buffer_bytes.map_or(Ok(()), buffer)?;
         span("idle", self.idle_ns, A_DAY)?;
         self.buffer_place()?;
         self.ends()?;
         self.streams()?;
         self.watched()?;
-        match self.protocol {
-            Transport::Tcp => {}
-            Transport::Udp => self.datagrams()?,
+        if self.protocol == Transport::Udp {
+            self.datagrams()?;
         }
         Ok(self)
     }
@@ -117,9 +115,7 @@ impl TransferPlan {
     }
 
     fn watched(&self) -> Result<(), PlanError> {
-        if let Some(ns) = self.interval_ns {
-            span("interval", ns, (10 * MS, A_DAY.1))?;
-        }
+        self.interval_ns.map_or(Ok(()), |ns| span("interval", ns, (10 * MS, A_DAY.1)))?;
         if let Some(bits) = self.pace_bits_per_s {
             range("pace", bits, 8_000, 1_000_000_000_000)?;
             if self.role == Role::Receive {

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::print::Scale;
+
 /// How much of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amount {
@@ -66,20 +68,9 @@ named! { Resource:
     PressureMemory = "memory pressure (machine)", PressureIo = "I/O pressure (machine)"
 }
 
-/// What an amount is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResourceUnit {
-    /// Nanoseconds.
-    Time,
-    /// Events.
-    Count,
-    /// Bytes.
-    Bytes,
-}
-
 impl Resource {
-    /// What it is counted in.
-    pub fn unit(self) -> ResourceUnit {
+    /// What it is counted in, in nanoseconds where that is time.
+    pub fn scale(self) -> Scale {
         match self {
             Self::RunQueue
             | Self::Cpu
@@ -91,15 +82,15 @@ impl Resource {
             | Self::IoWait
             | Self::PressureCpu
             | Self::PressureMemory
-            | Self::PressureIo => ResourceUnit::Time,
-            Self::ReadBytes => ResourceUnit::Bytes,
+            | Self::PressureIo => Scale::Time,
+            Self::ReadBytes => Scale::Bytes,
             Self::MinorFaults
             | Self::MajorFaults
             | Self::VoluntarySwitches
             | Self::InvoluntarySwitches
             | Self::Cycles
             | Self::Instructions
-            | Self::CacheMisses => ResourceUnit::Count,
+            | Self::CacheMisses => Scale::Count,
         }
     }
 }

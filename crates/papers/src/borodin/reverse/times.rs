@@ -1,13 +1,13 @@
 //! The other half of the outgoing paper's figure 4: the stack time of the outgoing messages.
 
 use netfathom_model::record::{
-    BesideTable, Claim, Figure, FigureKind, FigurePoint, Origin, Phase, ReverseResult, ReverseTrial,
+    BesideTable, Claim, Figure, FigurePoint, Origin, Phase, ReverseResult, ReverseTrial,
 };
 use netfathom_stats::{between_trials, paired_ratio};
 
 use super::super::ours::window;
 use super::{DECIDES, THERE, decisive, over_time};
-use crate::beside::{mean, ours, own, plain, point};
+use crate::beside::{lines, mean, ours, own, plain, point};
 use crate::claim::{above, written};
 
 fn mean_us(trial: &ReverseTrial, phase: Phase) -> Option<f64> {
@@ -63,12 +63,9 @@ pub fn figures(result: &ReverseResult) -> Vec<Figure> {
     let rates =
         over_time(of).map(|figure| Figure { title: format!("{}, with stack times", figure.title), ..figure });
     let points = over_trial(&of.trials);
-    let time = (!points.is_empty()).then(|| Figure {
-        title: "Mean stack time over time, all trials".into(),
-        x: "time, s".into(),
-        y: "mean time, µs".into(),
-        kind: FigureKind::Lines,
-        series: vec![ours("outgoing", points)],
+    let time = (!points.is_empty()).then(|| {
+        let axes = ["time, s", "mean time, µs"];
+        lines("Mean stack time over time, all trials", axes, vec![ours("outgoing", points)])
     });
     rates.into_iter().chain(time).collect()
 }

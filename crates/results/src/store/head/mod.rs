@@ -15,7 +15,7 @@ use netfathom_sys::directory::Directory;
 use serde::{Deserialize, Serialize};
 
 use super::HEAD_FILE;
-use super::version::Version;
+use super::record_file::Version;
 pub(super) use open::{is_written, record_of};
 
 /// Longer ones are not read: commands and answers are a few lines.

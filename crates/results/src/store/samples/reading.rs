@@ -34,12 +34,8 @@ pub fn rows(path: &Path) -> Result<impl Iterator<Item = Result<Sample, SamplesEr
     let reader = SerializedFileReader::new(file).map_err(|e| refused(reason(&e)))?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
     let known = |name: &str| schema.columns().iter().any(|column| column.name() == name);
-    for field in &FIELDS {
-        if let Field::Required(name, ..) = field
-            && !known(name)
-        {
-            return Err(refused(format!("it has no column {name}, so it is none of netfathom's samples")));
-        }
+    if let Some(Field { name, .. }) = FIELDS.iter().find(|field| !field.optional && !known(field.name)) {
+        return Err(refused(format!("it has no column {name}, so it is none of netfathom's samples")));
     }
     let of = path.clone();
     let rows = reader.into_iter().map(move |row| {
@@ -77,12 +73,8 @@ fn sample(row: &Row) -> Sample {
     let mut sample = Sample::default();
     for (name, value) in row.get_column_iter() {
         let value = if let Value::Long(value) = value { Some(*value as u64) } else { None };
-        for field in &FIELDS {
-            match field {
-                Field::Required(of, _, set) if of == name => set(&mut sample, value.unwrap_or_default()),
-                Field::Optional(of, _, set) if of == name => set(&mut sample, value),
-                _ => {}
-            }
+        if let Some(field) = FIELDS.iter().find(|field| field.name == name) {
+            (field.set)(&mut sample, value);
         }
     }
     sample

@@ -13,9 +13,7 @@ pub(super) fn rows(page: &mut Page, result: &CapacityResult) {
         return;
     }
     page.main("Messages per second sustained, by engine and workers");
-    if let Some(bars) = bars(result) {
-        page.bars(bars);
-    }
+    page.bars(bars(result));
     let mut table = Table::of("<engine|receiver\npolls|receiver\nsleeps|on\nschedule");
     let cell = |b: &Option<Bounded>| b.map_or_else(|| "-".into(), |b| bare(&b));
     for row in &result.rows {

@@ -25,9 +25,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
             let head = if effect == result.headline() { Page::main } else { Page::heading };
             head(page, &format!("{}: {words}", shortened(&benchmark.name, 60)));
             page.chart(chart.take());
-            if let Some(bars) = bars.take() {
-                page.bars(bars);
-            }
+            page.bars(bars.take());
             table(page, result, benchmark, effect, most);
         }
     }
@@ -74,7 +72,7 @@ fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect
             slowdown(comparison).percent().into(),
             detectable(comparison).map_or_else(|| "-".into(), number::percent).into(),
             comparison::outcome(comparison.outcome).into(),
-            if is_open(comparison) {
+            if charts::is_chance(comparison.outcome) {
                 "".into()
             } else {
                 Cell::Bar { bar: (comparison.ratio.value - 1.0) / most }
@@ -100,13 +98,9 @@ fn table(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, effect
     more(page, rows.len(), "comparison");
 }
 
-fn is_open(comparison: &Comparison) -> bool {
-    matches!(comparison.outcome, Outcome::NoCost | Outcome::CannotTell)
-}
-
 /// Beside a slowdown that is significant it says nothing.
 fn detectable(comparison: &Comparison) -> Option<f64> {
-    comparison.smallest.filter(|_| is_open(comparison))
+    comparison.smallest.filter(|_| charts::is_chance(comparison.outcome))
 }
 
 fn overall(page: &mut Page, result: &CostResult) {

@@ -1,7 +1,7 @@
 //! Figures of costs in print: shares in percent, times, counts and bytes, each with half its interval.
 
 use netfathom_model::print::{NOT_KNOWN, Scale};
-use netfathom_model::record::{Comparison, Estimate, Resource, ResourceUnit};
+use netfathom_model::record::{Comparison, Estimate, Resource};
 use netfathom_stats as stats;
 
 /// A value with its interval; `None` of single runs, which have none.
@@ -84,7 +84,7 @@ impl Figure {
 
     /// In the unit of a resource: `12.3 ms ± 1.1`.
     pub fn amount(self, resource: Resource) -> String {
-        self.on(scale(resource.unit()))
+        self.on(resource.scale())
     }
 
     /// Of nanoseconds: `12.3 ms ± 1.1`.
@@ -118,14 +118,6 @@ pub(super) fn pcost(comparison: &Comparison) -> Figure {
 /// So much of a resource: `12.3 ms`, `1,204`, `3.1 MiB`.
 pub(super) fn amount(resource: Resource, value: f64) -> String {
     Figure { value, interval: None }.amount(resource)
-}
-
-fn scale(of: ResourceUnit) -> Scale {
-    match of {
-        ResourceUnit::Time => Scale::Time,
-        ResourceUnit::Count => Scale::Count,
-        ResourceUnit::Bytes => Scale::Bytes,
-    }
 }
 
 #[cfg(test)]

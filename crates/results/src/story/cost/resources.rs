@@ -1,7 +1,8 @@
 //! What was taken, by resource.
 
 use crate::page::{Axis, Bar, Page, Table};
-use netfathom_model::record::{Comparison, CostBenchmark, CostResult, ResourceUnit, Taken};
+use netfathom_model::print::Scale;
+use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Taken};
 
 use super::comparison::difference;
 use super::{charts, figure, more, notes, pair_name};
@@ -23,7 +24,7 @@ pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
         let bar = charts::bar(taken.resource.name(), comparison.effect, more, !more.beyond_chance());
         Bar { text: more.amount(taken.resource), ..bar }
     };
-    let times = all().filter(|taken| taken.resource.unit() == ResourceUnit::Time);
+    let times = all().filter(|taken| taken.resource.scale() == Scale::Time);
     page.bars(charts::beside_zero(Axis::Time, "More time, by resource", times.map(bar).collect()));
     let mut table = Table::of("<resource|without|with|difference|<");
     for taken in all() {

@@ -197,9 +197,7 @@ fn captures(page: &mut Page, result: &JoinResult) {
 fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
     let links = if c.links.is_empty() { "no link type".into() } else { c.links.join(", ") };
     page.bullet(&format!("{}: {}; {links}", c.name, c.format));
-    if let Some(steps) = ways::steps(&c.steps_ns) {
-        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
-    }
+    ways::steps(&c.steps_ns).iter().for_each(|steps| page.detail(steps));
     page.detail(&format!(
         "{} packets, {} bytes captured, {} from the first to the last",
         number::count(c.packets),
@@ -225,7 +223,7 @@ fn draw_capture(page: &mut Page, c: &CaptureFile, result: &JoinResult) {
     if c.untimed > 0 {
         page.detail(&format!("{} packets have no capture time", number::count(c.untimed)));
     }
-    damage(page, c.damage.as_deref());
+    damage(page, &c.damage);
 }
 
 fn draw_kinds(page: &mut Page, with: &str, packets: u64, kinds: &[KindCount]) {
@@ -241,10 +239,8 @@ fn draw_kinds(page: &mut Page, with: &str, packets: u64, kinds: &[KindCount]) {
     }
 }
 
-fn damage(page: &mut Page, damage: Option<&str>) {
-    if let Some(text) = damage {
-        page.detail(&format!("DAMAGED: {text}"));
-    }
+fn damage(page: &mut Page, damage: &Option<String>) {
+    damage.iter().for_each(|text| page.detail(&format!("DAMAGED: {text}")));
 }
 
 fn logs(page: &mut Page, result: &JoinResult) {
@@ -266,9 +262,7 @@ fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
     };
     page.bullet(&format!("{}: {}; times: {times}", l.name, l.format));
     page.detail(&format!("{} messages; clock: {}", number::count(l.messages), l.clock));
-    if let Some(steps) = ways::steps(&[l.step_ns]) {
-        page.detail(&format!("times in steps of {steps}; half a step was added to each"));
-    }
+    ways::steps(&[l.step_ns]).iter().for_each(|steps| page.detail(steps));
     for (i, capture) in result.captures.iter().enumerate() {
         let of = |counts: &[u64]| counts.get(i).map_or_else(|| "n/a".into(), |&n| number::count(n));
         page.detail(&format!(
@@ -281,7 +275,7 @@ fn draw_log(page: &mut Page, l: &LogFile, result: &JoinResult) {
     if l.unusable > 0 {
         page.detail(&format!("{} records of it are unusable", number::count(l.unusable)));
     }
-    damage(page, l.damage.as_deref());
+    damage(page, &l.damage);
 }
 
 fn clocks(page: &mut Page, result: &JoinResult) {

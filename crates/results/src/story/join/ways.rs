@@ -52,9 +52,9 @@ pub(super) fn doubt(span: &JoinedSpan) -> Option<f64> {
 
 /// What times count in, where that is not nanoseconds alone.
 pub(super) fn steps(steps_ns: &[u32]) -> Option<String> {
-    let step = |ns: &u32| print::time(f64::from(*ns));
+    let steps = steps_ns.iter().map(|&ns| print::time(f64::from(ns))).collect::<Vec<_>>().join(" and ");
     let is_coarse = steps_ns.iter().any(|ns| *ns > 1);
-    is_coarse.then(|| steps_ns.iter().map(step).collect::<Vec<_>>().join(" and "))
+    is_coarse.then(|| format!("times in steps of {steps}; half a step was added to each"))
 }
 
 /// Where a message's number lies.

@@ -29,7 +29,7 @@ impl Story for LoadResult {
         contention::draw(&mut page, loaded(self).flat_map(|t| &t.load.contention));
         let kept = self.trials.iter().map(|t| Kept {
             index: t.index,
-            kind: trials::kind(t.kind),
+            kind: t.kind.name(),
             load: &t.load,
             accounting: &t.accounting,
             captured: &[],

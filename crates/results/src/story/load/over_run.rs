@@ -4,8 +4,7 @@ use netfathom_model::record::LoadResult;
 use netfathom_stats::Distribution;
 
 use crate::page::{Axis, Chart, Color, Look, Page, Series};
-use crate::story::curves::{longest, means, middles, pooled};
-use crate::story::distributions::merged;
+use crate::story::curves::{longest, means, merged, middles, pooled};
 
 /// Percentiles and moments have windows of different lengths: one axis holds both.
 pub(super) fn draw(page: &mut Page, result: &LoadResult) {

@@ -5,11 +5,11 @@ use netfathom_model::record::{Distribution, LoadResult, LoadTrial};
 use netfathom_stats as stats;
 
 use super::over_run;
-use crate::story::{MOST_ROWS, distributions, histogram, number, sender, trial_number};
+use crate::story::{MOST_ROWS, curves, histogram, number, sender, trial_number};
 
 /// Adds up what all loaded trials kept; `None` where there is nothing.
 fn merged(result: &LoadResult, of: fn(&LoadTrial) -> &Distribution) -> Option<stats::Distribution> {
-    Some(distributions::merged(super::loaded(result).map(of))).filter(|all| all.moments.n > 0)
+    Some(curves::merged(super::loaded(result).map(of))).filter(|all| all.moments.n > 0)
 }
 
 fn row(name: &str, d: &stats::Distribution, quantiles: &[f64]) -> Vec<String> {
@@ -42,7 +42,7 @@ pub(super) fn lag(page: &mut Page, result: &LoadResult) {
     over_run::draw(page, result);
     let area = Series::new("lag", "lag", Look::Area);
     histogram::draw(page, "lags", "How late messages were sent", vec![(area, &all)]);
-    let send_call = distributions::merged(super::loaded(result).map(|t| &t.load.send_call));
+    let send_call = curves::merged(super::loaded(result).map(|t| &t.load.send_call));
     sender::lag(page, &all, &send_call);
     let mut table = Table::of("trial|mean|p50|p90|p99|p99.9|max");
     let quantiles = [0.5, 0.9, 0.99, 0.999, 1.0];

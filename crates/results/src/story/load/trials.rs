@@ -3,7 +3,7 @@
 use crate::page::{Page, Table};
 use netfathom_model::accounting::Fate;
 use netfathom_model::print::listed;
-use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
+use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial};
 
 use crate::story::{MOST_ROWS, more, number, sender, trial_number};
 
@@ -46,13 +46,6 @@ fn reasons(page: &mut Page, result: &LoadResult) {
     }
 }
 
-pub(super) fn kind(kind: LoadTrialKind) -> &'static str {
-    match kind {
-        LoadTrialKind::Loaded => "loaded",
-        LoadTrialKind::Idle => "idle",
-    }
-}
-
 fn row(result: &LoadResult, trial: &LoadTrial) -> [String; 8] {
     let load = &trial.load;
     let of_plan = if load.planned == 0 {
@@ -62,7 +55,7 @@ fn row(result: &LoadResult, trial: &LoadTrial) -> [String; 8] {
     };
     [
         trial_number(trial.index),
-        kind(trial.kind).into(),
+        trial.kind.name().into(),
         number::count(load.sent),
         number::rate(trial.reached_per_s),
         of_plan,

@@ -63,7 +63,7 @@ fn stall(remedied: &Remedied) -> String {
     format!(
         "{} stalls with {}: {} at the median; {ended}",
         quoted(&remedied.layer),
-        bytes(remedied.bytes),
+        counted(remedied.bytes, "byte"),
         median(as_it_was(remedied)),
     )
 }
@@ -210,8 +210,4 @@ fn processors(result: &MessageResult) -> Option<String> {
 /// A layer in a sentence: `two` is also a number.
 fn quoted(layer: &Layer) -> String {
     format!("“{layer}”")
-}
-
-fn bytes(bytes: u64) -> String {
-    counted(bytes, "byte")
 }

@@ -71,13 +71,8 @@ pub(super) fn layers(result: &MessageResult) -> Vec<&Layer> {
 
 fn layers_of<'p>(plan: &'p MessagePlan, cells: impl Iterator<Item = &'p MessageCell>) -> Vec<&'p Layer> {
     let there: Vec<&Layer> = cells.map(|cell| &cell.layer).collect();
-    let mut all: Vec<&Layer> = plan.layers.iter().filter(|layer| there.contains(layer)).collect();
-    for layer in there {
-        if !all.contains(&layer) {
-            all.push(layer);
-        }
-    }
-    all
+    let planned = plan.layers.iter().filter(|layer| there.contains(layer));
+    planned.chain(there.iter().copied()).unique().collect()
 }
 
 /// What stands in for layers that cannot run, and for which: the plan does not name it.

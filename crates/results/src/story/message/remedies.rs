@@ -5,7 +5,7 @@ use netfathom_model::record::{MessageResult, Remedied, RemedyRow};
 
 use super::figure::each;
 use super::groups;
-use crate::story::number;
+use crate::story::{logarithmic, number};
 
 /// Columns of the longest bar.
 const BAR: usize = 12;
@@ -32,9 +32,8 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
 
 fn table(page: &mut Page, remedied: &Remedied) {
     let mut table = Table::of("<|p50|p99|speedup|delayed\nACKs|<stall|<change").bars(0, BAR);
-    let medians = || remedied.rows.iter().filter(|r| r.times.n > 0).map(|r| r.times.p50_ns as f64);
-    let (low, high) = (medians().fold(f64::INFINITY, f64::min) / 2.0, medians().fold(0.0, f64::max));
-    let share = |ns: f64| (ns / low).ln() / (high / low).ln();
+    let timed = remedied.rows.iter().filter(|r| r.times.n > 0);
+    let share = logarithmic(timed.map(|r| r.times.p50_ns as f64));
     for row in &remedied.rows {
         let bar = if row.times.n > 0 { share(row.times.p50_ns as f64) } else { 0.0 };
         let [median, p99, faster] = figures(remedied, row);

@@ -66,8 +66,8 @@ fn plan(result: &ReproduceResult) -> Words {
 }
 
 fn finished(result: &ReproduceResult) -> String {
-    let count = |n: usize, what| counted(n, what);
-    format!("{} and {} are finished", count(result.runs.len(), "run"), count(result.tables.len(), "table"))
+    let (runs, tables) = (result.runs.len(), result.tables.len());
+    format!("{} and {} are finished", counted(runs, "run"), counted(tables, "table"))
 }
 
 /// What was asked besides, and how large it was.

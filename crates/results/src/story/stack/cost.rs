@@ -105,7 +105,7 @@ fn trials(result: &StackResult) -> Table {
     for t in &result.trials {
         table.row([
             trial_number(t.index),
-            super::kind(t.kind).into(),
+            t.kind.name().into(),
             t.tap.map_or("none", Tap::name).into(),
             number::mean(t.load.send_call.mean_ns),
             known(t.reader_cpu_ns_per_message.map(number::mean)),

@@ -3,7 +3,7 @@
 use crate::page::{Page, Table};
 use netfathom_model::record::{StackResult, Trial, TrialKind};
 
-use crate::story::distributions::merged;
+use crate::story::curves::merged;
 use crate::story::{number, sender, trial_number};
 
 pub(super) fn draw(page: &mut Page, result: &StackResult) {
@@ -41,7 +41,7 @@ fn each(result: &StackResult) -> Table {
         let (lag, call) = (&t.load.lag, &t.load.send_call);
         table.row([
             trial_number(t.index),
-            super::kind(t.kind).into(),
+            t.kind.name().into(),
             number::mean(lag.mean_ns),
             number::least(lag.p99_ns),
             number::least(lag.max_ns),

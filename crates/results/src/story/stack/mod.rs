@@ -77,7 +77,7 @@ impl Story for StackResult {
         percentiles::draw(&mut page, self);
         let kept = self.trials.iter().map(|t| Kept {
             index: t.index,
-            kind: kind(t.kind),
+            kind: t.kind.name(),
             load: &t.load,
             accounting: &t.accounting,
             captured: &t.captured,
@@ -160,15 +160,6 @@ impl Story for StackResult {
 
     fn verdicts(&self) -> Vec<&Verdict> {
         self.trials.iter().map(|trial| &trial.verdict).collect()
-    }
-}
-
-fn kind(kind: TrialKind) -> &'static str {
-    match kind {
-        TrialKind::Measured => "measured",
-        TrialKind::Baseline => "baseline",
-        TrialKind::CrossCheck => "cross-check",
-        TrialKind::Alternating => "alternating",
     }
 }
 

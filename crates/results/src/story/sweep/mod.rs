@@ -9,7 +9,7 @@ use netfathom_model::print::bit_rate;
 use netfathom_model::print::counted;
 use netfathom_model::record::{Cause, Explanation, SweepPoint, SweepRate, SweepResult};
 
-use super::{Body, MOST_ROWS, Story, more, number, place::Site};
+use super::{Body, MOST_ROWS, Story, logarithmic, more, number, place::Site};
 use crate::story::transfer;
 
 /// Columns of the longest bar.
@@ -20,14 +20,15 @@ const MOST_SHORT: usize = 2;
 impl Story for SweepResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
-        let scale = Scale::of(self);
+        let medians = self.points.iter().filter_map(|p| p.rate).map(|r| r.median_bytes_per_s);
+        let share = logarithmic(medians.filter(|&rate| rate > 0.0));
         for (i, line) in points::lines(self).enumerate() {
             let head = if i < MOST_SHORT { Page::main } else { Page::heading };
             head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
             if i == 0 {
                 page.chart(chart(self));
             }
-            bars(&mut page, line, scale);
+            bars(&mut page, line, &share);
         }
         if !self.points.is_empty() {
             page.note("bars are logarithmic; %: share of the time");
@@ -163,32 +164,13 @@ fn trials(result: &SweepResult) -> Table {
     table
 }
 
-/// From half of the lowest rate, which so has a bar, to the highest.
-#[derive(Clone, Copy)]
-struct Scale {
-    low: f64,
-    high: f64,
-}
-
-impl Scale {
-    fn of(result: &SweepResult) -> Self {
-        let rates =
-            || result.points.iter().filter_map(|p| p.rate).map(|r| r.median_bytes_per_s).filter(|&r| r > 0.0);
-        Self { low: rates().fold(f64::INFINITY, f64::min) / 2.0, high: rates().fold(0.0, f64::max) }
-    }
-
-    fn share(self, bytes_per_s: f64) -> f64 {
-        (bytes_per_s / self.low).ln() / (self.high / self.low).ln()
-    }
-}
-
-fn bars(page: &mut Page, line: &[SweepPoint], scale: Scale) {
+fn bars(page: &mut Page, line: &[SweepPoint], share: &impl Fn(f64) -> f64) {
     let mut table = Table::of("buffer|rate|<|<limited by").bars(2, BAR);
     for point in line.iter().take(MOST_ROWS) {
         table.row([
             points::buffer(point.socket_buffer_bytes).into(),
             points::median(point.rate).into(),
-            Cell::Bar { bar: point.rate.map_or(0.0, |r| scale.share(r.median_bytes_per_s)) },
+            Cell::Bar { bar: point.rate.map_or(0.0, |r| share(r.median_bytes_per_s)) },
             points::cause(point).into(),
         ]);
     }

@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 
 use netfathom_model::plan::Wire;
+use netfathom_model::random::SplitMix64;
 use netfathom_sys::tun::HEADER_BYTES;
-
-use super::chance::Chance;
 
 /// What one direction may hold. A plan's rate and delay stay below it; without a rate it is
 /// the only limit, and what a load keeps under way beyond it is dropped.
@@ -35,7 +34,7 @@ pub(super) struct Line {
     delay_ns: u64,
     loss_per_million: u32,
     rate: Option<Rate>,
-    chance: Chance,
+    random: SplitMix64,
     /// In the order of their arrival, which is that of their times.
     held: VecDeque<Held>,
     held_bytes: usize,
@@ -61,7 +60,7 @@ impl Line {
             delay_ns: wire.delay_ns,
             loss_per_million: wire.loss_per_million,
             rate,
-            chance: Chance::new(seed),
+            random: SplitMix64::new(seed),
             held: VecDeque::new(),
             held_bytes: 0,
         }
@@ -69,7 +68,7 @@ impl Line {
 
     /// Takes a packet, with its header in front, that came at this time.
     pub(super) fn take(&mut self, packet: &[u8], now_ns: u64) -> Fate {
-        if self.chance.hits(self.loss_per_million) {
+        if happens(&mut self.random, self.loss_per_million) {
             return Fate::Lost;
         }
         let keeps = packet.len() + OVERHEAD_BYTES;
@@ -109,6 +108,14 @@ impl Rate {
         self.free_at_ns = free_at_ns;
         Some(free_at_ns)
     }
+}
+
+/// Whether what happens in `per_million` of a million cases does. Each call advances by one step, even
+/// with a probability of 0: a packet that is lost at a low rate is then also lost at a higher one.
+#[inline]
+fn happens(random: &mut SplitMix64, per_million: u32) -> bool {
+    // Evenly from 0 to 999,999: the upper half of the product, without a division.
+    ((random.next_u64() >> 32) * 1_000_000) >> 32 < u64::from(per_million)
 }
 
 /// Rounded up, so that a line is never faster than its rate.
@@ -198,5 +205,21 @@ mod tests {
         assert!((9_430..=10_570).contains(&first.len()), "{}", first.len());
         assert_eq!(first, lost(7));
         assert_ne!(first, lost(8));
+    }
+
+    #[test]
+    fn never_and_almost_always() {
+        let count = |per_million| {
+            let mut random = SplitMix64::new(1_234_567);
+            (0..100_000).filter(|_| happens(&mut random, per_million)).count()
+        };
+        assert_eq!(count(0), 0);
+        assert!(count(999_999) >= 99_990);
+    }
+
+    #[test]
+    fn a_higher_loss_includes_a_lower_one() {
+        let (mut low, mut high) = (SplitMix64::new(3), SplitMix64::new(3));
+        assert!((0..10_000).all(|_| happens(&mut low, 10_000) <= happens(&mut high, 50_000)));
     }
 }

@@ -7,16 +7,15 @@
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use netfathom_model::plan::Wire;
 use netfathom_sys::clock::{monotonic_ns, wait_punctually};
 use netfathom_sys::tun::{MOST_BYTES, Packets, Tun, TunError};
+use parking_lot::Mutex;
 
 use super::LabError;
 
-mod chance;
 mod line;
 
 use line::{Fate, Line};
@@ -47,31 +46,6 @@ pub struct WireCounts {
     pub refused: u64,
 }
 
-#[derive(Default)]
-struct Counters {
-    passed: AtomicU64,
-    lost: AtomicU64,
-    dropped: AtomicU64,
-    refused: AtomicU64,
-}
-
-impl Counters {
-    fn add(counter: &AtomicU64) {
-        // Only this direction's thread adds, so that nothing else needs to be in step.
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn read(&self) -> WireCounts {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        WireCounts {
-            passed: read(&self.passed),
-            lost: read(&self.lost),
-            dropped: read(&self.dropped),
-            refused: read(&self.refused),
-        }
-    }
-}
-
 /// Which packets the devices of such a path are to hand over. Where packets are lost or take
 /// their time one by one, they must be as small as on a wire; elsewhere many segments at once
 /// are several times as fast.
@@ -82,7 +56,7 @@ pub(crate) fn packets(wire: &Wire) -> Packets {
 
 /// Carries packets between two devices until it is dropped.
 pub(crate) struct Relay {
-    counters: [Arc<Counters>; 2],
+    counts: [Arc<Mutex<WireCounts>>; 2],
     threads: Vec<JoinHandle<()>>,
     /// Closed to end the threads: their waits notice it.
     run: Option<PipeWriter>,
@@ -93,14 +67,14 @@ impl Relay {
     pub(crate) fn start(devices: [Tun; 2], wire: &Wire, seed: u64) -> io::Result<Self> {
         let (stop, run) = io::pipe()?;
         let [first, second] = devices.map(Arc::new);
-        let mut relay = Self { counters: Default::default(), threads: Vec::new(), run: Some(run) };
+        let mut relay = Self { counts: Default::default(), threads: Vec::new(), run: Some(run) };
         let ways = [(&first, &second, seed, "wire there"), (&second, &first, !seed, "wire back")];
-        for ((from, to, seed, name), counters) in ways.into_iter().zip(relay.counters.clone()) {
+        for ((from, to, seed, name), counts) in ways.into_iter().zip(relay.counts.clone()) {
             let way = WireThread {
                 from: Arc::clone(from),
                 to: Arc::clone(to),
                 line: Line::new(wire, seed),
-                counters,
+                counts,
                 stop: stop.try_clone()?,
             };
             // A relay that has only one of its threads ends it by being dropped here.
@@ -111,7 +85,7 @@ impl Relay {
 
     /// What became of the packets of each direction.
     pub(crate) fn counts(&self) -> [WireCounts; 2] {
-        [self.counters[0].read(), self.counters[1].read()]
+        self.counts.each_ref().map(|counts| *counts.lock())
     }
 }
 
@@ -136,7 +110,7 @@ struct WireThread {
     from: Arc<Tun>,
     to: Arc<Tun>,
     line: Line,
-    counters: Arc<Counters>,
+    counts: Arc<Mutex<WireCounts>>,
     stop: PipeReader,
 }
 
@@ -178,8 +152,8 @@ impl WireThread {
         match self.line.take(packet, monotonic_ns()) {
             Fate::AtOnce => self.write(packet),
             Fate::Held => {}
-            Fate::Lost => Counters::add(&self.counters.lost),
-            Fate::Dropped => Counters::add(&self.counters.dropped),
+            Fate::Lost => self.counts.lock().lost += 1,
+            Fate::Dropped => self.counts.lock().dropped += 1,
         }
         Ok(true)
     }
@@ -192,10 +166,9 @@ impl WireThread {
     }
 
     fn write(&self, packet: &[u8]) {
-        let counter = match self.to.write(packet) {
-            Ok(()) => &self.counters.passed,
-            Err(_) => &self.counters.refused,
-        };
-        Counters::add(counter);
+        match self.to.write(packet) {
+            Ok(()) => self.counts.lock().passed += 1,
+            Err(_) => self.counts.lock().refused += 1,
+        }
     }
 }

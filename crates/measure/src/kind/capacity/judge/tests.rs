@@ -9,12 +9,10 @@ fn probe(rate: f64, sustained: bool, in_time: bool) -> Probe {
         wanted_per_s: rate,
         reached_per_s: rate,
         lost: Some(0.0),
-        missed: 0.0,
         lag_p99_of_slot: 0.5,
-        lag_p99_ns: 500,
-        sleeps: None,
         sustained,
         in_time,
+        ..Probe::default()
     }
 }
 
@@ -44,14 +42,14 @@ fn good() -> Search {
 }
 
 fn text(searches: Vec<Search>, planned: u32) -> String {
-    let verdict = row(&made(searches), planned, &Wrongs::default());
+    let verdict = row(&made(searches), planned, &Faults::default());
     assert_eq!(verdict.level, Level::Degraded);
     verdict.reasons.into_iter().map(|r| r.text).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
 fn a_sound_row_is_valid() {
-    assert_eq!(row(&made(vec![good(), good()]), 2, &Wrongs::default()), Verdict::default());
+    assert_eq!(row(&made(vec![good(), good()]), 2, &Faults::default()), Verdict::default());
 }
 
 #[test]
@@ -78,14 +76,14 @@ fn a_low_rate_that_failed_contradicts_a_high_one_that_held() {
     );
     // Once it has held, it is no contradiction.
     odd.probes.push(probe(5e4, true, true));
-    assert_eq!(row(&made(vec![odd]), 1, &Wrongs::default()), Verdict::default());
+    assert_eq!(row(&made(vec![odd]), 1, &Faults::default()), Verdict::default());
 }
 
 #[test]
 fn searches_that_disagree_and_rates_without_an_end_are_named() {
     let less = |rate: f64| search(vec![probe(rate, true, true)], Some(rate), Some(rate));
     assert!(text(vec![good(), less(1e5)], 2).contains("sustained rates differ by 66.7 %"));
-    let no_answer = row(&made(vec![good(), less(5e4)]), 2, &Wrongs::default());
+    let no_answer = row(&made(vec![good(), less(5e4)]), 2, &Faults::default());
     assert_eq!(no_answer.level, Level::Void, "{no_answer:?}");
     let endless = search(vec![probe(4.4e6, true, true)], Some(4.4e6), Some(4.4e6));
     assert!(text(vec![endless], 1).contains("ended at 4.40M/s"));
@@ -94,7 +92,7 @@ fn searches_that_disagree_and_rates_without_an_end_are_named() {
 #[test]
 fn a_void_row_does_not_spoil_the_others() {
     let mut void = made(vec![good()]);
-    void.verdict = row(&void, 1, &Wrongs { gap: 3, ..Wrongs::default() });
+    void.verdict = row(&void, 1, &Faults { gap: 3, ..Faults::default() });
     assert_eq!(void.verdict.level, Level::Void);
     let valid = made(vec![good()]);
     assert_eq!(run(&[void.clone(), valid], 2, 0).level, Level::Degraded);

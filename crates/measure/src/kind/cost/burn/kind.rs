@@ -87,9 +87,14 @@ impl Work {
             BurnKind::Cpu { .. } => burn_time(pace, rate),
             BurnKind::Memory { .. } => {
                 let memory = self.memory.get_or_insert_with(Stream::new);
-                burn_memory(pace, rate, memory)
+                burn_steps(pace, rate, (STEP_BYTES, 0), || memory.go_on(STEP_BYTES as usize / 8))
             }
-            BurnKind::Calls { .. } => burn_calls(pace, rate),
+            // A rest is a call as well.
+            BurnKind::Calls { .. } => burn_steps(pace, rate, (STEP_CALLS, 1), || {
+                (0..STEP_CALLS).for_each(|_| {
+                    black_box(effective_user());
+                });
+            }),
         }
     }
 }
@@ -106,36 +111,15 @@ fn burn_time(pace: &Pace<'_>, rate: Rate) -> Paced {
     })
 }
 
-fn burn_memory(pace: &Pace<'_>, rate: Rate, memory: &mut Stream) -> Paced {
+/// What is done is counted: so much with each step, and so much with each rest.
+fn burn_steps(pace: &Pace<'_>, rate: Rate, (a_step, a_rest): (u64, u64), mut step: impl FnMut()) -> Paced {
     let mut done = 0;
     pace.keep(rate, |act| {
         match act {
-            Act::Step => {
-                memory.go_on(STEP_BYTES as usize / 8);
-                done += STEP_BYTES;
-            }
+            Act::Step => step(),
             Act::RestUntil(ns) => sleep_until_ns(ns),
         }
-        done
-    })
-}
-
-/// A rest is a call as well.
-fn burn_calls(pace: &Pace<'_>, rate: Rate) -> Paced {
-    let mut done = 0;
-    pace.keep(rate, |act| {
-        done += match act {
-            Act::Step => {
-                (0..STEP_CALLS).for_each(|_| {
-                    black_box(effective_user());
-                });
-                STEP_CALLS
-            }
-            Act::RestUntil(ns) => {
-                sleep_until_ns(ns);
-                1
-            }
-        };
+        done += if matches!(act, Act::Step) { a_step } else { a_rest };
         done
     })
 }

@@ -23,32 +23,39 @@ pub fn round_trips<const BYTES: usize>(
         // Until the other end is closed.
         while hears.read_exact(&mut message).and_then(|()| answers.write_all(&message)).is_ok() {}
     };
-    let far = thread::Builder::new().name(name.into()).spawn(echo)?;
-    let mut pair = ThreadPair { near: Some(near), far: Some(far) };
+    let mut far = Partner::start(name, near, echo)?;
     Ok(Box::new(move |size| {
         // The calling thread is there for as long as it works.
         cpu::pin(first).map_err(io::Error::other)?;
-        let done = (0..size).try_for_each(|_| pair.round_trip::<BYTES>());
+        let (to, from) = far.near()?;
+        let done = (0..size).try_for_each(|_| {
+            to.write_all(&[1; BYTES])?;
+            from.read_exact(&mut [0; BYTES])
+        });
         cpu::allow(&allowed).map_err(io::Error::other)?;
         done
     }))
 }
 
-struct ThreadPair<To: Write, From: Read> {
-    /// `None` once it is closed, which ends the other thread.
-    near: Option<(To, From)>,
+/// A thread that ends once our end of what leads to it is closed.
+pub struct Partner<Near> {
+    /// `None` once it is closed.
+    near: Option<Near>,
     far: Option<JoinHandle<()>>,
 }
 
-impl<To: Write, From: Read> ThreadPair<To, From> {
-    fn round_trip<const BYTES: usize>(&mut self) -> io::Result<()> {
-        let (to, from) = self.near.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        to.write_all(&[1; BYTES])?;
-        from.read_exact(&mut [0; BYTES])
+impl<Near> Partner<Near> {
+    pub fn start(name: &str, near: Near, work: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        let far = thread::Builder::new().name(name.into()).spawn(work)?;
+        Ok(Self { near: Some(near), far: Some(far) })
+    }
+
+    pub fn near(&mut self) -> io::Result<&mut Near> {
+        self.near.as_mut().ok_or_else(|| io::ErrorKind::BrokenPipe.into())
     }
 }
 
-impl<To: Write, From: Read> Drop for ThreadPair<To, From> {
+impl<Near> Drop for Partner<Near> {
     fn drop(&mut self) {
         self.near = None;
         // It holds nothing but its two ends.

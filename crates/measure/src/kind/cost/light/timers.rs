@@ -7,12 +7,12 @@
 //! idle state to exit.
 
 use std::io;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc;
 
 use netfathom_sys::clock::{monotonic_ns, sleep_until_ns, wait_punctually};
 use netfathom_sys::directory::Directory;
 
+use super::thread_pair::Partner;
 use super::{Phase, Work};
 
 /// What a sleep asks for: long enough that the thread really sleeps.
@@ -26,16 +26,9 @@ pub const PHASE: Phase = Phase {
     prepare,
 };
 
-/// The sleeper is a thread of its own, as it stays punctual.
-struct Timers {
-    /// How often to sleep; `None` once it is closed, which ends the thread.
-    sleep: Option<Sender<u64>>,
-    awake: Receiver<()>,
-    sleeper: Option<JoinHandle<()>>,
-}
-
+/// The sleeper is a thread of its own, as it stays punctual. It is sent how often to sleep.
 fn prepare(_place: &Directory) -> io::Result<Work> {
-    let ((sleep, asked), (say, awake)) = (mpsc::channel(), mpsc::channel());
+    let ((sleep, asked), (say, awake)) = (mpsc::channel::<u64>(), mpsc::channel());
     let sleeper = move || {
         wait_punctually();
         // Until the other end is closed.
@@ -46,24 +39,11 @@ fn prepare(_place: &Directory) -> io::Result<Work> {
             }
         }
     };
-    let sleeper = thread::Builder::new().name("light-timers".into()).spawn(sleeper)?;
-    let timers = Timers { sleep: Some(sleep), awake, sleeper: Some(sleeper) };
-    Ok(Box::new(move |size| timers.run(size)))
-}
-
-impl Timers {
-    fn run(&self, size: u64) -> io::Result<()> {
+    let mut sleeper = Partner::start("light-timers", (sleep, awake), sleeper)?;
+    Ok(Box::new(move |size| {
         let died = || io::Error::other("the thread of the timers died");
-        let sleep = self.sleep.as_ref().ok_or_else(died)?;
+        let (sleep, awake) = sleeper.near()?;
         sleep.send(size).map_err(|_| died())?;
-        self.awake.recv().map_err(|_| died())
-    }
-}
-
-impl Drop for Timers {
-    fn drop(&mut self) {
-        self.sleep = None;
-        // It holds nothing but its two ends.
-        let _ = self.sleeper.take().map(JoinHandle::join);
-    }
+        awake.recv().map_err(|_| died())
+    }))
 }

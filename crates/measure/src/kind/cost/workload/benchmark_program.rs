@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use itertools::Itertools as _;
 use netfathom_bpf::tree::CallTimes;
 use netfathom_model::plan::{Interception, MarkMeans};
 use netfathom_model::record::{Amount, Condition, CpuWaits};
@@ -271,17 +272,12 @@ impl Workload for Started {
             return Err(CostError::Benchmark(why));
         }
         self.reached_all(&ran.marks)?;
-        let mut first = ran.marks;
-        if let SpanSource::Points(_) = &self.source {
+        let marks = ran.marks.into_iter();
+        let first: Vec<Reached> = match self.source {
             // A file that is opened again was reached before.
-            let mut seen = Vec::new();
-            first.retain(|mark| {
-                !seen.contains(&mark.name) && {
-                    seen.push(mark.name.clone());
-                    true
-                }
-            });
-        }
+            SpanSource::Points(_) => marks.unique_by(|mark| mark.name.clone()).collect(),
+            SpanSource::Emitted(_) => marks.collect(),
+        };
         let inner = !self.phases.is_empty();
         let learned = Sequence::learn(&first, inner);
         let (sequence, notes) =

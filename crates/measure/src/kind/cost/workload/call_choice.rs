@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use itertools::Itertools as _;
 use netfathom_bpf::tree::{Called, Recorded, Tree, TreeError, Watching, call_name};
 use netfathom_model::plan::CostPlan;
 use netfathom_sys::netns::Namespace;
@@ -101,11 +102,7 @@ fn record(
 
 /// The points of the first run that are in both, nearest to even parts of its time.
 fn chosen(first: &[Called], second: &[Called]) -> Vec<CallPoint> {
-    let counts = [first, second].map(|calls| {
-        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-        calls.iter().for_each(|call| *counts.entry(call.number).or_default() += 1);
-        counts
-    });
+    let counts = [first, second].map(|calls| calls.iter().counts_by(|call| call.number));
     let same = |call: &Called| {
         let count = counts[0][&call.number];
         count <= MOST_CALLS && counts[1].get(&call.number) == Some(&count)

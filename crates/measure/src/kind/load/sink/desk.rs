@@ -12,7 +12,7 @@ use netfathom_model::plan::Spin;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu::thread_time_ns;
 use netfathom_sys::link;
-use netfathom_sys::socket::{drops, set_receive_buffer};
+use netfathom_sys::socket::{ReceivedDatagram, drops, set_receive_buffer};
 use parking_lot::Mutex;
 
 use super::SinkEvent;
@@ -21,7 +21,7 @@ use crate::load::control::Welcomed;
 use crate::load::control::words::Hello;
 use crate::load::error::FlightError;
 use crate::load::message_log::SenderLog;
-use crate::load::receive::{AfXdp, Datagram, Echo, Source, from_socket};
+use crate::load::receive::{AfXdp, Echo, Socket, Source};
 use crate::load::tally::{Read, Tally};
 
 const RECEIVE_BUFFER_BYTES: i32 = 8 << 20;
@@ -116,7 +116,7 @@ impl Desk {
     ) -> Result<(), FlightError> {
         // Dropped after the source: it leads the frames there.
         let mut _redirect = None;
-        let own = || from_socket(self.socket.try_clone()?, receive, Spin::Auto);
+        let own = || Socket::new(self.socket.try_clone()?, receive, Spin::Auto);
         let mut source: Box<dyn Source> = match receive {
             Receive::AfXdp => {
                 let device = link::with_address(address.ip())?;
@@ -125,7 +125,7 @@ impl Desk {
                 _redirect = Some(redirect);
                 Box::new(source)
             }
-            _ => own().map_err(GroundError::Socket)?,
+            _ => Box::new(own().map_err(GroundError::Socket)?),
         };
         while !over.load(Relaxed) && !stop.load(Relaxed) {
             let cpu_ns = thread_time_ns();
@@ -179,20 +179,14 @@ impl Desk {
 
     /// Strays that nothing has been added to for so long; they are forgotten then.
     pub fn strays(&self, quiet: Duration) -> Vec<SinkEvent> {
-        let mut state = self.state.lock();
-        let now = Instant::now();
-        let gone: Vec<_> = state
-            .strays
-            .iter()
-            .filter(|(_, s)| now.duration_since(s.last) >= quiet)
-            .map(|(&f, _)| f)
-            .collect();
-        let event = |flow| {
-            let stray = state.strays.remove(&flow)?;
-            let took = stray.last - stray.first;
-            Some(SinkEvent::Strays { flow, from: stray.from, read: stray.tally.read, took })
+        let (mut state, now) = (self.state.lock(), Instant::now());
+        let event = |(flow, Stray { tally, from, first, last })| SinkEvent::Strays {
+            flow,
+            from,
+            read: tally.read,
+            took: last - first,
         };
-        gone.into_iter().filter_map(event).collect()
+        state.strays.extract_if(.., |_, s| now.duration_since(s.last) >= quiet).map(event).collect()
     }
 }
 
@@ -208,7 +202,7 @@ impl DeskState {
     }
 
     #[inline]
-    fn take(&mut self, datagram: &Datagram<'_>) {
+    fn take(&mut self, datagram: &ReceivedDatagram<'_>) {
         let header = Header::read(datagram.payload);
         let flow = header.map(|h| h.flow);
         // Sources that do not tell who sent a datagram leave it to the cookie alone.
@@ -223,7 +217,7 @@ impl DeskState {
         };
         if let Some(served) = owner {
             served.batch += 1;
-            let new = served.tally.take(datagram.payload, datagram.cut);
+            let new = served.tally.take(datagram.payload, datagram.truncated);
             if let (Some(_), Some(echo), Some(from)) = (new, &served.echo, datagram.from)
                 && self.echoes.may(monotonic_ns)
             {
@@ -238,7 +232,7 @@ impl DeskState {
         self.stray(flow, datagram);
     }
 
-    fn stray(&mut self, flow: Option<u32>, datagram: &Datagram<'_>) {
+    fn stray(&mut self, flow: Option<u32>, datagram: &ReceivedDatagram<'_>) {
         let known = self.strays.contains_key(&flow);
         let key = if known || self.strays.len() < MOST_STRAY_FLOWS { flow } else { None };
         let now = Instant::now();
@@ -249,7 +243,7 @@ impl DeskState {
             last: now,
         });
         stray.last = now;
-        stray.tally.take(datagram.payload, datagram.cut);
+        stray.tally.take(datagram.payload, datagram.truncated);
     }
 }
 

@@ -4,9 +4,8 @@ use std::net::UdpSocket;
 
 use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
-use netfathom_sys::socket::drops;
 
-use super::{Ends, Landed, Load, engines, flight};
+use super::{Ends, Landed, Load, Sockets, engines, flight};
 use crate::ground::error::GroundError;
 use crate::ground::rig::warm_up;
 use crate::kind::stack::trial::StackTask;
@@ -55,16 +54,8 @@ fn datagrams(task: &StackTask<'_>) -> Result<(Vec<UdpSocket>, UdpSocket), Flight
 }
 
 impl Ends for Here {
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn senders(&self) -> &[UdpSocket] {
-        &self.senders
-    }
-
-    fn reader(&self) -> Option<&UdpSocket> {
-        Some(&self.reader)
+    fn sockets(&self) -> Sockets<'_> {
+        Sockets { flow: self.flow, senders: &self.senders, reader: Some(&self.reader) }
     }
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
@@ -133,9 +124,8 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
     }
 
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
-        let socket = &self.ends.reader;
         let reading = reader::ReaderTask {
-            socket,
+            socket: &self.ends.reader,
             flow: self.ends.flow,
             lanes: self.task.plan.workers,
             planned: self.planned,
@@ -143,10 +133,6 @@ impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
             stream: self.task.stream().then_some(self.task.plan.size_bytes),
             end,
         };
-        let tally = read_all(&reading, &mut self.tap).map_err(FlightError::Receive)?;
-        let dropped = drops(socket).map_err(GroundError::Socket)?.into();
-        let read = Read { dropped, ..tally.read.clone() };
-        self.tally = Some(tally);
-        Ok(read)
+        Ok(self.tally.insert(read_all(&reading, &mut self.tap)?).read.clone())
     }
 }

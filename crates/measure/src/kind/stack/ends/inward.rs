@@ -7,14 +7,14 @@ use std::thread;
 
 use netfathom_model::engine::Receive;
 use netfathom_sys::cpu;
-use netfathom_sys::socket::{drops, end_receiving};
+use netfathom_sys::socket::end_receiving;
 
 use super::reconstruction::Rebuilt;
-use super::{Ends, Landed, Load};
+use super::{Ends, Landed, Load, Sockets};
 use crate::ground::error::GroundError;
 use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
-use crate::load::control::{Begun, ControlError, Ended, Incoming, draw_flow};
+use crate::load::control::{Begun, ControlError, Ended, Incoming, TOOL, draw_flow};
 use crate::load::error::FlightError;
 use crate::load::flight::spawn;
 use crate::load::reader::{self, EndSignal, read_all};
@@ -22,9 +22,6 @@ use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
-
-/// The build, as shown to the sender.
-const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));
 
 /// A sender that has announced its load, and the socket for it.
 pub struct Inward {
@@ -44,16 +41,8 @@ impl Inward {
 }
 
 impl Ends for Inward {
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn senders(&self) -> &[UdpSocket] {
-        &[]
-    }
-
-    fn reader(&self) -> Option<&UdpSocket> {
-        Some(&self.reader)
+    fn sockets(&self) -> Sockets<'_> {
+        Sockets { flow: self.flow, senders: &[], reader: Some(&self.reader) }
     }
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(
@@ -135,9 +124,7 @@ impl Reading<'_> {
             delay_ns: self.task.plan.reader_delay_ns,
             end,
         };
-        let tally = read_all(&reading, tap).map_err(FlightError::Receive)?;
-        let dropped = drops(self.socket).map_err(GroundError::Socket)?.into();
-        Ok(Read { dropped, ..tally.read })
+        Ok(read_all(&reading, tap)?.read)
     }
 
     /// The conversation, from "ready" until nothing comes any more.

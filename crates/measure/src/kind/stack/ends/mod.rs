@@ -29,15 +29,19 @@ pub use here::Here;
 pub use inward::Inward;
 pub use outward::Outward;
 
+/// What a tap sees of the ends: their sockets on this host.
+#[derive(Clone, Copy)]
+pub struct Sockets<'a> {
+    /// The trial's number among the messages; a tap looks for it.
+    pub flow: u32,
+    /// One a sender.
+    pub senders: &'a [UdpSocket],
+    pub reader: Option<&'a UdpSocket>,
+}
+
 /// The two ends of one trial, ready but for their tap.
 pub trait Ends: Sized {
-    /// The trial's number among the messages; a tap looks for it.
-    fn flow(&self) -> u32;
-
-    /// Those of this host, one a sender.
-    fn senders(&self) -> &[UdpSocket];
-
-    fn reader(&self) -> Option<&UdpSocket>;
+    fn sockets(&self) -> Sockets<'_>;
 
     /// Makes the messages fly. `make` makes the ends of the tap, one for each of the senders
     /// of this host and one for the reader, once it is known where the windows lie.

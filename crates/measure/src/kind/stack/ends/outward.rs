@@ -6,7 +6,7 @@ use netfathom_model::engine::Engine;
 use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{Ends, Landed, Load, engines, flight};
+use super::{Ends, Landed, Load, Sockets, engines, flight};
 use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::control::Session;
@@ -43,16 +43,8 @@ impl Outward {
 }
 
 impl Ends for Outward {
-    fn flow(&self) -> u32 {
-        self.session.welcome.flow
-    }
-
-    fn senders(&self) -> &[UdpSocket] {
-        &self.senders
-    }
-
-    fn reader(&self) -> Option<&UdpSocket> {
-        None
+    fn sockets(&self) -> Sockets<'_> {
+        Sockets { flow: self.session.welcome.flow, senders: &self.senders, reader: None }
     }
 
     fn fly<S: SendTap + Send, R: ReceiveTap + Send>(

@@ -3,16 +3,15 @@
 //!
 //! `facts` makes shares of the time out of the looks, `sender` and `receiver` make reasons out of
 //! the shares, `network` those of the way between. The largest is the cause. What is particular to
-//! this host, `host` has, as far as it is known.
+//! this host, [`Host`] has, as far as it is known.
 
 use std::net::SocketAddr;
 
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::print;
-use netfathom_model::record::{Cause, Explanation, TransferStream};
+use netfathom_model::record::{Cause, Explanation, Holder, TransferStream};
 
 mod facts;
-mod host;
 mod network;
 mod others;
 mod queue;
@@ -20,11 +19,10 @@ mod receiver;
 mod remedy;
 mod sender;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod text;
 
 use facts::Facts;
-pub(super) use host::{Busiest, Host};
 
 /// Of fewer looks, chance makes the shares.
 const LEAST_LOOKS: usize = 16;
@@ -41,6 +39,33 @@ const FAST_BYTES_PER_S: f64 = 250e6;
 const SMALL_BYTES: u64 = 2048;
 /// From here on the call itself is a small part of the time.
 const LARGE_BYTES: u64 = 64 << 10;
+
+/// What is known of this host and its end of the connection, beside the looks: nothing of it need be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Host {
+    /// What the socket's buffer was granted, where one was asked for.
+    pub granted_buffer_bytes: Option<u32>,
+    pub congestion: Option<String>,
+    /// Least, default and largest size of a buffer that the kernel sizes, in bytes:
+    /// `net.ipv4.tcp_wmem` of a sender, `net.ipv4.tcp_rmem` of a receiver.
+    pub buffer_limits: Option<[u64; 3]>,
+    /// The other process that ran longest meanwhile.
+    pub busiest: Option<Busiest>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Busiest {
+    pub by: Holder,
+    /// How much of a CPU it used.
+    pub cpus: f64,
+}
+
+impl Host {
+    pub fn limits(text: &str) -> Option<[u64; 3]> {
+        let numbers: Vec<u64> = text.split_ascii_whitespace().map_while(|n| n.parse().ok()).collect();
+        numbers.try_into().ok()
+    }
+}
 
 /// One thing that may have held it up.
 struct Reason {
@@ -99,9 +124,6 @@ fn too_short(facts: &Facts) -> Explanation {
     }
 }
 
-/// What is advised in the place of small calls.
-const LARGER_BYTES: u64 = 64 << 10;
-
 /// That this end's processor is the limit.
 fn busy(
     plan: &TransferPlan,
@@ -125,16 +147,15 @@ fn busy(
         text::bytes(plan.buffer_bytes),
         print::time(ran_ns)
     ));
+    let small_buffer = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
     let (cause, text, remedy) = if plan.buffer_bytes <= SMALL_BYTES {
         let text =
             "the CPU of this end is the limit, and most of its time goes to the calls, not to the data";
         // A buffer below such a call would be the next limit.
-        let smaller = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGER_BYTES);
-        let without = if smaller { ", without -b" } else { "" };
+        let without = if small_buffer { ", without -b" } else { "" };
         (small, text.to_owned(), format!("larger {calls}: -l 64k{without}"))
     } else {
         let text = "the CPU of this end is the limit".to_owned();
-        let small_buffer = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
         let less = [
             small_buffer.then(|| "no -b (a small buffer takes many calls)".to_owned()),
             (plan.buffer_bytes < LARGE_BYTES).then(|| format!("larger {calls} (-l 128k)")),

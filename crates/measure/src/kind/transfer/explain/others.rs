@@ -1,6 +1,6 @@
 //! Who had the CPU that this end waited for: by the kernel's switches where they were seen, else as far as /proc shows it.
 
-use netfathom_model::record::{CpuWaits, Holder, Holders, TransferStream};
+use netfathom_model::record::{CpuWaits, Held, Holder, Holders, TransferStream};
 
 use super::text::percent;
 use super::{Busiest, Host, LEAST_SHARE};
@@ -17,11 +17,11 @@ pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option
     }
     let Some(waits) = &stream.waits else {
         let busiest = host.busiest.as_ref().filter(|of| of.cpus >= LEAST_SHARE);
-        return (busiest.map(ran_most), remedy(busiest.map(|of| Holders::from(&of.by)), is_here));
+        return (busiest.map(ran_most), remedy(busiest.map(|of| Holders::from(&of.by)), &[], is_here));
     };
     let most = waits.parts().find(|(by, part)| by.first.is_foreign() && *part >= LEAST_SHARE);
     // Its own threads, or wake-ups of an idle CPU: no other work is in the way.
-    let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), is_here));
+    let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), &waits.holders, is_here));
     (held(waits), first)
 }
 
@@ -49,13 +49,13 @@ fn ran_most(busiest: &Busiest) -> String {
     )
 }
 
-fn remedy(by: Option<Holders<'_>>, is_here: bool) -> String {
+fn remedy(by: Option<Holders<'_>>, held: &[Held], is_here: bool) -> String {
     match by.map(|by| (by, by.first)) {
         // No machine goes on without the first process.
         Some((by, Holder::Process { pid: 2.., .. })) => {
             let (one, them) = if by.count > 1 { ("one", "them") } else { ("it", "it") };
             let unless = if is_here { format!(" unless {one} is the other end") } else { String::new() };
-            format!("stop {by}{unless}, or move {them} {}; ", by.elsewhere())
+            format!("stop {by}{unless}, or move {them} {}; ", by.elsewhere(held, None))
         }
         Some((_, Holder::Quota)) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
         Some((_, Holder::Hypervisor)) => "give this virtual machine CPUs of its own; ".into(),

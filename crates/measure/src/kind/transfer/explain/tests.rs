@@ -18,7 +18,7 @@ fn plan(role: Role) -> TransferPlan {
 }
 
 /// A stream of 200 ms, looked at each millisecond, with 90 ms in blocked calls.
-fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
+pub fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
     let sample = |tick: u64| {
         let mut sample = TransferSample {
             at_ns: tick * 1_000_000,
@@ -57,8 +57,12 @@ fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
     }
 }
 
+fn explained(stream: &TransferStream) -> Explanation {
+    explain(&plan(Role::Transmit), stream, &Host::default())
+}
+
 fn sender(stream: &TransferStream) -> Cause {
-    explain(&plan(Role::Transmit), stream, &Host::default()).cause
+    explained(stream).cause
 }
 
 fn queue(sample: &mut TransferSample, queued: u32, unsent: u32, in_flight: u32) {
@@ -123,7 +127,7 @@ fn a_window_that_is_full_is_small_and_one_that_closes_is_not_read() {
         s.peer_window_bytes = 16_000;
         queue(s, 100_000, 84_000, 11);
     });
-    let explanation = explain(&plan(Role::Transmit), &small, &Host::default());
+    let explanation = explained(&small);
     assert_eq!(explanation.cause, Cause::ReceiveWindow);
     // The kernel's limit is likely larger than that: a line that sets it would lower it.
     assert!(
@@ -155,7 +159,7 @@ fn loss_without_a_queue_is_loss_and_with_one_the_path_is_full() {
 #[test]
 fn a_longer_transfer_is_advised_only_while_the_rate_grows() {
     let mut full = congested(10_500, 0);
-    let remedy = |stream: &TransferStream| explain(&plan(Role::Transmit), stream, &Host::default()).remedy;
+    let remedy = |stream: &TransferStream| explained(stream).remedy;
     assert!(remedy(&full).contains("bottleneck"), "{}", remedy(&full));
     for (tick, look) in (0..).zip(&mut full.samples) {
         look.bytes = 1_000_000 + tick * tick * 100;
@@ -222,7 +226,7 @@ fn who_had_the_cpu_that_an_end_waited_for_is_named() {
         let (evidence, remedy) = limited_by_cpu(stream, cpus);
         (evidence.contains("by /proc, of other processes rustc (pid 3121) ran most, 94.0 % of a CPU"), remedy)
     };
-    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -p); ";
+    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -acp CPUS 3121); ";
     let (is_evidence, remedy) = explained(&waits, 0.94);
     assert!(is_evidence && remedy.starts_with(named), "{remedy}");
     let (is_evidence, remedy) = explained(&waits, 0.05);
@@ -259,7 +263,10 @@ fn what_the_switches_show_comes_before_proc() {
     let perl = |pid| Holder::Process { name: "perl".into(), pid, cgroup: None };
     let (evidence, remedy) = explained(&[(perl(7), 32_000_000), (perl(8), 20_000_000)]);
     assert!(evidence.contains("perl (2 processes) had the CPU for 65.0 % of that wait"), "{evidence}");
-    assert!(remedy.starts_with("stop perl (2 processes), or move them to other CPUs (pgrep -x"), "{remedy}");
+    assert!(
+        remedy.starts_with("stop perl (2 processes), or move them to other CPUs (echo 7 8 | xargs"),
+        "{remedy}"
+    );
     let (evidence, remedy) = explained(&[(Holder::Quota, 80_000_000)]);
     assert!(evidence.contains("the CPU quota of its cgroup was used up for"), "{evidence}");
     assert!(remedy.starts_with("raise the CPU quota"), "{remedy}");

@@ -80,44 +80,16 @@ fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str
 #[cfg(test)]
 mod tests {
     use netfathom_model::plan::TransferPlan;
-    use netfathom_model::record::{TransferEnd, TransferStream};
+    use netfathom_model::record::TransferStream;
 
     use super::*;
+    use crate::kind::transfer::{explain, streams};
 
     fn result(role: Role, way: Way, generated: bool, zero_copy: ZeroCopied) -> TransferResult {
-        let stream = TransferStream {
-            peer: None,
-            began_ns: 0,
-            end: TransferEnd::Whole,
-            checksum: None,
-            bytes: 0,
-            calls: 0,
-            duration_ns: 0,
-            closed_ns: None,
-            user_ns: 0,
-            system_ns: 0,
-            tcp: None,
-            udp: None,
-            zero_copy: Some(zero_copy),
-            calls_took: None,
-            waits: None,
-            samples: Vec::new(),
-        };
-        TransferResult {
-            plan: TransferPlan { generated, ..TransferPlan::classic(role) },
-            local: String::new(),
-            peer: None,
-            buffer_address: 0,
-            granted_buffer_bytes: None,
-            way,
-            end: TransferEnd::Whole,
-            streams: vec![stream.clone(), stream],
-            congestion: None,
-            served: None,
-            cost: None,
-            explanation: None,
-            packets: None,
-        }
+        let stream = TransferStream { zero_copy: Some(zero_copy), ..explain::tests::stream(|_, _| {}) };
+        let plan = TransferPlan { generated, ..TransferPlan::classic(role) };
+        let nothing = streams::result(&plan, String::new(), None, Vec::new());
+        TransferResult { way, streams: vec![stream.clone(), stream], ..nothing }
     }
 
     #[test]

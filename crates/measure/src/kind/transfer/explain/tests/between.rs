@@ -18,10 +18,6 @@ fn full(min_rtt_us: u32, rtt_us: u32, bytes_per_ms: u64, lost: f64) -> TransferS
     full
 }
 
-fn explained(stream: &TransferStream) -> Explanation {
-    explain(&plan(Role::Transmit), stream, &Host::default())
-}
-
 #[test]
 fn a_busy_host_is_no_queue() {
     // 1 ms becomes 2, and of 80 Mbit/s 2 % are lost.

@@ -67,7 +67,7 @@ fn a_pause_before_a_retransmission_is_no_delayed_ack() {
     };
     assert_eq!(sender(&stands(false)), Cause::DelayedAcknowledgement);
     // The last of four ends with nothing.
-    let explanation = explain(&plan(Role::Transmit), &stands(true), &Host::default());
+    let explanation = explained(&stands(true));
     assert_eq!(explanation.cause, Cause::SendBuffer, "{explanation:?}");
 }
 
@@ -81,8 +81,7 @@ fn pieces(rtt_us: u32) -> TransferStream {
 #[test]
 fn a_piece_that_is_seen_once_was_not_held() {
     for (rtt_us, period_ms) in [(200, 1), (1000, 64), (80_000, 16), (80_000, 64), (80_000, 512)] {
-        let explanation =
-            explain(&plan(Role::Transmit), &spread(pieces(rtt_us), period_ms), &Host::default());
+        let explanation = explained(&spread(pieces(rtt_us), period_ms));
         assert_eq!(explanation.cause, Cause::SlowSender, "{rtt_us} us, {period_ms} ms");
         let blind = period_ms >= 64;
         assert_eq!(explanation.evidence.iter().any(|e| e.contains("Nagle")), blind, "{explanation:?}");

@@ -17,7 +17,7 @@ fn fast(rtt_us: u32) -> TransferStream {
 #[test]
 fn a_window_may_be_too_small_for_a_fast_transfer() {
     for rtt_us in [80, 6000] {
-        let sends = explain(&plan(Role::Transmit), &fast(rtt_us), &Host::default());
+        let sends = explained(&fast(rtt_us));
         let mut there = fast(rtt_us);
         there.samples.iter_mut().for_each(|look| look.queued_bytes = 0);
         // As long as it waits to be read, a receiver's estimate grows.
@@ -56,7 +56,7 @@ fn two_ends_that_share_the_time_are_both_named() {
     });
     fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
     fast.system_ns = 120_000_000;
-    let both = explain(&plan(Role::Transmit), &fast, &Host::default());
+    let both = explained(&fast);
     assert_eq!(both.cause, Cause::BothProcessors, "{both:?}");
     assert!((0.8..0.9).contains(&both.share), "{both:?}");
     let (here, there) = both.remedy.split_once("; at the other end, ").expect("a remedy for each end");
@@ -70,7 +70,7 @@ fn two_ends_that_share_the_time_are_both_named() {
 fn processors_that_hardly_ran_are_not_the_limit() {
     let mut idle = stream(|_, s| queue(s, 0, 0, 0));
     idle.calls_took = Some(CallTimes::default());
-    let explanation = explain(&plan(Role::Transmit), &idle, &Host::default());
+    let explanation = explained(&idle);
     assert_eq!(explanation.cause, Cause::Nothing);
     assert!(!explanation.text.contains("CPUs"), "{explanation:?}");
 }
@@ -133,12 +133,12 @@ fn stops(reads: bool, again: u32) -> TransferStream {
 
 #[test]
 fn a_reader_that_stops_now_and_then_is_reported_in_addition_to_a_full_path() {
-    let explanation = explain(&plan(Role::Transmit), &stops(false, 0), &Host::default());
+    let explanation = explained(&stops(false, 0));
     assert_eq!(explanation.cause, Cause::Path, "{explanation:?}");
     let [(Cause::SlowReceiver, share)] = explanation.others[..] else { panic!("{explanation:?}") };
     assert!((0.28..0.33).contains(&share) && explanation.share < 0.73, "{explanation:?}");
     for reads in [stops(true, 0), stops(false, 1)] {
-        let explanation = explain(&plan(Role::Transmit), &reads, &Host::default());
+        let explanation = explained(&reads);
         assert_eq!((explanation.cause, explanation.others.len()), (Cause::Path, 0), "{explanation:?}");
     }
 }
@@ -162,8 +162,7 @@ fn reads_in_gulps(closes: bool, rtt_us: u32) -> TransferStream {
 
 #[test]
 fn a_window_that_a_sleeping_reader_closes_is_not_blamed() {
-    let explained =
-        |closes, rtt_us| explain(&plan(Role::Transmit), &reads_in_gulps(closes, rtt_us), &Host::default());
+    let explained = |closes, rtt_us| explained(&reads_in_gulps(closes, rtt_us));
     let sleeps = explained(true, 7);
     assert_eq!(sleeps.cause, Cause::SlowReceiver, "{sleeps:?}");
     assert!(sleeps.share > 0.95 && sleeps.others.is_empty(), "{sleeps:?}");
