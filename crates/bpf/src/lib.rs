@@ -31,6 +31,7 @@ pub mod softirq;
 pub mod stack;
 mod sums;
 mod tcx;
+mod time_namespace;
 pub mod tracepoint;
 pub mod tree;
 pub mod watch;

@@ -26,6 +26,10 @@ pub enum Cause {
     NoTracepoint(Vec<String>),
     #[error("{feature} needs Linux {}.{}, and this is Linux {running}", .since.0, .since.1)]
     TooOld { feature: &'static str, since: (u32, u32), running: String },
+    #[error(
+        "this process is in a time namespace that shifts CLOCK_MONOTONIC by {0}, and kernel programs read that clock without the shift: run netfathom outside of that namespace"
+    )]
+    TimeNamespace(String),
     #[error("{source:#}{}", .reason.as_ref().map_or(String::new(), |reason| format!(": {reason}")))]
     Failed { source: libbpf_rs::Error, reason: Option<String> },
 }
@@ -39,7 +43,7 @@ impl Refusal {
     pub fn kind(&self) -> Option<ErrorKind> {
         match self.cause() {
             Cause::Failed { source, .. } => Some(source.kind()),
-            Cause::NoTypes | Cause::NoTracepoint(_) | Cause::TooOld { .. } => None,
+            Cause::NoTypes | Cause::NoTracepoint(_) | Cause::TooOld { .. } | Cause::TimeNamespace(_) => None,
         }
     }
 

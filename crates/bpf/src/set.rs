@@ -5,14 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use libbpf_rs::{Map, MapCore, MapFlags, Object, OpenObject, ProgramMut, RingBufferBuilder};
 
-use crate::load::{self, Refusal};
+use crate::load::{self, Cause, Refusal};
 use crate::mapping::{Atomics, Mapping, Plain, from_bytes};
 use crate::pid_namespace::{self, OWN};
+use crate::time_namespace;
 
 pub(crate) struct Set {
     /// As errors call it, such as `the program that delays messages`.
     pub name: &'static str,
     pub object: &'static [u8],
+    /// Whether its times are compared with those that this process reads itself; of durations alone it does not matter.
+    pub shares_clock: bool,
 }
 
 /// Why a set of programs does not run.
@@ -56,6 +59,10 @@ impl Set {
     }
 
     pub fn load(&self, open: OpenObject) -> Result<Object, SetError> {
+        if let (true, Some(shift)) = (self.shares_clock, time_namespace::shift()) {
+            let source = Cause::TimeNamespace(shift).into();
+            return Err(SetError::Step { programs: self.name, step: "load", source });
+        }
         load::load(open).map_err(self.step("load"))
     }
 
@@ -130,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_disagreement_names_the_programs_and_the_part() {
-        let set = Set { name: "the programs that watch sockets", object: &[] };
+        let set = Set { name: "the programs that watch sockets", object: &[], shares_clock: false };
         let shown = set.abi("sums").to_string();
         assert_eq!(shown, "the programs that watch sockets and this build disagree about sums");
     }

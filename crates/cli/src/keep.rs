@@ -1,11 +1,11 @@
 //! What every measurement does with its result: a directory, a record after each step, a
 //! report and tables at the end.
 
-use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
+use std::{io, mem};
 
 use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::error::{Mistake, RunError};
@@ -58,7 +58,8 @@ impl<'a> Run<'a> {
         let run_dir = RunDir::create(&self.output.out, &id)?;
         let header = RecordHeader { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);
-        let mut keeper = Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None };
+        let mut keeper =
+            Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None, has_warned: false };
         let progressed = work(&mut keeper, &stop);
         let (kept, last) = (keeper.kept, keeper.last.take());
         drop(keeper);
@@ -153,7 +154,7 @@ impl<'a> Run<'a> {
 }
 
 pub fn save(run_dir: &RunDir, record: &Record) -> Result<()> {
-    run_dir.write_record(record)?;
+    run_dir.write_record(record).inspect_err(|_| run_dir.remove_if_empty())?;
     let report = html::render_run(record, run_dir.directory())?;
     Ok(run_dir.write_file(store::REPORT_FILE, report.as_bytes())?)
 }
@@ -204,7 +205,7 @@ impl RecordHeader {
     }
 }
 
-/// Keeps what is measured after each step, so that a killed run loses at most one.
+/// Keeps what is measured after each step, so that a killed run loses at most one. A full disk keeps nothing more.
 pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,
@@ -212,6 +213,7 @@ pub struct Keeper<'a> {
     /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,
     last: Option<Record>,
+    has_warned: bool,
 }
 
 impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
@@ -231,8 +233,15 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
         }
         let record = self.header.record(so_far.clone(), State::Partial);
         self.kept += 1;
-        // Also if the disk refuses it: it is shown then.
         let record = self.last.insert(record);
-        self.run_dir.write_record(record).map_err(io::Error::other)
+        match self.run_dir.write_record(record) {
+            Err(error) if self.kept == 1 => Err(io::Error::other(error)),
+            // A disk that fills up does not end the measurement: the last write, of the whole record, fails the run.
+            Err(error) if !mem::replace(&mut self.has_warned, true) => {
+                output::aside(&format!("{error}; the measurement goes on"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }

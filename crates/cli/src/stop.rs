@@ -28,7 +28,9 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
         for signal in signals.forever() {
             asked.store(true, Relaxed);
             setup::signal(signal);
-            if first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
+            // The kernel and the shell each report the end of a terminal, not always at the same time.
+            let is_repeated = first.get_or_insert_with(Instant::now).elapsed() > ONE_WISH;
+            if is_repeated && signal != SIGHUP {
                 setup::signal(SIGKILL);
                 crate::watch::live::restore();
                 low_level::exit(BY_SIGNAL.into());

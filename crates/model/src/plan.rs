@@ -141,12 +141,22 @@ fn range(flag: &str, value: u64, least: u64, most: u64) -> Result<(), PlanError>
 }
 
 /// The same of a length of time, which is written back as it is typed: `500ms`, not `(s) 0`.
-fn span(flag: &str, value_ns: u64, (least_ns, most_ns): (u64, u64)) -> Result<(), PlanError> {
+fn span(flag: &str, value_ns: u64, bounds: (u64, u64)) -> Result<(), PlanError> {
+    span_with(flag, "", value_ns, bounds)
+}
+
+/// The same under a condition, such as ` with --budget`.
+fn span_with(
+    flag: &str,
+    condition: &str,
+    value_ns: u64,
+    (least_ns, most_ns): (u64, u64),
+) -> Result<(), PlanError> {
     if (least_ns..=most_ns).contains(&value_ns) {
         return Ok(());
     }
     let [value, least, most] = [value_ns, least_ns, most_ns].map(format_duration);
-    conflict(format!("--{flag} {value}: choose from {least} to {most}"))
+    conflict(format!("--{flag} {value}{condition}: choose from {least} to {most}"))
 }
 
 const US: u64 = 1_000;

@@ -23,11 +23,12 @@ mod reverse;
 mod stack;
 mod sweep;
 mod transfer;
+mod waits;
 mod watch;
 
 pub use capacity::{Bounded, CapacityResult, CapacityRow, Inferred, Probe, Search};
 pub use catalogue::{CATALOGUE, Entry, Export, Measured, Measurement, name_of_kind};
-pub use contention::{Contention, CpuWaits, Held, Holder, LoadThread};
+pub use contention::{Contention, Held, Holder, LoadThread};
 pub use cost::{
     Amount, CallTotal, Comparison, Condition, CostBenchmark, CostResult, CostTrial, CostWaits, Effect,
     Outcome, Overall, OwnCall, OwnTime, ProgramTrial, ProgramUse, Resource, SpanCost, Taken,
@@ -64,6 +65,7 @@ pub use transfer::{
     Checksum, Packet, Packets, Served, Spread, TcpState, TransferCost, TransferEnd, TransferResult,
     TransferStream, UdpCounts, Way, ZeroCopied,
 };
+pub use waits::CpuWaits;
 pub use watch::{
     CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchProcesses, WatchPrograms, WatchResult,
     WatchSampling, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes,

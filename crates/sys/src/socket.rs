@@ -69,11 +69,24 @@ fn has(socket: &impl AsRawFd, name: i32, value: i32) -> bool {
 
 /// Whether this network namespace has a socket of UDP with this local port.
 pub fn is_udp_port(port: u16) -> bool {
+    !inodes_at("udp", port).is_empty()
+}
+
+/// The inodes of the TCP sockets of this network namespace with this local port; 0 stands for those of no process.
+pub fn tcp_inodes(port: u16) -> BTreeSet<u64> {
+    inodes_at("tcp", port)
+}
+
+fn inodes_at(protocol: &str, port: u16) -> BTreeSet<u64> {
     let here = format!(":{port:04X}");
-    ["udp", "udp6"].iter().any(|of| {
-        let table = fs::read_to_string(format!("/proc/thread-self/net/{of}")).unwrap_or_default();
-        table.lines().any(|line| line.split_ascii_whitespace().nth(1).is_some_and(|at| at.ends_with(&here)))
-    })
+    let inode = |line: &str| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        words.next().filter(|at| at.ends_with(&here))?;
+        words.nth(7)?.parse().ok()
+    };
+    let table =
+        |of: &str| fs::read_to_string(format!("/proc/thread-self/net/{protocol}{of}")).unwrap_or_default();
+    ["", "6"].into_iter().flat_map(|of| table(of).lines().filter_map(inode).collect::<Vec<_>>()).collect()
 }
 
 /// The ports on which TCP listens, in the network namespace of a process as `/proc` names it. The kernel lists those that

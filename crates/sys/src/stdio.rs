@@ -2,9 +2,15 @@
 //!
 //! Rust's runtime opens /dev/null in place of a standard descriptor that is closed, so that
 //! what is written there vanishes without an error. Who asks here learns of it.
+//! And input that is read without a buffer, for a limited time.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read};
 
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
@@ -25,4 +31,22 @@ extern "C" fn look() {
 /// Whether standard input (0), output (1) or error (2) was closed when the program started.
 pub fn was_closed(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED.load(Relaxed) & (1 << fd) != 0
+}
+
+/// Reads what comes to standard input within that time; 0 bytes without any. Not for use beside [`io::stdin`]'s own buffer.
+///
+/// # Errors
+/// If nothing more can come, as from a terminal that is gone.
+pub fn read_within(limit: Duration, buffer: &mut [u8]) -> io::Result<usize> {
+    let stdin = io::stdin();
+    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&limit)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(0),
+        outcome => outcome?,
+    };
+    match read(&stdin, buffer) {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Err(Errno::INTR | Errno::AGAIN) => Ok(0),
+        outcome => Ok(outcome?),
+    }
 }

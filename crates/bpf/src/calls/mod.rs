@@ -19,6 +19,7 @@ use crate::set::{Set, SetError, set_namespace};
 const SET: Set = Set {
     name: "the program that counts system calls",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")),
+    shares_clock: false,
 };
 
 /// What distinguishes threads: the ends of a conversation.

@@ -29,6 +29,7 @@ use crate::{load, tracepoint};
 const SET: Set = Set {
     name: "the program that sees who has the processor",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/contention.bpf.o")),
+    shares_clock: true,
 };
 /// Tracepoints that not every architecture has.
 const LOCAL_TIMER: [&str; 2] = ["local_timer_entry", "local_timer_exit"];

@@ -29,6 +29,7 @@ crate::mapping::abi!("delay");
 const SET: Set = Set {
     name: "the program that delays messages",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/delay.bpf.o")),
+    shares_clock: false,
 };
 
 /// The longest delay, ns: the spin runs where the kernel cannot be interrupted.

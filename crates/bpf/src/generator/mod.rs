@@ -55,6 +55,7 @@ use crate::xdp::AttachError;
 const SET: Set = Set {
     name: "the program that generates load",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o")),
+    shares_clock: true,
 };
 
 pub const MOST_BATCH: usize = Shared::SLOTS;

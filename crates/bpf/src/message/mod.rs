@@ -59,6 +59,7 @@ use crate::xdp::{AttachError, Attachment};
 const SET: Set = Set {
     name: "the program that is a message's end in the kernel",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/message.bpf.o")),
+    shares_clock: true,
 };
 
 /// The place of the socket in its map.

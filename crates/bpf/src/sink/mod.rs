@@ -20,6 +20,7 @@ use crate::xdp::{self, AttachError, Attachment, Mode};
 const SET: Set = Set {
     name: "the program that receives messages",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/sink.bpf.o")),
+    shares_clock: false,
 };
 
 /// Why there is no program at a device.

@@ -33,6 +33,7 @@ use crate::set::{Set, set_namespace};
 const SET: Set = Set {
     name: "the programs that time soft interrupts",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/softirq.bpf.o")),
+    shares_clock: false,
 };
 
 /// Time in soft interrupts of the network since [`Softirq::attach`], all processors together.

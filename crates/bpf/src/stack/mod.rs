@@ -34,7 +34,7 @@ pub use shared::WINDOWS;
 pub use view::{Idle, Moment, Reception, RxStamps, TxStamps, View};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stack.bpf.o"));
-const SET: Set = Set { name: "the kernel programs", object: OBJECT };
+const SET: Set = Set { name: "the kernel programs", object: OBJECT, shares_clock: true };
 
 /// The hooks that join, and their places among what was lost.
 const JOIN_HOOKS: [(&str, u32); shared::JOINS] = [

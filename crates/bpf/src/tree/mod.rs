@@ -44,6 +44,7 @@ use crate::set::{Set, SetError, set_namespace};
 const SET: Set = Set {
     name: "the programs that follow processes",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/tree.bpf.o")),
+    shares_clock: true,
 };
 const FOLLOWING: [&str; 4] = ["on_free", "on_exit", "on_exec", "on_new_task"];
 

@@ -43,6 +43,7 @@ use crate::{function, holders, tracepoint};
 const SET: Set = Set {
     name: "the programs that watch sockets",
     object: include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.o")),
+    shares_clock: true,
 };
 
 /// Of what comes in, the only hook that kernels lack, and what comes of it is beside the total. What is sent needs it.

@@ -9,7 +9,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::engine::{Engine, Receive};
 use netfathom_model::plan::{EngineChoice, ReceiveChoice, Spin};
 
-use super::peer::parse_peer;
+use super::peer::{parse_listen, parse_peer};
 use super::words::{Word, one_of};
 use super::{
     EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_message_size, parse_profile, parse_time, parse_whole,
@@ -156,7 +156,7 @@ pub struct SendArgs {
 #[derive(Debug, ClapArgs)]
 pub struct SinkArgs {
     /// Where to listen, UDP and TCP; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9000")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9000", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// How messages are taken; auto is recvmmsg
     #[arg(long, value_parser = one_of(RECEIVERS), default_value = "recvmmsg")]

@@ -8,7 +8,7 @@ use netfathom_model::layer::Layer;
 use netfathom_model::plan::{Carrier, Placement, ProcessorChoice};
 use netfathom_model::units::parse_number;
 
-use super::peer::parse_peer;
+use super::peer::{parse_listen, parse_peer};
 use super::ttcp::{parse_bits, parse_size};
 use super::words::{Word, one_of};
 use super::{EXIT_STATUS, OutputArgs, PLAIN_EXIT_STATUS, parse_percent, parse_time, parse_whole};
@@ -140,7 +140,7 @@ pub struct MessageArgs {
 #[derive(Clone, Debug, ClapArgs)]
 pub struct ServeArgs {
     /// Where to listen, TCP and UDP; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9500")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9500", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// CPU of the server [default: the last but one that this process may use]
     #[arg(long, value_name = "CPU", value_parser = parse_whole::<usize>)]

@@ -7,7 +7,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::plan::Variant;
 use netfathom_model::units::parse_number;
 
-use super::peer::parse_peer;
+use super::peer::{parse_listen, parse_peer};
 use super::stack::parse_cpus;
 use super::words::{Word, one_of};
 use super::{OutputArgs, PLAIN_EXIT_STATUS, parse_message_size, parse_rates, parse_time, parse_whole};
@@ -89,7 +89,7 @@ pub enum ReverseCommand {
 #[derive(Clone, Debug, ClapArgs)]
 pub struct ReverseServeArgs {
     /// Where to listen, TCP and UDP; port 0 takes a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9600")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:9600", value_parser = parse_listen)]
     pub listen: SocketAddr,
     /// CPU that sends the inbound load [default: the last but one that this process may use]
     #[arg(long, value_name = "CPU", value_parser = parse_whole::<usize>)]

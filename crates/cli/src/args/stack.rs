@@ -7,7 +7,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{InsertedDelay, StageSet, TapChoice, Transport};
 
-use super::peer::parse_peer;
+use super::peer::{parse_listen, parse_peer};
 use super::words::{self, Word, one_of};
 use super::{OutputArgs, parse_message_size, parse_percent, parse_profile, parse_time, parse_whole};
 
@@ -101,7 +101,7 @@ pub struct StackArgs {
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_peer, conflicts_with_all = ["lab", "loopback", "listen", "port", "ipv6"])]
     pub to: Option<SocketAddr>,
     /// Measure receiving from another host, where `netfathom load send --to THIS_HOST:PORT` runs
-    #[arg(long, value_name = "ADDR:PORT", conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_listen, conflicts_with_all = ["lab", "loopback", "port", "ipv6"])]
     pub listen: Option<SocketAddr>,
     /// Also sends to these addresses, not only to private ones
     #[arg(help_heading = ENDS, long, value_name = "ADDR/LEN", requires = "to")]

@@ -65,6 +65,12 @@ pub fn is_ours(word: &str) -> bool {
 }
 
 fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
+    if error.kind() == ErrorKind::ArgumentConflict {
+        if let Some(tips) = from_iperf3(words, "-t") {
+            suggest(&mut error, tips);
+        }
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -91,12 +97,30 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
         error.insert(ContextKind::SuggestedArg, similar);
         // It has the option that clap finds most similar.
         error.remove(ContextKind::Usage);
-    } else if let Some(tips) = instead(words, name).or_else(|| separated(words, &option).map(|tip| vec![tip]))
+    } else if let Some(tips) = instead(words, name)
+        .or_else(|| from_iperf3(words, name))
+        .or_else(|| separated(words, &option).map(|tip| vec![tip]))
     {
-        let tips = tips.into_iter().map(Into::into).collect();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        suggest(&mut error, tips);
     }
     error
+}
+
+fn suggest(error: &mut clap::Error, tips: Vec<String>) {
+    let tips = tips.into_iter().map(Into::into).collect();
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
+
+/// What replaces options of iperf3 that `ttcp` lacks, or has with another meaning.
+fn from_iperf3(words: &[String], option: &str) -> Option<Vec<String>> {
+    let seconds = |two: &[String]| (two[0] == "-t" && two[1].parse::<u32>().is_ok()).then(|| two[1].clone());
+    let tip = match option {
+        "-c" | "--client" => "to send to HOST: netfathom ttcp -ts HOST".into(),
+        "-R" | "--reverse" => "to reverse the direction, run -ts on the other host and -rs here".into(),
+        _ => format!("-t transmits; to send for that long: --time {}s", words.windows(2).find_map(seconds)?),
+    };
+    let other = "other options of iperf3: docs/from-iperf3.md".into();
+    (words.first()? == "ttcp").then(|| vec![tip, other])
 }
 
 /// The option of ours for one of another program.
@@ -171,6 +195,20 @@ mod tests {
         assert!(!refused("netfathom capacity --duration 5s").contains("similar"));
         let shown = refused("netfathom compare --runs 4");
         assert!(shown.contains("'--rounds'") && shown.contains("'--run'"), "{shown}");
+    }
+
+    #[test]
+    fn options_of_iperf3_lead_to_those_of_ttcp() {
+        for (line, ours) in [
+            ("-ts -t 10 h", "--time 10s"),
+            ("-t 10 h", "--time 10s"),
+            ("-c h -t 10", "ttcp -ts HOST"),
+            ("-ts -R h", "-rs here"),
+        ] {
+            let shown = refused(&format!("netfathom ttcp {line}"));
+            assert!(shown.contains(ours) && shown.contains("docs/from-iperf3.md"), "{line}: {shown}");
+        }
+        assert!(!refused("netfathom ttcp -t -t h").contains("iperf3"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::SlowBound;
 use netfathom_model::record::WatchStage;
 
+use super::peer::scoped;
 use super::stack::DIRECTIONS;
 use super::{OutputArgs, parse_percent, parse_time, parse_whole, words};
 
@@ -35,6 +36,10 @@ Examples:
 
 On a terminal it shows the run while it goes on; q ends it.
 
+Not part of the total: application, from the last byte read to the first byte
+sent on a socket. The server's waits for a CPU count. A server that reads all
+ready sockets before it answers has the whole batch in this time.
+
 It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";
 
@@ -60,7 +65,8 @@ fn parse_flow(text: &str) -> Result<(SocketAddr, SocketAddr), String> {
     let mut flows = halves.filter_map(|(local, peer)| Some((local.parse().ok()?, peer.parse().ok()?)));
     flows
         .next()
-        .ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".into())
+        .ok_or_else(|| "write both ends, as 10.0.0.1:80:10.0.0.2:40312 or [::1]:80:[::1]:40312".to_owned())
+        .map_err(|form| scoped(text).unwrap_or(form))
 }
 
 /// A time, or `p99.9`.
@@ -78,7 +84,8 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
         text.strip_prefix(':').and_then(|port| Some((Ipv4Addr::LOCALHOST, port.parse().ok()?).into()));
     local
         .or_else(|| text.parse().ok())
-        .ok_or_else(|| "write an address and a port, as 127.0.0.1:9435 or :9435".into())
+        .ok_or_else(|| "write an address and a port, as 127.0.0.1:9435 or :9435".to_owned())
+        .map_err(|form| scoped(text).unwrap_or(form))
 }
 
 /// `netfathom watch`.

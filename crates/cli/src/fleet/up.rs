@@ -218,6 +218,10 @@ fn by_launcher(args: &UpArgs, hosts: &[String], state: &mut State, asked: &Atomi
         let all_came = missing + state.agents.len() <= state.hosts.len();
         if all_came || asked.load(Relaxed) || Instant::now() > until {
             output::page(&story::fleet::page_of(&hosts), true)?;
+            if missing == hosts.len() && args.measure.is_empty() {
+                let fleet = &state.fleet;
+                output::aside(&format!("nats-server stays up: netfathom fleet down --fleet {fleet} ends it"));
+            }
             return Ok(if missing == 0 { ExitCode::SUCCESS } else { exit::PARTIAL.into() });
         }
         std::thread::sleep(AGAIN);

@@ -10,6 +10,7 @@ use hyper::header::ACCEPT;
 use hyper::{HeaderMap, StatusCode};
 use netfathom_model::record::{Measurement, WatchProcesses, WatchSocket};
 use netfathom_results::export::{self, Exposition, Part};
+use netfathom_results::page::printable;
 use netfathom_sys::capability;
 use tokio::sync::oneshot;
 
@@ -72,8 +73,8 @@ impl Exporter {
 
     pub fn set(&self, so_far: &Measurement, processes: &[WatchProcesses]) {
         let labeled = by_label(processes);
-        let part = |(&name, seen)| Part { label: ("process", name), seen };
-        let parts: Vec<Part<'_>> = labeled.iter().map(part).collect();
+        let parts: Vec<Part<'_>> =
+            labeled.iter().map(|(name, seen)| Part { label: ("process", name.as_str()), seen }).collect();
         let shown = export::exposition(so_far, &parts);
         *self.page.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
     }
@@ -84,13 +85,14 @@ const MOST_NAMES: usize = 16;
 /// Stands for all others, and for those that are not known.
 const OTHER: &str = "other";
 
-/// The first names stay: a series that leaves and returns would look like a restart.
-fn by_label(processes: &[WatchProcesses]) -> BTreeMap<&str, WatchSocket> {
-    let (mut labels, mut names) = (BTreeMap::<&str, WatchSocket>::new(), 0);
+/// The first names stay: a series that leaves and returns would look like a restart. Names that print alike are one
+/// label: Prometheus refuses a page with a series twice.
+fn by_label(processes: &[WatchProcesses]) -> BTreeMap<String, WatchSocket> {
+    let (mut labels, mut names) = (BTreeMap::<String, WatchSocket>::new(), 0);
     for of in processes {
         names += usize::from(of.name.is_some());
         let label = of.name.as_deref().filter(|_| names <= MOST_NAMES).unwrap_or(OTHER);
-        labels.entry(label).or_default().add(&of.sockets);
+        labels.entry(printable(label)).or_default().add(&of.sockets);
     }
     labels
 }
@@ -139,16 +141,21 @@ fn prefers_protobuf(headers: &HeaderMap) -> bool {
 }
 
 fn quality(media_type: &str) -> f64 {
-    let quality = parts(media_type).find_map(|part| part.strip_prefix("q="));
-    quality.map_or(1.0, |quality| quality.parse().unwrap_or(0.0))
+    let quality = parts(media_type).find(|(name, _)| name.eq_ignore_ascii_case("q"));
+    let number = quality.map_or(Ok(1.0), |(_, value)| value.parse::<f64>());
+    number.ok().filter(|number| number.is_finite()).map_or(0.0, |number| number.clamp(0.0, 1.0))
 }
 
 fn is_protobuf(media_type: &str) -> bool {
-    parts(PROTOBUF).all(|wanted| parts(media_type).any(|part| part.eq_ignore_ascii_case(wanted)))
+    parts(PROTOBUF).all(|(name, value)| {
+        parts(media_type).any(|of| of.0.eq_ignore_ascii_case(name) && of.1.eq_ignore_ascii_case(value))
+    })
 }
 
-fn parts(media_type: &str) -> impl Iterator<Item = &str> {
-    media_type.split(';').map(str::trim)
+/// The type, without a value, and the parameters with theirs, which may be quoted.
+fn parts(media_type: &str) -> impl Iterator<Item = (&str, &str)> {
+    let parts = media_type.split(';').map(|part| part.split_once('=').unwrap_or((part, "")));
+    parts.map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
 }
 
 #[cfg(test)]
@@ -176,6 +183,14 @@ mod tests {
     }
 
     #[test]
+    fn names_that_print_alike_are_one_label() {
+        let all = ["a\u{1b}", "a\u{202e}", "b"].map(|name| processes(Some(name), 10));
+        let labels = by_label(&all);
+        let seen: Vec<(&str, u64)> = labels.iter().map(|(name, of)| (name.as_str(), of.messages())).collect();
+        assert_eq!(seen, [("a ", 20), ("b", 10)]);
+    }
+
+    #[test]
     fn protobuf_is_for_scrapers_that_prefer_it() {
         let text = "application/openmetrics-text;version=1.0.0";
         let delimited = PROTOBUF.replace(' ', "");
@@ -188,6 +203,9 @@ mod tests {
             format!("{delimited},{text};q=0.8,{text};q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
             format!("{delimited};q=0.6,{text};escaping=allow-utf-8;q=0.5,*/*;q=0.2"),
             format!("{text};q=0.5, {PROTOBUF}"),
+            format!("{delimited};q=0.1,{text};q=NaN"),
+            format!("{delimited};q=7,{text};q=9"),
+            PROTOBUF.replace("delimited", "\"delimited\"").replace("encoding", "Encoding"),
             PROTOBUF.to_owned(),
         ] {
             assert!(prefers(&accept), "{accept}");
@@ -196,6 +214,11 @@ mod tests {
             format!("{text};q=0.6,{delimited};q=0.5"),
             format!("{text},{delimited}"),
             format!("{delimited};q=0"),
+            format!("{delimited};Q=0"),
+            format!("{delimited};q =0.1,{text};q=0.2"),
+            format!("{delimited};q=-1"),
+            format!("{delimited};q=NaN"),
+            format!("{delimited};q=inf"),
             PROTOBUF.replace("delimited", "text"),
             "application/vnd.google.protobuf".to_owned(),
             "*/*".to_owned(),

@@ -1,20 +1,22 @@
 //! The run on the terminal while it goes on: a thread that draws and reads keys.
 
 use std::io::{self, IsTerminal};
+use std::mem::{self, ManuallyDrop};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netfathom_model::plan::WatchPlan;
-use netfathom_sys::capability;
+use netfathom_sys::{capability, stdio};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::{cursor, execute};
 
 use super::second::Second;
 use crate::output;
 
 mod draw;
+mod keys;
 mod spark;
 mod state;
 #[cfg(test)]
@@ -31,7 +33,9 @@ static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 /// Gives the terminal back as it was, if it shows a run.
 pub fn restore() {
     if IS_SHOWN.swap(false, Relaxed) {
-        ratatui::restore();
+        // One that is gone needs nothing back.
+        let _ = execute!(io::stdout(), cursor::Show);
+        let _ = ratatui::try_restore();
     }
 }
 
@@ -54,7 +58,7 @@ struct Shared {
 }
 
 impl Live {
-    /// Takes the terminal. A key that ends the run sets `stop`.
+    /// Takes the terminal. A key that ends the run sets `stop`, and so does the end of the terminal.
     ///
     /// # Errors
     /// If the terminal refuses.
@@ -71,8 +75,11 @@ impl Live {
         let show = move || {
             // The terminal is open; where they stay, it is shown all the same.
             let _ = capability::drop_all();
-            // Where the terminal is gone, the run goes on.
-            let _ = seen.show(terminal, &stop);
+            // Dropped, it would panic where it cannot write.
+            let _ = seen.show(&mut ManuallyDrop::new(terminal));
+            if !seen.has_ended.load(Relaxed) {
+                stop.store(true, Relaxed);
+            }
             restore();
         };
         let thread =
@@ -87,25 +94,28 @@ impl Live {
 }
 
 impl Shared {
-    fn show(&self, mut terminal: DefaultTerminal, stop: &AtomicBool) -> io::Result<()> {
-        let colors = output::color();
+    /// Until the run has ended, a key ends it, or the terminal is gone.
+    fn show(&self, terminal: &mut DefaultTerminal) -> io::Result<()> {
+        let (colors, mut size, mut sent) = (output::color(), None, [0; 256]);
         while !self.has_ended.load(Relaxed) {
-            if self.is_new.swap(false, Relaxed) {
+            let size_before = mem::replace(&mut size, terminal_size::terminal_size());
+            if self.is_new.swap(false, Relaxed) || size != size_before {
                 let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
                 terminal.draw(|frame| draw::draw(frame, &state, colors))?;
             }
-            if !event::poll(LOOK)? {
-                continue;
-            }
-            self.is_new.store(true, Relaxed);
-            let Event::Key(key) = event::read()? else { continue };
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if key.kind == KeyEventKind::Press && !state.key(key) {
-                stop.store(true, Relaxed);
-                return Ok(());
+            let read = stdio::read_within(LOOK, &mut sent)?;
+            if !self.press(&sent[..read]) {
+                break;
             }
         }
         Ok(())
+    }
+
+    /// False if a key ends the run.
+    fn press(&self, sent: &[u8]) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_new.fetch_or(!sent.is_empty(), Relaxed);
+        keys::keys(sent).into_iter().all(|key| state.key(key))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_model::path::Direction;
 use netfathom_model::record::{
-    Distribution, SlowMessage, SocketWay, WatchResult, WatchSlow, WatchSocket, WatchTimes, WatchedProcess,
-    WatchedStage, WatchedSum,
+    CpuWaits, Distribution, SlowMessage, SocketWay, WatchResult, WatchSlow, WatchSocket, WatchTimes,
+    WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// About a second, or what was followed of it: the run's look at its sums is that far apart from the one before.
@@ -18,6 +19,13 @@ pub struct Second {
     pub sockets: Vec<WatchSocket>,
     /// Those without a place of their own.
     pub others: WatchSocket,
+    /// Of the reading threads; `None` if what comes in is not watched.
+    pub waits: Option<CpuWaits>,
+    pub waits_so_far: CpuWaits,
+    /// `None` where the kernel does not show it.
+    pub application: Option<WatchTimes>,
+    /// `None` where the kernel does not show it.
+    pub answer: Option<WatchTimes>,
     /// Those that were kept.
     pub slow: Vec<SlowMessage>,
     /// How many were slow since the run began; `None` if that was not asked for.
@@ -30,13 +38,16 @@ pub struct Seconds {
     last: Option<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     at_ns: u64,
     followed_ns: u64,
     all: WatchSocket,
     sockets: BTreeMap<u64, WatchSocket>,
     others: WatchSocket,
+    waits: Option<CpuWaits>,
+    application: Option<WatchTimes>,
+    answer: Option<WatchTimes>,
     slow_kept: u64,
 }
 
@@ -48,7 +59,11 @@ impl Seconds {
         let slow = so_far.slow.as_ref();
         let slow_kept = slow.map_or(0, |slow| slow.kept);
         let (at_ns, followed_ns) = (so_far.watched_ns, so_far.followed_ns());
-        let state = State { at_ns, followed_ns, all: all(so_far), sockets, others, slow_kept };
+        let [application, answer] =
+            [&so_far.application, &so_far.answer].map(|times| times.as_ref().map(WatchTimes::from));
+        let waits = so_far.plan.watches(Direction::Rx).then(|| so_far.waits.clone());
+        let all = all(so_far);
+        let state = State { at_ns, followed_ns, all, sockets, others, waits, application, answer, slow_kept };
         let second = self.last.as_ref().map(|last| Second {
             slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
             slow_so_far: slow.map(WatchSlow::seen),
@@ -77,9 +92,18 @@ impl State {
             all: self.all.since(&last.all),
             sockets,
             others: self.others.since(&others_before),
+            waits: since(self.waits.as_ref(), last.waits.as_ref(), CpuWaits::since),
+            waits_so_far: self.waits.clone().unwrap_or_default(),
+            application: since(self.application.as_ref(), last.application.as_ref(), WatchTimes::since),
+            answer: since(self.answer.as_ref(), last.answer.as_ref(), WatchTimes::since),
             ..Second::default()
         }
     }
+}
+
+/// Before the first that is known there was nothing.
+fn since<T: Clone>(now: Option<&T>, before: Option<&T>, since: impl Fn(&T, &T) -> T) -> Option<T> {
+    now.map(|now| before.map_or_else(|| now.clone(), |before| since(now, before)))
 }
 
 fn all(so_far: &WatchResult) -> WatchSocket {
@@ -136,7 +160,17 @@ mod tests {
     fn state(sockets: &[(u64, u64)], others: u64) -> State {
         let sockets = sockets.iter().map(|&(id, n)| (id, socket(id, n))).collect();
         let others = socket(0, others);
-        State { at_ns: 0, followed_ns: 0, all: WatchSocket::default(), sockets, others, slow_kept: 0 }
+        State { sockets, others, ..State::default() }
+    }
+
+    #[test]
+    fn times_beside_the_stages_are_of_the_second() {
+        let times = |n| Some(socket(1, n).receive.total);
+        let before = State { answer: times(3), ..State::default() };
+        let after = State { answer: times(5), application: times(2), ..State::default() };
+        let second = after.since(&before);
+        let n = |times: Option<WatchTimes>| times.map(|times| times.n);
+        assert_eq!((n(second.answer), n(second.application)), (Some(2), Some(2)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use netfathom_testkit::skipped;
+use netfathom_testkit::{needs_root, skipped, test_name};
 use tempfile::TempDir;
 
 use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, run, runs, shell, unprivileged, unshared};
@@ -59,8 +59,11 @@ fn on_small_disk(kib: u32, to: &std::path::Path) -> Option<String> {
     // What was measured is shown whole: nothing else has it.
     let ended = ended.exited(1).shows(&["Accounting, all trials"]);
     assert!(!ended.out.contains("report: "), "{ended}");
-    let (before, rest) = ended.err.split_once("/mnt/runs/")?;
-    Some(format!("{before}DIR{}", &rest[rest.find('/')?..]))
+    // Its measurement is complete, whatever became of the record.
+    assert!(!ended.out.contains("NOT WHOLE"), "{ended}");
+    let mut parts = ended.err.split("/mnt/runs/");
+    let first = parts.next()?.to_owned();
+    Some(parts.fold(first, |text, part| format!("{text}DIR{}", &part[part.find('/').unwrap()..])))
 }
 
 #[test]
@@ -82,6 +85,24 @@ fn a_disk_that_is_full() {
     assert_eq!(left(&dir), ["record.json"]);
     let message = message + &nothing;
     insta::assert_snapshot!(message);
+}
+
+#[test]
+fn a_transfer_on_a_full_disk_leaves_no_directory() {
+    needs_root!();
+    // The sender finds the receiver only once that listens.
+    let script = "mount -t tmpfs -o size=8k none /mnt && ip link set lo up || exit 77
+         head -c 8192 /dev/zero >/mnt/filling
+         \"$0\" ttcp -rs --out /mnt/runs & receiver=$!
+         for _ in $(seq 100); do \"$0\" ttcp -ts -n 10 127.0.0.1 >/dev/null 2>&1 && break; sleep 0.1; done
+         wait $receiver; status=$?
+         echo \"left: $(ls /mnt/runs)\"; exit $status";
+    let ended = run(&mut unshared("-mn", script));
+    if ended.status == 77 {
+        return skipped(test_name!(), "no tmpfs can be mounted here");
+    }
+    let ended = ended.exited(1).explains(&["record.json", "No space left on device"]);
+    assert!(ended.out.ends_with("left: \n"), "{ended}");
 }
 
 #[test]

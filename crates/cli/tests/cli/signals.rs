@@ -1,6 +1,6 @@
 //! Ctrl-C, once and twice, and its relatives.
 
-use std::io::{Write, pipe};
+use std::io::{PipeReader, Write, pipe};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -70,23 +70,37 @@ fn an_interrupt_does_not_wait_for_the_next_message() {
     assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
 }
 
+/// A run after two of these signals. Its output is full until the reader is dropped, so that it cannot end by itself after
+/// the first.
+fn signaled_twice(name: &str, out: &Path) -> (Child, PipeReader) {
+    let (reader, mut writer) = pipe().unwrap();
+    writer.write_all(&[b' '; 65_536]).unwrap();
+    let mut command = long(LOOPBACK, out);
+    let child = command.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
+    drop(command);
+    first_trial(out);
+    signal(name, &child);
+    let interrupted = || record(out).filter(|r| r.state == State::Interrupted);
+    until("the interrupted record", interrupted);
+    std::thread::sleep(Duration::from_millis(150));
+    signal(name, &child);
+    (child, reader)
+}
+
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let dir = out();
-    // The output is full, so that the run cannot end by itself after the first.
-    let (reader, mut writer) = pipe().unwrap();
-    writer.write_all(&[b' '; 65_536]).unwrap();
-    let mut command = long(LOOPBACK, dir.path());
-    let child = command.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
-    drop(command);
-    first_trial(dir.path());
-    signal("INT", &child);
-    let interrupted = || record(dir.path()).filter(|r| r.state == State::Interrupted);
-    until("the interrupted record", interrupted);
-    std::thread::sleep(Duration::from_millis(150));
-    signal("INT", &child);
+    let (child, _reader) = signaled_twice("INT", dir.path());
     assert_eq!(end_within(child, PROMPT).status, 130);
+}
+
+#[test]
+fn a_second_hangup_is_of_the_same_terminal() {
+    let dir = out();
+    let (child, reader) = signaled_twice("HUP", dir.path());
+    std::thread::sleep(Duration::from_millis(150));
     drop(reader);
+    assert_ne!(end_within(child, PROMPT).status, 130);
 }
 
 #[test]

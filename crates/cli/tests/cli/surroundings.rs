@@ -1,11 +1,13 @@
 //! Machines that are poor, shared or strange.
 
+use std::path::Path;
+
 use netfathom_model::path::Tap;
 use netfathom_model::plan::Place;
 use netfathom_testkit::{needs, needs_root};
 
 use crate::child::{
-    Ended, LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged,
+    Ended, LAB, LOOPBACK, end, netfathom, out, record, result, run, shell, start, unprivileged, unshared,
 };
 
 #[test]
@@ -83,4 +85,38 @@ fn one_processor_is_enough() {
     let ended = run(&mut shell(&format!("{script}{LOOPBACK} --trials 1 --quiet --out {to}")));
     needs!(ended.status != 77, "there is no taskset");
     ended.measured();
+}
+
+#[test]
+fn where_the_clock_is_shifted_no_kernel_program_takes_times() {
+    const SHIFTED: &str = "exec unshare -T --monotonic 1000 --fork";
+    needs_root!();
+    let can = run(&mut shell(&format!("{SHIFTED} true"))).status == 0;
+    needs!(can, "needs time namespaces: CONFIG_TIME_NS and util-linux 2.36");
+    let dirs = [out(), out()];
+    let [watched, stacked] = dirs.each_ref().map(|dir| dir.path());
+    let shifted =
+        |args: &str, out: &Path| run(&mut shell(&format!("{SHIFTED} \"$0\" {args} --out {}", out.display())));
+    let why = "in a time namespace that shifts CLOCK_MONOTONIC by 1000 s";
+    let ended = shifted("watch --port 1 --time 200ms", watched).exited(1);
+    ended.explains(&[why, "run netfathom outside of that namespace"]);
+
+    shifted("stack tx --profile constant:1k/100ms --trials 1", stacked).measured();
+    let record = record(stacked).unwrap();
+    let result = result(&record);
+    assert_eq!(result.tap, Tap::Timestamping);
+    assert!(result.left_out[0].reason.contains(why), "{:?}", result.left_out);
+}
+
+#[test]
+fn without_proc_no_process_is_reported_as_missing() {
+    needs_root!();
+    needs!(run(&mut unshared("-m", "umount -l /proc")).status == 0, "needs a /proc that can be taken away");
+    for target in ["--pid 1", "init"] {
+        let dir = out();
+        let to = dir.path().display();
+        let script = format!("umount -l /proc && exec \"$0\" watch {target} --time 200ms --out {to}");
+        let ended = run(&mut unshared("-m", &script)).exited(1);
+        ended.explains(&["cannot read /proc/self", "is /proc mounted?"]);
+    }
 }

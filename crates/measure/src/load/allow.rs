@@ -34,8 +34,8 @@ pub enum Refusal {
          owner may take load for an attack; if you may load that host, add --allow {host}", host = Prefix::host(*.0)
     )]
     Public(IpAddr),
-    #[error("cannot send load to {address}: it is {what}, which is not one host; name the host itself")]
-    Never { address: IpAddr, what: &'static str },
+    #[error("cannot {does} {address}: it is {what}, which is not one host; name the host itself")]
+    Never { does: &'static str, address: IpAddr, what: &'static str },
     #[error(
         "cannot send load to {0}: this host's routing table has it as a broadcast address, or prohibits it; \
          name the host itself (see `ip route get {0}`)"
@@ -53,6 +53,15 @@ pub fn permit(address: IpAddr, allow: &[String], by_name: bool) -> Result<(), Re
     Allowed::new(&extra).check(address)?;
     let named = extra.iter().any(|prefix| prefix.contains(address.to_canonical()));
     if by_name && !named { Err(Refusal::Unnamed(address)) } else { Ok(()) }
+}
+
+/// Whether load may be received at an address: at one of this host, or at all of them.
+pub fn permit_listening(address: IpAddr) -> Result<(), Refusal> {
+    let address = address.to_canonical();
+    match not_one_host(address).filter(|_| !address.is_unspecified()) {
+        Some(what) => Err(Refusal::Never { does: "listen on", address, what }),
+        None => Ok(()),
+    }
 }
 
 /// What load may be sent to, or taken from.
@@ -76,7 +85,7 @@ impl Allowed {
     pub fn check(&self, address: IpAddr) -> Result<(), Refusal> {
         let address = address.to_canonical();
         if let Some(what) = not_one_host(address) {
-            return Err(Refusal::Never { address, what });
+            return Err(Refusal::Never { does: "send load to", address, what });
         }
         if !self.holds(address) {
             return Err(Refusal::Public(address));

@@ -1,6 +1,7 @@
 //! When a trial can be trusted: tables of rules, used for a trial and for a run (docs/decisions/0007-verdict-of-a-run.md).
 
 use netfathom_model::accounting::{Accounting, Fate};
+use netfathom_model::print;
 pub use netfathom_model::print::percent;
 use netfathom_model::record::{Contention, Holder, Holders, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
@@ -113,22 +114,25 @@ pub fn priority() -> &'static str {
     if is_before_others() { "choose another CPU with --cpu" } else { "run netfathom under chrt -f 50" }
 }
 
-/// What to do about whoever had the processors of such threads in all these trials; `None` where no one had one for as
-/// large a part of its thread's time.
+/// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
+/// no one did so for as large a part of a thread's time.
 pub fn occupied<'a>(
     threads: impl Iterator<Item = &'a Contention>,
     of: &[LoadThread],
     least: f64,
 ) -> Option<String> {
     let threads = Contention::pooled(threads);
-    let threads = threads.iter().filter(|c| of.contains(&c.thread));
-    let held = threads.flat_map(|thread| {
+    let threads: Vec<&Contention> = threads.iter().filter(|c| of.contains(&c.thread)).collect();
+    let held = threads.iter().flat_map(|&thread| {
         let stolen = (Holders::from(&Holder::Hypervisor), thread.stolen_ns);
         let foreign = Holders::of(&thread.holders).into_iter().filter(|(by, _)| by.first.is_foreign());
         foreign.chain([stolen]).map(move |(by, ns)| (thread, by, ns))
     });
     let held: Vec<(&Contention, Holders<'_>, u64)> = held.collect();
     let &(thread, by, ns) = held.iter().max_by_key(|(.., ns)| *ns)?;
+    if let Some(stopped) = stopped(&threads, ns, least) {
+        return Some(stopped);
+    }
     if (ns as f64) < least * thread.span_ns as f64 || ns == 0 {
         return None;
     }
@@ -146,6 +150,17 @@ pub fn occupied<'a>(
         Holder::Process { .. } => format!("{}: {by} and others had CPU {cpu}", priority()),
         Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
         _ => format!("move the load (--cpu): {by} had CPU {cpu}"),
+    })
+}
+
+/// What to do where one of these threads was stopped for longer than anyone had its CPU.
+fn stopped(threads: &[&Contention], held_ns: u64, least: f64) -> Option<String> {
+    let thread = threads.iter().max_by_key(|thread| thread.stopped_ns)?;
+    let ns = thread.stopped_ns;
+    let is_why = ns > held_ns && ns as f64 >= least * thread.span_ns as f64;
+    is_why.then(|| {
+        let (thread, time) = (thread.thread.name(), print::time(ns as f64));
+        format!("repeat the run: a signal, a debugger or a freezer stopped the {thread} for {time}")
     })
 }
 

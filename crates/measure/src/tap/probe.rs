@@ -70,6 +70,7 @@ fn remedy(error: &SetError, transport: Transport) -> String {
             "use Linux 6.3 or later, or --transport udp"
         }
         Some(Cause::NoTracepoint(_) | Cause::TooOld { .. }) => "use Linux 5.10 or later",
+        Some(Cause::TimeNamespace(_)) => "--tap timestamping needs no kernel programs",
         _ => "NETFATHOM_BPF_LOG=1 shows all that libbpf and the verifier write",
     }
     .into()

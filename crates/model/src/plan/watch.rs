@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MS, PlanError, S, conflict, span};
+use super::{MS, PlanError, S, conflict, span, span_with};
 use crate::path::Direction;
 
 /// What is watched.
@@ -101,13 +101,15 @@ impl WatchPlan {
     /// # Errors
     /// The first thing that is wrong, with the range that would be right.
     pub fn validated(self) -> Result<Self, PlanError> {
-        let time = |flag, least_ns| self.time_ns.map_or(Ok(()), |ns| span(flag, ns, (least_ns, 86_400 * S)));
-        time("time", 100 * MS)?;
+        let time = |condition, least_ns| {
+            self.time_ns.map_or(Ok(()), |ns| span_with("time", condition, ns, (least_ns, 86_400 * S)))
+        };
+        time("", 100 * MS)?;
         if let Some(budget) = self.budget {
             if !(0.001..=1.0).contains(&budget) {
                 return conflict("--budget: a part of one CPU, from 0.1% to 100%");
             }
-            time("time with --budget", S)?;
+            time(" with --budget", S)?;
         }
         if let Some(SlowBound::Time(bound_ns)) = self.slow {
             span("slow", bound_ns, (1, 3600 * S))?;

@@ -68,28 +68,6 @@ pub struct Held {
     pub ns: u64,
 }
 
-/// What threads waited for a CPU, and who had it meanwhile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CpuWaits {
-    /// All together, by the kernel's account of each thread.
-    pub waited_ns: u64,
-    /// Who had the CPU meanwhile, the longest first.
-    pub holders: Vec<Held>,
-}
-
-impl CpuWaits {
-    /// Who had the CPU, the longest first, with the part of the wait, 0 to 1; all processes of a name are one.
-    pub fn parts(&self) -> impl Iterator<Item = (Holders<'_>, f64)> {
-        let waited_ns = self.waited_ns.max(1) as f64;
-        Holders::of(&self.holders).into_iter().map(move |(by, ns)| (by, ns as f64 / waited_ns))
-    }
-
-    /// The part that no holder accounts for.
-    pub fn unknown(&self) -> f64 {
-        self.parts().find(|(by, _)| *by.first == Holder::Unknown).map_or(0.0, |(_, part)| part)
-    }
-}
-
 /// What can have a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -257,19 +235,6 @@ mod tests {
             stopped_ns: 5,
             blocked_ns: 0,
         }
-    }
-
-    #[test]
-    fn the_parts_of_a_wait_are_of_names_the_longest_first() {
-        let held = |by, ns| Held { by, ns };
-        let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
-        let many = (100..130).map(|pid| held(named("cc1", pid), 2));
-        let holders = [held(named("tar", 7), 20)].into_iter().chain(many).chain([held(Holder::Unknown, 20)]);
-        let waits = CpuWaits { waited_ns: 100, holders: holders.collect() };
-        let parts: Vec<(String, f64)> = waits.parts().map(|(by, part)| (by.to_string(), part)).collect();
-        let expected = [("cc1 (30 processes)", 0.6), ("tar (pid 7)", 0.2), ("unknown", 0.2)];
-        assert_eq!(parts, expected.map(|(by, part)| (by.to_owned(), part)));
-        assert_eq!(waits.unknown(), 0.2);
     }
 
     #[test]

@@ -10,8 +10,6 @@ use crate::print;
 
 /// Processes that a command has room for.
 const MOST_LISTED: usize = 8;
-/// What each of several processes goes through.
-const MOVED: &str = "xargs -n1 taskset -acp CPUS; new ones have the CPUs of their parent";
 
 /// One that had a CPU, or all processes of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +53,17 @@ impl<'a> Holders<'a> {
         summed(each(held), Holder::shown)
     }
 
-    /// Where to move a process, or all of its name among `held`, and how. What a name alone finds may be `spared`, or the
-    /// first process of a container: they stay.
-    pub fn elsewhere(&self, held: &[Held], spared: Option<u32>) -> String {
-        let how = match (self.count, self.pids(held)) {
-            (1, Some(pid)) => format!("taskset -acp CPUS {pid}"),
-            (_, Some(pids)) => format!("echo {pids} | {MOVED}"),
-            (_, None) => {
-                let spared = spared.map(|pid| format!(" -e {pid}")).unwrap_or_default();
-                format!("pgrep -x NAME | grep -vx -e 1{spared} | {MOVED}")
-            }
-        };
-        format!("to other CPUs ({how})")
+    /// How to move `them`, a process or all of its name among `held`, so that `waiting` has other CPUs. Many may be
+    /// short-lived: a command that has their numbers would come too late.
+    pub fn moving(&self, them: &str, held: &[Held], waiting: &str) -> String {
+        let cpus = format!("a list such as 0, the rest for {waiting}");
+        match (self.count, self.pids(held)) {
+            (_, None) => format!("start what runs {them} with taskset -c CPUS ({cpus})"),
+            (1, Some(pid)) => format!("move {them} to other CPUs (taskset -acp CPUS {pid}; CPUS: {cpus})"),
+            (_, Some(pids)) => format!(
+                "move {them} to other CPUs (echo {pids} | xargs -n1 taskset -acp CPUS; CPUS: {cpus}; new ones have the CPUs of their parent)"
+            ),
+        }
     }
 
     /// Their numbers, where all are known and few.
@@ -181,19 +178,30 @@ mod tests {
 
     #[test]
     fn only_those_that_had_the_cpu_are_moved() {
-        let moved = |held: &[(Holder, u64)], spared| {
+        let moving = |held: &[(Holder, u64)]| {
             let held: Vec<Held> = held.iter().map(|(by, ns)| Held { by: by.clone(), ns: *ns }).collect();
-            Holders::of(&held)[0].0.elsewhere(&held, spared)
+            Holders::of(&held)[0].0.moving("it", &held, "this end")
         };
         let sh = |pid| process("sh", pid);
         let few = [(sh(7), 9), (process("init", 1), 3), (sh(5), 2), (sh(7), 1)];
-        assert!(moved(&few, Some(4)).starts_with("to other CPUs (echo 5 7 | xargs -n1 taskset -acp CPUS; "));
-        assert_eq!(moved(&few[..2], None), "to other CPUs (taskset -acp CPUS 7)");
-        let many: Vec<_> = (100..130).map(|pid| (sh(pid), 1)).collect();
-        assert!(moved(&many, None).starts_with("to other CPUs (pgrep -x NAME | grep -vx -e 1 | xargs "));
-        assert!(moved(&many, Some(4)).contains("| grep -vx -e 1 -e 4 | xargs "));
+        let pids = "move it to other CPUs (echo 5 7 | xargs -n1 taskset -acp CPUS; CPUS: a list such as 0, ";
+        assert!(moving(&few).starts_with(pids), "{}", moving(&few));
+        let pid =
+            "move it to other CPUs (taskset -acp CPUS 7; CPUS: a list such as 0, the rest for this end)";
+        assert_eq!(moving(&few[..2]), pid);
+    }
+
+    #[test]
+    fn many_of_a_name_are_moved_by_what_starts_them() {
+        let moving = |pids: &[u32]| {
+            let held: Vec<Held> = pids.iter().map(|&pid| Held { by: process("gzip", pid), ns: 1 }).collect();
+            Holders::of(&held)[0].0.moving("gzip", &held, "this end")
+        };
+        let start = "start what runs gzip with taskset -c CPUS (a list such as 0, the rest for this end)";
+        assert_eq!(moving(&[2, 3, 4, 5, 6, 7, 8, 9, 10]), start);
+        assert!(moving(&[2, 3, 4, 5, 6, 7, 8, 9]).contains("(echo 2 3 4 5 6 7 8 9 | "));
         // Not all have a number.
-        assert!(moved(&[(sh(7), 2), (sh(0), 1)], None).contains("pgrep"));
+        assert_eq!(moving(&[7, 0]), start);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netfathom_model::environment::{Environment, Settings};
 use netfathom_model::record::{Measurement, Record};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::known_settings;
 
@@ -132,8 +132,16 @@ fn flatten(place: String, value: &Value, all: &mut BTreeMap<String, String>) {
         },
         Value::Null => drop(all.insert(place, NOT_SET.into())),
         Value::String(text) => drop(all.insert(place, text.clone())),
+        Value::Number(number) => drop(all.insert(place, rounded(number).to_string())),
         other => drop(all.insert(place, other.to_string())),
     }
+}
+
+/// Without what arithmetic adds in the last digits, as in 0.9990000000000001.
+fn rounded(number: &Number) -> Number {
+    let fraction = number.as_f64().filter(|_| number.is_f64());
+    let rounded = fraction.and_then(|value| format!("{value:.12e}").parse::<f64>().ok());
+    rounded.and_then(Number::from_f64).unwrap_or_else(|| number.clone())
 }
 
 /// Fields by which things of a list are named.
@@ -161,4 +169,18 @@ fn without(key: &str, item: &Value) -> Value {
 fn words(items: &[Value]) -> Option<String> {
     let words: Vec<&str> = items.iter().map(Value::as_str).collect::<Option<_>>()?;
     shlex::try_join(words).ok().filter(|words| !words.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_arithmetic_adds_to_a_fraction_is_not_shown() {
+        let shown = |number: Value| flat(&json!({ "of": number }))["of"].clone();
+        assert_eq!(shown(json!(99.9 / 100.0)), "0.999");
+        assert_eq!([json!(2.0), json!(3), json!(u64::MAX)].map(shown), ["2.0", "3", "18446744073709551615"]);
+    }
 }

@@ -24,15 +24,15 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], rounds: 
     comparison.withheld = trust::withheld(pairs, comparison.forced);
     let mut sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
     agree_on_main(&mut sides);
-    let Some((first_a, first_b)) = sides.first() else { return };
-    let in_all = |name: &str| sides.iter().all(|(a, b)| find(a, name).is_some() && find(b, name).is_some());
-    let only = |of: &[Quantity]| -> Vec<String> {
-        of.iter().map(|q| q.name.clone()).filter(|name| !in_all(name)).collect()
-    };
-    (comparison.only_a, comparison.only_b) = (only(first_a), only(first_b));
+    let (of_a, of_b) = (of_any(sides.iter().map(|(a, _)| a)), of_any(sides.iter().map(|(_, b)| b)));
     let least = LEAST_PAIRS.min(sides.len());
-    let counts = |name: &str| in_all(name) && counting(&sides, name).len() >= least;
-    let shared: Vec<&Quantity> = first_a.iter().filter(|quantity| counts(&quantity.name)).collect();
+    let counts = |name: &str| counting(&sides, name).len() >= least;
+    let in_all = |name: &str| sides.iter().all(|(a, b)| find(a, name).is_some() && find(b, name).is_some());
+    let only = |of: &[&Quantity]| -> Vec<String> {
+        of.iter().map(|q| q.name.clone()).filter(|name| !in_all(name) && !counts(name)).collect()
+    };
+    (comparison.only_a, comparison.only_b) = (only(&of_a), only(&of_b));
+    let shared: Vec<&Quantity> = of_a.into_iter().filter(|quantity| counts(&quantity.name)).collect();
     let weighed: Vec<Weighed> =
         shared.iter().map(|quantity| weigh(comparison.design, quantity, &sides, rounds)).collect();
     let main: Vec<bool> = shared.iter().map(|quantity| quantity.main).collect();
@@ -43,7 +43,8 @@ pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], rounds: 
         Levels::of(&family.filter_map(|(_, chance)| *chance).collect::<Vec<_>>())
     });
     for (((quantity, weighed), own), chance) in shared.iter().zip(weighed).zip(&main).zip(&corrected) {
-        let level = trust::level(pairs, &quantity.name, comparison.forced);
+        let counted = counting(&sides, &quantity.name).into_iter().map(|(place, ..)| pairs[place]);
+        let level = trust::level(counted, &quantity.name);
         comparison.quantities.push(concluded(quantity, level, weighed, *chance, levels[usize::from(*own)]));
     }
 }
@@ -75,6 +76,14 @@ fn agree_on_main(sides: &mut [(Vec<Quantity>, Vec<Quantity>)]) {
     }
 }
 
+/// Each quantity that one of the runs has, the main ones first.
+fn of_any<'a>(runs: impl Iterator<Item = &'a Vec<Quantity>>) -> Vec<&'a Quantity> {
+    let mut names = BTreeSet::new();
+    let mut all: Vec<&Quantity> = runs.flatten().filter(|quantity| names.insert(&quantity.name)).collect();
+    all.sort_by_key(|quantity| !quantity.main);
+    all
+}
+
 fn find<'a>(all: &'a [Quantity], name: &str) -> Option<&'a Quantity> {
     all.iter().find(|quantity| quantity.name == name)
 }
@@ -103,10 +112,16 @@ fn counting(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str) -> Vec<(usize,
 /// How many pairs count, and how many runs of each side keep the others from it; `None` where all count.
 fn fewer(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str, count: usize) -> Option<String> {
     let is_void = |side: &[Quantity]| find(side, name).is_some_and(|q| q.trials.is_empty());
-    let a = counted(sides.iter().filter(|(a, _)| is_void(a)).count(), "run");
-    let b = sides.iter().filter(|(_, b)| is_void(b)).count();
+    let is_missing = |side: &[Quantity]| find(side, name).is_none();
+    let runs = |is: &dyn Fn(&[Quantity]) -> bool, what: &str| {
+        let a = sides.iter().filter(|(a, _)| is(a)).count();
+        let b = sides.iter().filter(|(_, b)| is(b)).count();
+        (a + b > 0).then(|| format!("{what} in {} of A and {b} of B", counted(a, "run")))
+    };
+    let why: Vec<String> =
+        [runs(&is_void, "VOID"), runs(&is_missing, "missing")].into_iter().flatten().collect();
     let all = sides.len();
-    (count < all).then(|| format!("{count} of {all} pairs: VOID in {a} of A and {b} of B"))
+    (count < all).then(|| format!("{count} of {all} pairs: {}", why.join(", ")))
 }
 
 fn weigh(

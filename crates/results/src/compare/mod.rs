@@ -76,13 +76,13 @@ pub struct Comparison {
     pub forced: bool,
     /// What must be known to read the result.
     pub cautions: Vec<String>,
-    /// Each quantity that both have, the main ones first.
+    /// Each quantity that both have, of pairs two of them, the main ones first.
     pub quantities: Vec<Compared>,
     /// Quantities that some runs do not vouch for.
     pub withheld: BTreeMap<String, Withheld>,
-    /// Quantities that only A has.
+    /// Quantities that only A has; of pairs also those that fewer than two pairs have.
     pub only_a: Vec<String>,
-    /// Quantities that only B has.
+    /// Quantities that only B has; the same of pairs.
     pub only_b: Vec<String>,
     /// Times of both, where the records have them.
     #[serde(skip)]
@@ -104,7 +104,8 @@ pub struct Compared {
     /// The values of A: a trial each, or a run each of pairs.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
-    /// Of pairs the round of each value, from 1; a round that is VOID in the quantity is not among them.
+    /// Of pairs the round of each value, from 1; a round that is VOID in the quantity, or lacks it, is not among
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<Vec<usize>>,
     /// The mean of A; the geometric one where the change is a ratio.
@@ -165,6 +166,18 @@ impl Outcome {
             Self::CannotTell => "not significant",
             Self::Same => "no change",
         }
+    }
+}
+
+impl Compared {
+    /// Whether there is an interval to go by; values that are all the same number need none.
+    pub fn is_tested(&self) -> bool {
+        self.outcome != Outcome::CannotTell || self.chance.is_some()
+    }
+
+    /// What came of it, in words.
+    pub fn conclusion(&self) -> &'static str {
+        if self.is_tested() { self.outcome.name() } else { "not tested" }
     }
 }
 

@@ -21,9 +21,8 @@ fn vouches(run: &Run) -> bool {
 }
 
 /// How far runs vouch for a quantity: the worst of the pairs that count.
-pub(super) fn level(pairs: &[(&Run, &Run)], name: &str, force: bool) -> Level {
-    let levels = pairs.iter().map(|&(a, b)| vouched(a, name).max(vouched(b, name)));
-    levels.filter(|&level| force || level < Level::Void).max().unwrap_or_default()
+pub(super) fn level<'a>(counted: impl Iterator<Item = (&'a Run, &'a Run)>, name: &str) -> Level {
+    counted.map(|(a, b)| vouched(a, name).max(vouched(b, name))).max().unwrap_or_default()
 }
 
 fn vouched(run: &Run, name: &str) -> Level {
@@ -139,7 +138,7 @@ fn cautions(pairs: &[(&Run, &Run)], force: bool) -> Vec<String> {
 fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
     let state = match run.record.state {
         State::Complete => None,
-        State::Partial => Some("not whole: trials were still to come, or it was killed".to_owned()),
+        State::Partial => Some("not whole: its record is partial".to_owned()),
         State::Interrupted => Some("not whole: ended early, with fewer trials than planned".to_owned()),
     };
     let verdict = &run.record.verdict;

@@ -25,7 +25,12 @@ pub fn terminal(page: &Page, width: usize, color: bool) -> String {
 
 /// Draws the short view of a page, on at most [`MOST_LINES`] lines. Below it there is room for where the rest is.
 pub fn short(page: &Page, width: usize, color: bool) -> String {
-    Sheet::draw(&page.short(), width.max(LEAST_WIDTH), MOST_LINES - LEFT_OUT, medium(color))
+    let page = page.short();
+    let whole = terminal(&page, width, color);
+    if whole.lines().count() <= MOST_LINES {
+        return whole;
+    }
+    Sheet::draw(&page, width.max(LEAST_WIDTH), MOST_LINES - LEFT_OUT, medium(color))
 }
 
 fn medium(color: bool) -> Medium {

@@ -9,6 +9,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Interv
 use netfathom_model::record::{Export, Record};
 
 use super::ExportError;
+use crate::page::printable;
 use crate::quantity::{self, histograms};
 
 /// Significant decimal digits: finer than the record's own buckets.
@@ -26,16 +27,16 @@ pub fn write(mut out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<St
     let mut builder = IntervalLogWriterBuilder::new();
     // The one with tags; the writer does not say so by itself.
     builder.add_comment("[Histogram log format version 1.3]");
-    builder.add_comment(&format!("[Logged with {}, run {}, values in nanoseconds]", record.tool, record.id));
-    for sentence in &untold {
-        builder.add_comment(sentence);
+    let by = format!("[Logged with {}, run {}, values in nanoseconds]", record.tool, record.id);
+    for sentence in [&by].into_iter().chain(&untold) {
+        builder.add_comment(&printable(sentence));
     }
     let began = began(record);
     builder.with_start_time(began).with_base_time(began);
     let mut serializer = V2DeflateSerializer::new();
     let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
     for set in &sets {
-        let tag = set.name.replace([',', ' ', '\r', '\n'], "_");
+        let tag = printable(&set.name).replace([',', ' '], "_");
         let (begin_ns, length_ns) = set.span_ns.unwrap_or_default();
         let [begin, length] = [begin_ns, length_ns].map(Duration::from_nanos);
         log.write_histogram(&histogram(set)?, begin, length, Tag::new(&tag)).map_err(refused)?;

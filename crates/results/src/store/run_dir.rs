@@ -60,6 +60,11 @@ impl RunDir {
     pub fn discard(&self) {
         let _ = self.directory.remove(RECORD_FILE);
         let _ = self.directory.remove(HEAD_FILE);
+        self.remove_if_empty();
+    }
+
+    /// Leaves no directory of a run that nothing could be written of.
+    pub fn remove_if_empty(&self) {
         let _ = self.out.remove_empty(self.path().file_name().unwrap_or_default());
     }
 

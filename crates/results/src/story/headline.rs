@@ -37,7 +37,8 @@ pub(crate) fn remarks(record: &Record, body: &Body<'_>) -> Vec<String> {
     let is_new = |remedy: &str| !remarks.iter().any(|remark| remark.contains(remedy));
     let finding = record.findings.first().filter(|finding| is_new(&finding.remedy));
     let has_reason = record.verdict.reasons.iter().any(|reason| reason.level == record.verdict.level);
-    let place = remarks.len().min(2 - usize::from(has_reason));
+    let most = story(&record.measurement).before_remedy().min(2 - usize::from(has_reason));
+    let place = remarks.len().min(most);
     remarks.splice(place..place, finding.map(|finding| format!("{}: {}", finding.seen, finding.remedy)));
     remarks
 }
@@ -60,7 +61,7 @@ pub(super) fn style(level: Level) -> Style {
 fn unfinished(state: State, there: &str) -> Option<String> {
     match state {
         State::Complete => None,
-        State::Partial => Some(format!("{there}; the run goes on, or was killed")),
+        State::Partial => Some(format!("{there}; the record is partial")),
         State::Interrupted => Some(format!("{there}; the run was ended early")),
     }
 }

@@ -74,6 +74,11 @@ pub(crate) trait Story {
     /// The answer in one short sentence.
     fn answer(&self) -> String;
 
+    /// Remarks that come before what to do about the first finding, where the short view has room for them.
+    fn before_remedy(&self) -> usize {
+        2
+    }
+
     /// What stands in the place of the verdict where hosts or parts are missing, such as `PARTIAL 14 of 16`.
     fn partial(&self) -> Option<String> {
         None

@@ -65,12 +65,18 @@ impl Story for WatchResult {
                 format!("{name}: {}mean times: {}", refused(self), answers.join(", "))
             }
             (false, _) => format!("{name}: {}{}", refused(self), answers.join(", ")),
+            (true, 0) if self.watched_ns == 0 => format!("{name}: this record has no measurement"),
             (true, 0) => {
                 let what = if self.plan.watches(Direction::Rx) { "came" } else { "was sent" };
                 format!("{name}: no message {what} in {}", followed(self))
             }
             (true, _) => format!("{name}: no message has times"),
         }
+    }
+
+    /// The last of them is its reason.
+    fn before_remedy(&self) -> usize {
+        slow_remarks(self).count() + 1
     }
 
     fn site(&self) -> Site {
@@ -190,10 +196,17 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
     [send, receive].into_iter().flatten().collect()
 }
 
-/// At most three.
+fn slow_remarks(result: &WatchResult) -> impl Iterator<Item = String> {
+    let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
+    let answering = slow::of_application(result.plan.slow, result.application.as_ref());
+    slow.into_iter().chain(answering)
+}
+
+/// The direction that takes longest first. What distorts the times comes before the other one, so that the short view has it.
 fn remarks(result: &WatchResult) -> Vec<String> {
-    let ways = ways(result);
-    let most = ways.iter().filter_map(|way| way.most(ways.len() > 1, &result.waits));
+    let mut ways = ways(result);
+    ways.sort_by(|a, b| b.total.mean_ns.total_cmp(&a.total.mean_ns));
+    let mut most = ways.iter().filter_map(|way| way.most(ways.len() > 1, &result.waits));
     let timed = |seen: u64, share: f64, what: &str| {
         let rate = rate(seen as f64 * 1e9 / result.followed_ns().max(1) as f64);
         // The counts of two ways make more than a line; the account has them.
@@ -217,10 +230,8 @@ fn remarks(result: &WatchResult) -> Vec<String> {
         let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
         format!("from its read to its answer the application takes {mean}, p99 {p99}")
     });
-    let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
-    let answering = slow::of_application(result.plan.slow, result.application.as_ref());
     let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
-    let first = slow.into_iter().chain(answering).chain(own);
+    let first = slow_remarks(result).chain(most.next()).chain(own);
     first.chain(most).chain([application, timed, joined(result)].into_iter().flatten()).collect()
 }
 

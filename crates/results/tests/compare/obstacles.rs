@@ -338,6 +338,24 @@ fn of_pairs_a_void_run_counts_where_that_is_forced() {
 }
 
 #[test]
+fn a_pair_without_a_quantity_leaves_the_others_compared() {
+    for lacking in 0..4 {
+        let mut maker = Maker::new(17);
+        let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+        made.iter_mut().flat_map(|(a, b)| [a, b]).for_each(|run| run.record.verdict = Verdict::default());
+        let (a, _) = &mut made[lacking];
+        stack(a).trials.clear();
+        a.record.verdict.lower(Level::Void, "nothing");
+        let comparison = pairs(&made, &FORCE).unwrap();
+        let tx = comparison.quantities.iter().find(|q| q.name == "tx.mean").unwrap();
+        let counted: Vec<usize> = (1..=4).filter(|round| *round != lacking + 1).collect();
+        assert_eq!((tx.rounds.as_ref(), tx.level), (Some(&counted), Level::Valid));
+        assert_eq!(tx.note.as_deref(), Some("3 of 4 pairs: missing in 1 run of A and 0 of B"));
+        assert!(comparison.only_a.is_empty() && comparison.only_b.is_empty(), "{:?}", comparison.only_b);
+    }
+}
+
+#[test]
 fn what_is_void_in_part_is_compared_where_that_is_forced() {
     let (a, mut b) = two();
     b.record.verdict.lower_value(Part::Rx, Value::P99, Level::Void, "wide");

@@ -150,5 +150,9 @@ fn without_a_significant_change_the_closest_one_is_named() {
     let [text, ..] = drawn(apart(&maker.run(8, 1.0), &maker.run(8, 1.0), &Wishes::default()).unwrap());
     assert!(text.starts_with("INCONCLUSIVE  No significant change; closest: "), "{text}");
     let [alone, ..] = drawn(apart(&maker.run(1, 1.0), &maker.run(1, 1.1), &Wishes::default()).unwrap());
-    assert!(alone.starts_with("INCONCLUSIVE  No significant change: without an interval"), "{alone}");
+    assert!(alone.starts_with("NOT TESTED  one trial each has no interval"), "{alone}");
+    assert!(
+        alone.contains("netfathom compare --run 'ARGS OF A'") && !alone.contains("not significant"),
+        "{alone}"
+    );
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use netfathom_model::record::{Export, Measurement, TransferEnd};
 use netfathom_results::export::{self, ExportError, Format, StoredRun, What};
+use netfathom_results::page::steers;
 
 use crate::fixtures::ALL;
 use crate::runs::{run, sampled, transfer, written};
@@ -65,6 +66,23 @@ fn a_run_without_trials_says_so() {
     // Its trials do not need the samples.
     let (bytes, _) = written(&run, Format::Openmetrics, What::Trials).unwrap();
     assert!(String::from_utf8(bytes).unwrap().ends_with("# EOF\n"));
+}
+
+#[test]
+fn no_text_of_a_forged_record_steers_a_terminal() {
+    let mut run = run("stack");
+    let forged = "\u{1b}[31m\r\n\u{202e}x";
+    let record = &mut run.record;
+    for text in [&mut record.id, &mut record.tool, &mut record.started_utc] {
+        *text = forged.into();
+    }
+    for format in [Format::Openmetrics, Format::Hdr] {
+        let (bytes, _) = written(&run, format, What::Trials).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("[31m"), "{text}");
+        assert!(!text.contains(|c: char| c != '\n' && steers(c)), "{text:?}");
+        assert!(!text.contains("\n x"), "{text:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::Until;
 use netfathom_model::print::percent;
 use netfathom_model::record::{
-    Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value, Width,
+    Cause, Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value,
+    Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::{Page, Table};
@@ -33,6 +34,19 @@ fn the_answer_is_one_line_and_the_rest_a_page() {
         let remarks = head.filter(|line| line.starts_with("  - "));
         assert!(remarks.count() <= 3, "{name}: {text}");
     }
+}
+
+#[test]
+fn lines_are_left_out_only_where_naming_them_takes_fewer() {
+    let drawn = |lines: usize| {
+        let mut page = Page::default();
+        (0..lines).for_each(|_| page.text("line"));
+        draw::short(&page, 80, false)
+    };
+    let whole = drawn(draw::MOST_LINES);
+    assert!(whole.lines().count() == draw::MOST_LINES && !whole.contains(" more line"), "{whole}");
+    let cut = drawn(draw::MOST_LINES + 1);
+    assert!(cut.ends_with("3 more lines: -v\n"), "{cut}");
 }
 
 /// As if a third of the messages were disturbed, and took no other time.
@@ -93,6 +107,18 @@ fn a_limit_beside_which_another_cause_took_more_has_no_share() {
     };
     assert!(answer(0.07).ends_with("limited by delayed ACKs 88.0 % of the time"), "{}", answer(0.07));
     assert!(answer(0.9).ends_with("limited by delayed ACKs"), "{}", answer(0.9));
+}
+
+#[test]
+fn a_transfer_without_a_fault_has_a_row_for_the_end_that_it_waited_for() {
+    let mut record = fixture("ttcp");
+    let Measurement::Transfer(result) = &mut record.measurement else { unreachable!() };
+    let explanation = result.explanation.as_mut().unwrap();
+    (explanation.cause, explanation.share) = (Cause::Nothing, 0.93);
+    explanation.others = vec![(Cause::Path, 0.4)];
+    let text = draw::short(&story::of(&record), 200, false);
+    let row = text.lines().find(|line| line.trim_start().starts_with("other end"));
+    assert!(row.is_some_and(|row| row.contains("93.0 %")), "{text}");
 }
 
 #[test]
@@ -244,6 +270,19 @@ fn the_answer_of_a_capacity_is_never_cut() {
         assert!(first.chars().count() <= 100 && !first.contains('…'), "{first}");
         assert_eq!(first.contains("102k to 225k messages/s"), searches == 2, "{first}");
     }
+}
+
+#[test]
+fn a_rate_with_too_wide_an_interval_is_inconclusive() {
+    let mut record = fixture("capacity");
+    let first =
+        |record: &Record| draw::short(&story::of(record), 200, false).lines().next().unwrap().to_owned();
+    assert!(!first(&record).contains("inconclusive"));
+    let Measurement::Capacity(result) = &mut record.measurement else { panic!("a capacity") };
+    for rate in result.rows.iter_mut().filter_map(|row| row.sustained_per_s.as_mut()) {
+        rate.half_width_per_s = Some(1.2 * rate.mean_per_s);
+    }
+    assert!(first(&record).contains("  inconclusive: 2 threads sustain "), "{}", first(&record));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{
-    CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, WatchProcesses, WatchPrograms, WatchResult,
-    WatchSocket, WatchStage, WatchTimes, WatchedSum,
+    CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, State, WatchAccount, WatchProcesses,
+    WatchPrograms, WatchResult, WatchSocket, WatchStage, WatchTimes, WatchedSum,
 };
+use netfathom_model::verdict::Finding;
 use netfathom_results::{draw, story};
 
 use crate::contract;
@@ -84,6 +85,18 @@ fn what_part_of_a_wait_has_no_holder_is_named_beside_the_holder() {
 }
 
 #[test]
+fn a_record_from_before_the_first_message_is_only_partial() {
+    let mut record = with("watch", |watch| {
+        (watch.watched_ns, watch.total.n, watch.send) = (0, 0, None);
+        (watch.stages, watch.account) = (Vec::new(), WatchAccount::default());
+    });
+    record.state = State::Partial;
+    let text = flat(&draw::short(&story::of(&record), 80, false));
+    assert!(text.contains("this record has no measurement"), "{text}");
+    assert!(text.contains("NOT WHOLE: watched for 0 ns; the record is partial"), "{text}");
+}
+
+#[test]
 fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account() {
     // The mean is 91.7 µs.
     let programs = |share: u64, each_ns: u64| {
@@ -93,14 +106,34 @@ fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account
     };
     for (share, each_ns, is_much) in [(4, 1000, false), (6, 1000, true), (4, 10_000, true)] {
         let text = programs(share, each_ns);
-        let first = text.lines().nth(1).unwrap();
+        let second = text.lines().nth(2).unwrap();
         assert_eq!(
-            first.starts_with("  - netfathom's BPF programs took"),
+            second.starts_with("  - netfathom's BPF programs took"),
             is_much,
             "{share} {each_ns}: {text}"
         );
         assert_eq!(text.matches("BPF programs took").count(), 1, "{text}");
     }
+}
+
+#[test]
+fn the_reason_of_the_longest_direction_comes_first_and_its_remedy_next() {
+    let order = |send_ns: f64| {
+        let mut record = with("watch-both", |watch| {
+            let ns = 1_000_000;
+            watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 10, runs: 10, ns });
+            watch.send.as_mut().unwrap().total.mean_ns = send_ns;
+        });
+        let [seen, cause, evidence, remedy] = ["slow", "", "", "a remedy"].map(String::from);
+        record.findings = vec![Finding { seen, cause, evidence, remedy }];
+        let text = flat(&draw::short(&story::of(&record), 80, false));
+        let remarks = ["of receive time is", "of send time is", "a remedy", "BPF programs took"];
+        remarks.map(|remark| text.find(remark).unwrap_or(usize::MAX))
+    };
+    let [receive, send, remedy, own] = order(1e3);
+    assert!(receive < remedy && remedy < own && own < usize::MAX && send == usize::MAX);
+    let [receive, send, remedy, own] = order(1e9);
+    assert!(send < remedy && remedy < own && own < usize::MAX && receive == usize::MAX);
 }
 
 fn processes(watch: &WatchResult, name: Option<&str>, pids: &[u32], n: u64) -> WatchProcesses {

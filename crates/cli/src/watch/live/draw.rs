@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print;
-use netfathom_model::record::{SocketWay, WatchSocket, WatchedSum};
+use netfathom_model::record::{Holders, SocketWay, WatchSocket, WatchedSum};
 use netfathom_results::draw::bar;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -14,10 +14,16 @@ use super::spark::spark;
 use super::state::{MINUTE, Scope, State};
 use crate::output::harmless;
 
+mod list;
+
 /// Below that there is the answer alone.
 const LEAST: (u16, u16) = (60, 12);
 /// From here on the list names the stage that takes most.
 const WIDE: u16 = 110;
+/// From here on there is a line for who had the CPUs.
+const HIGH: u16 = 24;
+/// On that line.
+const MOST_HOLDERS: usize = 3;
 /// Most stages a direction: TCP's received messages have eight, and few pass them all.
 const MOST_STAGES: u16 = 7;
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -34,8 +40,9 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
     let ways = ways(state);
     let shown = state.shown();
     let stages = ways.iter().map(|&way| passed(shown.way(way)).len() as u16).max().unwrap_or(0);
+    let held = if area.height < HIGH { String::new() } else { held(state) };
     let heights = [
-        Constraint::Length(2),
+        Constraint::Length(2 + u16::from(!held.is_empty())),
         Constraint::Length(ways.len() as u16 + 2),
         Constraint::Length(stages.clamp(1, MOST_STAGES) + 2),
         Constraint::Fill(1),
@@ -44,9 +51,10 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
     let [head, seconds, bars, list, keys] = Layout::vertical(heights).areas(area);
     let filled = if colors { Style::new().fg(Color::Cyan) } else { Style::new() };
     draw_head(frame, head, state);
+    frame.render_widget(Paragraph::new(held), head.rows().nth(2).unwrap_or_default());
     draw_seconds(frame, seconds, state, &shown, filled);
     draw_stages(frame, bars, &ways, &shown, filled);
-    draw_list(frame, list, state, &ways);
+    list::draw(frame, list, state, &ways);
     frame.render_widget(Paragraph::new(KEYS).style(DIM), keys);
 }
 
@@ -80,6 +88,18 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State) {
         line.push(Span::raw(format!("  slow messages: {}", print::count(slow))));
     }
     frame.render_widget(Paragraph::new(Line::from(line)), Rect { y: area.y + 1, height: 1, ..area });
+}
+
+/// Who had the CPUs that threads waited for, so far; empty if none waited.
+fn held(state: &State) -> String {
+    let waits = &state.second.waits_so_far;
+    let part =
+        |(by, part): (Holders<'_>, f64)| format!("{} {}", harmless(&by.to_string()), print::percent(part));
+    let parts: Vec<String> = waits.parts().take(MOST_HOLDERS).map(part).collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("had the CPU in {} of waits: {}", print::time(waits.waited_ns as f64), parts.join(", "))
 }
 
 fn title(state: &State) -> String {
@@ -167,82 +187,4 @@ fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &Wa
         let table = Table::new(stages.iter().map(row), widths).column_spacing(1);
         frame.render_widget(table, line(2, column.height.saturating_sub(2)));
     }
-}
-
-fn draw_list(frame: &mut Frame<'_>, area: Rect, state: &State, ways: &[Direction]) {
-    let rows = state.rows();
-    let room = usize::from(area.height.saturating_sub(2));
-    let marked = state.selected.and_then(|selected| rows.iter().position(|row| row.scope == selected));
-    // The marked row stays in sight.
-    let first = marked.map_or(0, |at| (at + 1).saturating_sub(room));
-    let columns = Columns {
-        of_processes: state.by_process && !matches!(state.scope(), Scope::Process(_)),
-        // Of both directions, the figures leave no room for more at 80 columns.
-        names_more: ways.len() == 1 || area.width >= WIDE,
-        figure: if area.width >= WIDE { 10 } else { 8 },
-    };
-    let row = |row: &super::state::Row<'_>| {
-        let mut cells = columns.names(row);
-        for &way in ways {
-            cells.extend(figures(state, row.of.way(way)).into_iter().map(right));
-            cells.extend(columns.names_more.then(|| Cell::from(format!(" {}", row.of.way(way).largest()))));
-        }
-        let marks = if state.selected == Some(row.scope) { Modifier::REVERSED } else { Modifier::empty() };
-        Row::new(cells).style(Style::new().add_modifier(marks))
-    };
-    let table = Table::new(rows.iter().skip(first).take(room).map(row), columns.widths(ways))
-        .header(Row::new(columns.heads(ways, rows.len())).style(DIM))
-        .column_spacing(1);
-    frame.render_widget(table, Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area });
-}
-
-/// Those of the list.
-struct Columns {
-    of_processes: bool,
-    /// The process of a socket, and the stage that takes most.
-    names_more: bool,
-    figure: u16,
-}
-
-impl Columns {
-    fn names(&self, row: &super::state::Row<'_>) -> Vec<Cell<'static>> {
-        let name = match row.scope {
-            Scope::Others => "all others".into(),
-            _ if self.of_processes => process(&row.of),
-            _ => address(&row.of),
-        };
-        let more = if self.of_processes { String::new() } else { process(&row.of) };
-        let more = self.names_process().then(|| Cell::from(more));
-        [Cell::from(format!("  {name}"))].into_iter().chain(more).collect()
-    }
-
-    fn names_process(&self) -> bool {
-        self.names_more && !self.of_processes
-    }
-
-    fn heads(&self, ways: &[Direction], rows: usize) -> Vec<Cell<'static>> {
-        let name = if self.of_processes { "processes" } else { "peers" };
-        let process = self.names_process().then(|| Cell::from("process"));
-        let mut heads: Vec<Cell<'_>> =
-            [Cell::from(format!("{name}: {rows}"))].into_iter().chain(process).collect();
-        for &way in ways {
-            heads.extend([way.verb(), "mean", "p99"].map(|text| right(text.into())));
-            heads.extend(self.names_more.then(|| Cell::from(" most of it")));
-        }
-        heads
-    }
-
-    fn widths(&self, ways: &[Direction]) -> Vec<Constraint> {
-        let process = self.names_process().then_some(Constraint::Fill(2));
-        let mut widths: Vec<Constraint> = [Constraint::Fill(3)].into_iter().chain(process).collect();
-        for _ in ways {
-            widths.extend([self.figure; 3].map(Constraint::Length));
-            widths.extend(self.names_more.then_some(Constraint::Length(18)));
-        }
-        widths
-    }
-}
-
-fn address(of: &WatchSocket) -> String {
-    of.peer.as_ref().or(of.local.as_ref()).cloned().unwrap_or_default()
 }

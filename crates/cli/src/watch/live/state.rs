@@ -1,12 +1,14 @@
 //! What is shown, and what keys do to it. Nothing here knows a terminal.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::WatchSocket;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::KeyCode;
 
+use super::keys::INTERRUPT;
 use crate::watch::second::{Second, pid};
 
 /// Seconds of the sparklines.
@@ -47,8 +49,8 @@ pub struct State {
     pub is_frozen: bool,
     /// The row that is marked.
     pub selected: Option<Scope>,
-    /// The latest, while another is frozen.
-    waiting: Option<(Second, String)>,
+    /// What came since it was frozen.
+    waiting: VecDeque<(Second, String)>,
 }
 
 /// A row of the list.
@@ -64,10 +66,12 @@ impl State {
     }
 
     pub fn add(&mut self, second: Second, answer: String) {
-        self.remember(&second);
         if self.is_frozen {
-            self.waiting = Some((second, answer));
+            self.waiting.push_back((second, answer));
+            // The sparklines have no place for older ones.
+            self.waiting.drain(..self.waiting.len().saturating_sub(MINUTE));
         } else {
+            self.remember(&second);
             (self.second, self.answer) = (second, answer);
         }
     }
@@ -141,10 +145,9 @@ impl State {
     }
 
     /// False if the key ends the run.
-    pub fn key(&mut self, key: KeyEvent) -> bool {
-        match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return false,
-            KeyCode::Char('q') => return false,
+    pub fn key(&mut self, key: KeyCode) -> bool {
+        match key {
+            INTERRUPT | KeyCode::Char('q') => return false,
             KeyCode::Char('f' | ' ') => self.freeze(),
             KeyCode::Char('p') => {
                 (self.by_process, self.scope, self.selected) = (!self.by_process, None, None);
@@ -160,8 +163,8 @@ impl State {
 
     fn freeze(&mut self) {
         self.is_frozen = !self.is_frozen;
-        if let Some((second, answer)) = self.waiting.take() {
-            (self.second, self.answer) = (second, answer);
+        for (second, answer) in mem::take(&mut self.waiting) {
+            self.add(second, answer);
         }
     }
 

@@ -2,10 +2,12 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum};
+use netfathom_model::record::{
+    CpuWaits, Held, Holder, SocketWay, WatchSocket, WatchStage, WatchTimes, WatchedProcess, WatchedSum,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::KeyCode;
 
 use super::*;
 
@@ -52,7 +54,7 @@ fn screen(state: &State, width: u16, height: u16) -> String {
 }
 
 fn press(state: &mut State, code: KeyCode) -> bool {
-    state.key(KeyEvent::new(code, KeyModifiers::NONE))
+    state.key(code)
 }
 
 const BOTH: [Direction; 2] = [Direction::Rx, Direction::Tx];
@@ -107,15 +109,49 @@ fn the_whole_host_begins_with_its_processes() {
 }
 
 #[test]
+fn sockets_with_one_peer_have_their_local_ports() {
+    let mut state = State::new(&BOTH, &WatchTarget::All);
+    let mut second = second(1, 5);
+    for (socket, port) in second.sockets.iter_mut().zip(45_254..) {
+        socket.local = Some(format!("127.0.0.1:{port}"));
+        socket.peer = Some("192.168.100.100:16379".into());
+    }
+    state.add(second, String::new());
+    press(&mut state, KeyCode::Char('p'));
+    let shown = screen(&state, 80, 24);
+    assert!(shown.contains("\nlocal port, peer: 3 "), "{shown}");
+    for port in 45_254..45_257 {
+        assert!(shown.contains(&format!("\n  {port} …168.100.100:16379 ")), "{shown}");
+    }
+}
+
+#[test]
+fn a_high_terminal_shows_who_had_the_cpus() {
+    let mut state = state(&BOTH);
+    let held = |by, ns| Held { by, ns };
+    let kernel = Holder::Kernel { name: "kswapd0".into() };
+    let holders = vec![held(kernel, 1_500_000_000), held(Holder::Unknown, 500_000_000)];
+    state.second.waits_so_far = CpuWaits { waited_ns: 2_000_000_000, holders };
+    let line = "\nhad the CPU in 2.00 s of waits: the kernel's kswapd0 75.0 %, unknown 25.0 %\n";
+    assert!(screen(&state, 80, 24).contains(line), "{}", screen(&state, 80, 24));
+    assert!(!screen(&state, 80, 23).contains("had the CPU"));
+}
+
+#[test]
 fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     let mut state = state(&BOTH);
     press(&mut state, KeyCode::Char('f'));
-    state.add(second(21, 50_000), "later".into());
     let frozen = screen(&state, 80, 24);
     assert!(frozen.contains("after 20.0 s  FROZEN") && frozen.contains("10.4k/s"), "{frozen}");
+    let mut later = second(21, 50_000);
+    // It would be the first row.
+    later.sockets[2] = socket(3, 900, 5_000_000);
+    state.add(later, "later".into());
+    assert_eq!(screen(&state, 80, 24), frozen);
     press(&mut state, KeyCode::Char('f'));
     let latest = screen(&state, 80, 24);
     assert!(latest.contains("after 21.0 s  slow messages: 14\n") && latest.starts_with("later"), "{latest}");
+    assert_eq!(state.rows()[0].scope, state::Scope::Socket(3));
 }
 
 #[test]
@@ -132,7 +168,7 @@ fn q_and_ctrl_c_end_the_run_and_other_keys_do_not() {
     let mut state = state(&BOTH);
     assert!(press(&mut state, KeyCode::Char('c')) && press(&mut state, KeyCode::Char('x')));
     assert!(!press(&mut state, KeyCode::Char('q')));
-    assert!(!state.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));
+    assert!(!press(&mut state, keys::INTERRUPT));
 }
 
 #[test]

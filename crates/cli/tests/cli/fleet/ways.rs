@@ -220,6 +220,8 @@ fn ssh_brings_a_fleet_up_and_nothing_is_left_when_it_is_down() {
     let ended = end(up("c00\nc01\nc03\n-oProxyCommand=touch\n", &binary));
     ended.exited(5).explains(&["c03: ssh failed", "does not begin with -"]);
     site.measured_and_down("partial", 2, 5);
+    end(up("c03\n", &binary)).exited(5).explains(&["netfathom fleet down --fleet default ends it"]);
+    site.fleet("down").exited(0);
 
     // A host that takes the connection and says nothing, and a user who does not wait for it: what has started is known.
     let mute = site.star.hosts[3].run(|| TcpListener::bind((Star::address(3), 22))).unwrap().unwrap();

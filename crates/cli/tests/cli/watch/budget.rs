@@ -68,7 +68,7 @@ fn a_budget_has_bounds() {
         ("--budget 0%", "from 0.1% to 100%"),
         ("--budget 101%", "from 0.1% to 100%"),
         ("--budget x", "write 1%"),
-        ("--budget 1% --time 100ms", "time with --budget"),
+        ("--budget 1% --time 100ms", "--time 100ms with --budget: choose from 1s"),
     ] {
         refused_for(&mut netfathom(&format!("watch --port 1 {args}")), 2, &[why]);
     }

@@ -1,5 +1,7 @@
 //! A run that is seen while it goes on.
 
+use netfathom_sys::process::give_terminal;
+
 use super::*;
 
 #[test]
@@ -21,6 +23,43 @@ fn a_terminal_shows_the_run_and_gets_itself_back() {
             && after.contains("Sockets with the most messages"),
         "{after:?}"
     );
+}
+
+/// As a window that is closed, while the shell ignores the hangup.
+#[test]
+fn the_end_of_the_terminal_ends_the_run() {
+    needs_root!();
+    for hangup in ["trap '' HUP", ":"] {
+        let (dir, _listener, port) = listening();
+        let to = dir.path().display();
+        let script = format!("{hangup}; stty rows 24 columns 80; exec \"$0\" watch --port {port} --out {to}");
+        let mut command = child::shell(&script);
+        let terminal = give_terminal(command.env("TERM", "xterm")).unwrap();
+        let mut shown = BufReader::new(terminal);
+        let child = command.spawn().unwrap();
+        drop(command);
+        let mut screen = Vec::new();
+        while !screen.ends_with(b"quit") {
+            assert!(shown.read_until(b't', &mut screen).unwrap() > 0);
+        }
+        until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+        drop(shown);
+        end(child);
+        let record = child::record(dir.path()).expect("a record");
+        assert!(record.state == State::Complete && result(&record).watched_ns > 0);
+        assert_eq!(child::names(&only_run(dir.path())), ["head.json", "record.json", "report.html"]);
+    }
+}
+
+#[test]
+fn the_last_part_of_a_second_is_a_line() {
+    needs_root!();
+    let dir = out();
+    let ended = run(netfathom("watch --port 5 --json-lines --time 1500ms --out").arg(dir.path())).exited(3);
+    let length =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["length_ns"].as_u64().unwrap();
+    let lengths: Vec<u64> = ended.out.lines().map(length).collect();
+    assert!(lengths.len() == 2 && lengths[1] < lengths[0], "{ended}");
 }
 
 #[test]
@@ -54,6 +93,7 @@ fn a_line_a_second_is_for_other_programs() {
         l["receive"]["stage_sums_ns"].as_object().unwrap().values().map(|v| v.as_i64().unwrap()).sum()
     };
     assert_eq!(sum(&stages), ns);
+    assert!(lines.iter().all(|l| l["waits"]["waited_ns"].is_u64()), "{ended}");
     let of_sockets = |l: &serde_json::Value| {
         let sockets = l["sockets"].as_array().unwrap().iter().chain([&l["other_sockets"]]);
         sockets.map(|socket| socket["receive"]["n"].as_i64().unwrap()).sum()

@@ -119,8 +119,9 @@ fn the_lines_of_the_whole_host_begin_with_its_first_messages() {
         end(start(netfathom("watch --all --json-lines --time 5s --out").arg(dir.path())))
     });
     let port = format!(":{port}");
-    let of_port =
-        |socket: &Value| ["local", "peer"].iter().any(|end| socket[end].as_str().unwrap().ends_with(&port));
+    let of_port = |socket: &Value| {
+        ["local", "peer"].iter().any(|end| socket[end].as_str().is_some_and(|end| end.ends_with(&port)))
+    };
     let sum = |sockets: &Value, n: fn(&Value) -> &Value| {
         let sockets = sockets.as_array().unwrap().iter().filter(|socket| of_port(socket));
         sockets.map(|socket| n(socket).as_u64().unwrap()).sum::<u64>()

@@ -1,10 +1,12 @@
 //! What other processes ran meanwhile: an end that waits for a CPU waits for one of them.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 use netfathom_model::record::Holder;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process;
+use netfathom_sys::socket::tcp_inodes;
 
 use super::explain::Busiest;
 
@@ -38,11 +40,46 @@ impl Beside {
     }
 }
 
+/// The processes at the other end of a connection, this one apart: they have a socket at the peer's port. None where the
+/// peer is another host, or a process that this one may not look at.
+pub(super) fn other_end(own: IpAddr, peer: SocketAddr) -> Vec<Holder> {
+    let address = peer.ip().to_canonical();
+    if !address.is_loopback() && address != own.to_canonical() {
+        return Vec::new();
+    }
+    let theirs = tcp_inodes(peer.port());
+    let is_it = |pid: u32| {
+        let sockets = process::sockets(pid).unwrap_or_default();
+        sockets.iter().any(|(inode, _)| theirs.contains(inode))
+    };
+    let all = process::all().unwrap_or_default().into_iter();
+    let found = all.filter(|&pid| pid != std::process::id() && is_it(pid));
+    found.filter_map(|pid| Some(Holder::Process { name: process::name(pid)?, pid, cgroup: None })).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::process::Command;
+
     use netfathom_testkit::Burner;
 
     use super::*;
+
+    #[test]
+    fn the_other_end_is_found_on_this_host_only() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let peer = listener.local_addr().unwrap();
+        let mut sleeps = Command::new("sleep").arg("60").stdin(OwnedFd::from(listener)).spawn().unwrap();
+        let found = other_end(peer.ip(), peer);
+        let elsewhere = other_end(peer.ip(), SocketAddr::new([192, 0, 2, 1].into(), peer.port()));
+        sleeps.kill().unwrap();
+        sleeps.wait().unwrap();
+        let expected = Holder::Process { name: "sleep".into(), pid: sleeps.id(), cgroup: None };
+        assert!(found.contains(&expected), "{found:?}");
+        assert!(elsewhere.is_empty(), "{elsewhere:?}");
+    }
 
     #[test]
     fn what_a_process_ran_since_is_its_own_count() {

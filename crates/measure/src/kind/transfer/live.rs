@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::thread::{self, Thread};
 
 use netfathom_bpf::contention::Followed;
+use netfathom_model::record::Holder;
 use netfathom_sys::interrupt::Interruptible;
 use parking_lot::Mutex;
 
@@ -29,6 +30,8 @@ pub struct Live {
     pub(super) cost: Cost,
     /// Sees who has the processors that streams wait for, once that was asked for; `None` where it cannot.
     contention: OnceLock<Option<Contention>>,
+    /// The processes at the other end, where that is this host, once a stream to be explained began.
+    pub(super) other_end: OnceLock<Vec<Holder>>,
     /// Who is to know of new streams at once.
     watcher: OnceLock<Thread>,
 }

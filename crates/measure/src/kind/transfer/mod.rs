@@ -169,7 +169,10 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
         result
     })?;
     result.cost = around.live.cost.end(&result);
-    Ok(report::conclude(Environment::default(), result, beside.and_then(|beside| beside.busiest())))
+    let busiest = beside.and_then(|beside| beside.busiest());
+    let other_end = around.live.other_end.get().cloned().unwrap_or_default();
+    let seen = explain::Host { busiest, other_end, ..Default::default() };
+    Ok(report::conclude(Environment::default(), result, seen))
 }
 
 /// How long to sleep before the next look: nothing once the time of the plan is over.

@@ -9,26 +9,25 @@ use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
 
-use super::explain::{Busiest, Host, explain_all};
+use super::explain::{Host, explain_all};
 use super::zero_copy;
 use crate::ground::observer::Progressed;
 
 pub(super) fn conclude(
     environment: Environment,
     mut result: TransferResult,
-    busiest: Option<Busiest>,
+    seen: Host,
 ) -> Progressed<TransferResult> {
     if result.plan.explain {
-        let host = Host { busiest, ..host(&result) };
-        result.explanation = explain_all(&result.plan, &result.streams, &host);
+        result.explanation = explain_all(&result.plan, &result.streams, &host(&result, seen));
     }
     let verdict = judge(&result);
     let findings = findings(&result);
     Progressed { verdict, findings, ..Progressed::new(environment, result) }
 }
 
-/// What an explanation may go by beside the streams, of this host as it is now.
-fn host(result: &TransferResult) -> Host {
+/// What an explanation may go by beside the streams: what was seen meanwhile, and this host as it is now.
+fn host(result: &TransferResult, seen: Host) -> Host {
     let limits = match result.plan.role {
         Role::Transmit => "/proc/sys/net/ipv4/tcp_wmem",
         Role::Receive => "/proc/sys/net/ipv4/tcp_rmem",
@@ -38,7 +37,7 @@ fn host(result: &TransferResult) -> Host {
         congestion: result.congestion.clone(),
         // Without /proc a limit is named without its value.
         buffer_limits: fs::read_to_string(limits).ok().as_deref().and_then(Host::limits),
-        busiest: None,
+        ..seen
     }
 }
 

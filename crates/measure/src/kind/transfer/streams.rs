@@ -7,6 +7,7 @@ use netfathom_model::plan::TransferPlan;
 use netfathom_model::record::{TransferEnd, TransferResult, TransferStream, Way};
 use netfathom_sys::endpoint;
 
+use super::beside::other_end;
 use super::ends::{self, End};
 use super::packets::Capture;
 use super::{Around, TransferError};
@@ -59,6 +60,10 @@ impl<'scope, 'env> Streams<'scope, 'env> {
         self.first.get_or_insert_with(|| (end.local.to_string(), end.granted_bytes));
         if self.congestion.is_none() {
             self.congestion = endpoint::congestion(end.socket.as_fd()).ok();
+        }
+        if let (true, Some(peer)) = (self.plan.explain, end.peer) {
+            let look = || endpoint::local_address(end.socket.as_fd()).map(|own| other_end(own.ip(), peer));
+            around.live.other_end.get_or_init(|| look().unwrap_or_default());
         }
         let number = self.running.len();
         let thread = Builder::new().name(format!("stream {number}"));

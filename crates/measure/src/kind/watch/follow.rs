@@ -64,7 +64,8 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         if let Some(budget) = &mut self.budget {
             budget.pass(&mut self.progressed.result);
         }
-        Ok(())
+        // Before the programs are detached, which takes time: the last part of a second.
+        Ok(self.look(&mut shown_ns)?)
     }
 
     /// Has what the programs take counted, and shows it. What they see meanwhile is a part of the run.

@@ -26,12 +26,8 @@ const RULES: [Rule<WatchResult>; 13] = [
         "no message came while messages were followed: ",
     )
     .advise(nothing_came),
-    Rule::void(
-        0.0,
-        |r| flag(sends_nothing(r)),
-        no_number,
-        "no message was sent: is there a socket of that port or process (`ss -tunap`), and did it send?",
-    ),
+    Rule::<WatchResult>::void(0.0, |r| flag(sends_nothing(r)), no_number, "no message was sent: ")
+        .advise(nothing_sent),
     Rule::void(
         0.0,
         |r| of_sent(r, |send| (-send.account.unsent()).max(0) as f64),
@@ -177,7 +173,20 @@ fn nothing_came(results: &[&WatchResult], _: f64) -> String {
         let target = result.plan.target.arguments();
         format!("; only receiving was watched: netfathom watch tx {target} shows what it sends")
     });
-    no_sender(results) + &send
+    ended(results).unwrap_or_else(|| no_sender(results) + &send)
+}
+
+fn nothing_sent(results: &[&WatchResult], _: f64) -> String {
+    let why = "is there a socket of that port or process (`ss -tunap`), and did it send?";
+    ended(results).unwrap_or_else(|| why.into())
+}
+
+/// The process that was asked for, if it has ended: it is not to be looked for any more.
+fn ended(results: &[&WatchResult]) -> Option<String> {
+    let is_of_process =
+        |r: &&&WatchResult| matches!(r.plan.target, WatchTarget::Process(_) | WatchTarget::Name(_));
+    let pid = results.iter().find(is_of_process)?.reader.as_ref()?.pid;
+    (!process::lives(pid)).then(|| format!("process {pid} ended during the run"))
 }
 
 /// Whether anything serves there, where that can be looked up.

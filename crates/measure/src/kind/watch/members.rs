@@ -25,6 +25,7 @@ pub(super) enum Members {
 impl Members {
     /// `None` of a target that is no processes.
     pub fn find(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
+        fs::metadata("/proc/self").map_err(WatchRunError::Proc)?;
         Ok(Some(match target {
             WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
             WatchTarget::Process(pid) => Self::One(*pid),
@@ -83,7 +84,7 @@ fn by_name(name: &str) -> Result<Members, WatchRunError> {
     let refused = |why| Err(WatchRunError::Target { what: format!("the program {name}"), why });
     match roots.len() {
         1 => Ok(Members::Tree { root: roots.into_iter().next().unwrap_or_default(), name: name.to_owned() }),
-        0 => refused("no process has that name; `ss -tulpn` lists those that listen".into()),
+        0 => refused(format!("no process has that name; {}", other(name))),
         n => {
             let pids = listed(roots.iter().map(u32::to_string));
             refused(format!(
@@ -91,6 +92,22 @@ fn by_name(name: &str) -> Result<Members, WatchRunError> {
             ))
         }
     }
+}
+
+/// What to name where no process has a name.
+fn other(wanted: &str) -> String {
+    match similar(wanted, all().filter(|&pid| lives(pid)).map(name)).join(", ") {
+        none if none.is_empty() => "`ss -tulpn` lists those that listen".into(),
+        names => format!("did you mean {names}?"),
+    }
+}
+
+/// The first names that contain this one; those that begin with it come first.
+fn similar(wanted: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    const MOST: usize = 3;
+    let wanted = wanted.to_lowercase();
+    let placed = names.filter_map(|name| Some((name.to_lowercase().find(&wanted)?, name)));
+    placed.collect::<BTreeSet<_>>().into_iter().map(|(_, name)| name).take(MOST).collect()
 }
 
 /// The first few.
@@ -170,6 +187,14 @@ mod tests {
     fn a_cgroup_holds_those_below_it() {
         assert!(is_in("/a/b", "/a/b") && is_in("/a/b/c", "/a/b"));
         assert!(!is_in("/a/bc", "/a/b") && !is_in("/a", "/a/b"));
+    }
+
+    #[test]
+    fn names_that_begin_with_or_contain_a_wanted_one_are_suggested() {
+        let names = ["my-redis", "redis-server", "nginx", "redis-sentinel", "redis-server", "old-redis"];
+        let similar = |wanted| similar(wanted, names.iter().map(ToString::to_string));
+        assert_eq!(similar("Redis"), ["redis-sentinel", "redis-server", "my-redis"]);
+        assert!(similar("postgres").is_empty());
     }
 
     #[test]

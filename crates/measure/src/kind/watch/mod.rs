@@ -48,6 +48,8 @@ pub enum WatchRunError {
     Programs(#[from] WatchError),
     #[error("cannot watch process {pid}: {source}{}", remedy(.source))]
     Process { pid: u32, source: io::Error },
+    #[error("cannot read /proc/self: {0}; is /proc mounted?")]
+    Proc(io::Error),
     #[error("cannot watch {what}: {why}")]
     Target { what: String, why: String },
     #[error(
@@ -73,7 +75,7 @@ fn remedy(error: &io::Error) -> &'static str {
 impl Failure for WatchRunError {
     fn mistake(&self) -> Option<Mistake> {
         let named = match self {
-            Self::Programs(_) | Self::Budget(_) => false,
+            Self::Programs(_) | Self::Proc(_) | Self::Budget(_) => false,
             Self::Process { source, .. } => source.kind() == io::ErrorKind::NotFound,
             Self::Target { .. } => true,
         };

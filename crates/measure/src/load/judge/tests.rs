@@ -123,6 +123,19 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     assert!(!advice(300, first, 10).unwrap().contains("stop"), "no machine goes on without it");
 }
 
+#[test]
+fn a_stopped_sender_needs_no_lower_rate() {
+    let rustc = || Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let missed = |stopped_ns| {
+        let mut load = load(300, rustc(), 0);
+        load.contention[0].stopped_ns = stopped_ns;
+        free_sender([load, self::load(0, rustc(), 0)].iter(), 0.4)
+    };
+    let stopped = missed(500);
+    assert!(stopped.starts_with("repeat the run: ") && stopped.contains("stopped the sender"), "{stopped}");
+    assert!(missed(200).contains("rustc"), "it took more than the stop");
+}
+
 /// The policy is that of the process, so the test runs itself again under each.
 #[test]
 fn chrt_is_advised_exactly_where_it_is_not_in_force() {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::family::{Buckets, Families, Family, Metric, Value};
+use crate::page::printable;
 
 pub fn write(out: &mut (dyn Write + Send), families: &Families) -> io::Result<()> {
     for (name, family) in families {
@@ -57,5 +58,5 @@ fn joined(labels: &[(&str, String)]) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable(&text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }

@@ -225,7 +225,7 @@ fn trust(level: Level) -> &'static str {
 fn state(state: State, done: &str) -> Option<String> {
     let what = match state {
         State::Complete => return None,
-        State::Partial => "Partial: this was written while trials were still to come.",
+        State::Partial => "Partial: this was written before the run ended.",
         State::Interrupted => "Interrupted: the user ended it early; the finished trials are kept.",
     };
     Some(format!("{what} {done}."))

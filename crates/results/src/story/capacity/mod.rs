@@ -52,7 +52,8 @@ impl Story for CapacityResult {
             Engine::Send => ", one per call".into(),
             other => format!(" with {}", other.name()),
         };
-        let polled = format!("{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row));
+        let doubt = if differ(&most) { "inconclusive: " } else { "" };
+        let polled = format!("{doubt}{threads} {sustain} {rate} {tcp}messages/s{how}{}", past(row));
         let both = row.blocking_per_s.map(|b| format!("{polled}; {} to a sleeping receiver", bounded(&b)));
         both.filter(|both| both.chars().count() <= LONGEST_ANSWER).unwrap_or(polled)
     }

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 
 use netfathom_model::verdict::Level;
 
-use crate::compare::{Compared, Comparison, Difference, Gates, Outcome, Passage};
+use crate::compare::{Compared, Comparison, Design, Difference, Gates, Outcome, Passage};
 use crate::page::{Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -23,6 +23,8 @@ const MOST_SHORT_DIFFERENCES: usize = 4;
 const LONGEST_ANSWER: usize = 86;
 /// Runs of each side that are named.
 const MOST_RUNS: usize = 2;
+/// Runs as the rounds of a test.
+const ROUNDS: &str = "netfathom compare --run 'ARGS OF A' --run 'ARGS OF B'";
 /// Cautions of many runs are alike.
 const MOST_CAUTIONS: usize = 6;
 
@@ -71,10 +73,13 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
         page.bullet(obstacle);
     }
     if comparison.is_refused() && !comparison.kinds_differ {
-        page.text("To measure both anew, interleaved: netfathom compare --run 'ARGS OF A' --run 'ARGS OF B'");
+        page.text(&format!("To measure both anew, interleaved: {ROUNDS}"));
         page.text("To compare them anyway: --force");
     } else if comparison.forced {
         page.text("Compared anyway, by --force.");
+    }
+    if words::is_untested(comparison) && comparison.design == Design::Apart {
+        page.text(&format!("To test it, interleave: {ROUNDS}"));
     }
     for caution in comparison.cautions.iter().take(MOST_CAUTIONS) {
         page.bullet(caution);
@@ -121,6 +126,7 @@ pub(crate) fn label(comparison: &Comparison, gates: &Gates) -> (Style, &'static 
         Some(Outcome::Worse) => (Style::Bad, "WORSE"),
         Some(Outcome::Better) => (Style::Good, "BETTER"),
         Some(Outcome::Same) => (Style::Good, "NO CHANGE"),
+        Some(Outcome::CannotTell) if words::is_untested(comparison) => (Style::Warning, "NOT TESTED"),
         Some(Outcome::CannotTell) | None => (Style::Warning, "INCONCLUSIVE"),
     }
 }
@@ -199,7 +205,7 @@ fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
         let outcome = match gates.tested(&q.name) {
             Some(gate) if q.outcome == Outcome::CannotTell => words::passage(gate.passage).to_owned(),
             Some(gate) => format!("{}; {}", q.outcome.name(), words::passage(gate.passage)),
-            None => q.outcome.name().to_owned(),
+            None => q.conclusion().to_owned(),
         };
         let level = if q.level > best { format!(" ({})", q.level.name()) } else { String::new() };
         [a, b, words::change(q), words::interval(q), words::smallest(q), outcome + &level]

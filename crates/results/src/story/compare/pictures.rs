@@ -90,7 +90,7 @@ fn change(quantity: &Compared, gate: Option<&Gate>) -> Bar {
         Outcome::Worse => "void",
         Outcome::CannotTell | Outcome::Same => "lag",
     };
-    let outcome = gate.map_or_else(|| quantity.outcome.name(), |gate| words::passage(gate.passage));
+    let outcome = gate.map_or_else(|| quantity.conclusion(), |gate| words::passage(gate.passage));
     let interval = match gate {
         Some(gate) => gate.interval.map(|interval| (interval.low, interval.high)),
         None => quantity.change.decided,

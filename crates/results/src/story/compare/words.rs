@@ -22,6 +22,8 @@ const BEYOND_SENSE: f64 = 100_000.0;
 
 pub const NOTHING: &str = "-";
 
+const NO_CHANGE: &str = "No significant change";
+
 /// A value in its unit: `1.18 µs`, `452k/s`, `0.03 %`.
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
@@ -133,11 +135,18 @@ pub fn answer(comparison: &Comparison) -> String {
             "A and B have no usable quantity in common".to_owned()
         }
         (None, None) if inconclusive.is_empty() => "A and B have the same values".to_owned(),
-        (None, None) => match closest(&inconclusive) {
-            Some(closest) => format!("No significant change; {closest}"),
-            None => "No significant change: without an interval none is detectable".to_owned(),
-        },
+        (None, None) if is_untested(comparison) => {
+            inconclusive.iter().find_map(|q| q.note.clone()).unwrap_or_else(|| "no interval".to_owned())
+        }
+        (None, None) => closest(&inconclusive)
+            .map_or_else(|| NO_CHANGE.to_owned(), |closest| format!("{NO_CHANGE}; {closest}")),
     }
+}
+
+/// Whether no main quantity has an interval to go by, as of single trials.
+pub fn is_untested(comparison: &Comparison) -> bool {
+    let main = || comparison.quantities.iter().filter(|q| q.main);
+    main().any(|q| !q.is_tested()) && main().all(|q| !q.is_tested() || q.outcome == Outcome::Same)
 }
 
 /// The change that is largest beside its interval: the one that more rounds would show first.
@@ -243,9 +252,10 @@ pub fn others(comparison: &Comparison, gates: &Gates) -> Option<String> {
     let outcome = match overall(&others)? {
         Outcome::Worse => "worse: ",
         Outcome::Better => "better: ",
+        Outcome::CannotTell if is_untested(&others) => "not tested: ",
         _ => "",
     };
-    let answer = answer(&others).replace("No significant change", "no significant change");
+    let answer = answer(&others).replace(NO_CHANGE, "no significant change");
     Some(format!("other main quantities: {outcome}{answer}"))
 }
 

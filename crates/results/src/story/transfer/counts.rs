@@ -209,10 +209,19 @@ pub(super) fn cause_words(e: &Explanation) -> String {
     }
 }
 
+/// A cause in the table; where there is no fault, what took the time.
+pub(super) fn row_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Nothing => "other end",
+        cause => cause.name(),
+    }
+}
+
 /// What happened in the time that a cause is given.
 pub(super) fn meaning(cause: Cause) -> &'static str {
     match cause {
-        Cause::Nothing | Cause::TooShort => "",
+        Cause::TooShort => "",
+        Cause::Nothing => "this end waited for the other end, or ran",
         Cause::Processor => "this end ran, or waited for a CPU or the other end",
         Cause::BothProcessors => "this end ran, waited for a CPU, or for the receiver",
         Cause::SmallWrites => "this end ran, mostly for small writes, or waited for the other end",

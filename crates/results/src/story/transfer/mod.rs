@@ -136,11 +136,9 @@ fn explain(page: &mut Page, e: &Explanation) {
     }
     page.gap();
     let mut table = Table::of("<cause|of the time|<|<").bars(2, BAR);
-    // Where there is no fault the text has what the time went to.
-    let first = (e.cause != Cause::Nothing).then_some((e.cause, e.share));
-    let causes: Vec<_> = first.into_iter().chain(e.others.iter().copied()).collect();
+    let causes: Vec<_> = iter::once((e.cause, e.share)).chain(e.others.iter().copied()).collect();
     for &(cause, share) in &causes {
-        let cells = [cause.name().into(), number::percent(share).into(), Cell::Bar { bar: share }];
+        let cells = [counts::row_name(cause).into(), number::percent(share).into(), Cell::Bar { bar: share }];
         table.row_open(cells, counts::meaning(cause));
     }
     page.table(table);

@@ -51,6 +51,8 @@ pub(super) struct Host {
     pub buffer_limits: Option<[u64; 3]>,
     /// The other process that ran longest meanwhile.
     pub busiest: Option<Busiest>,
+    /// The processes at the other end, where that is this host.
+    pub other_end: Vec<Holder>,
 }
 
 #[derive(Clone, Debug)]

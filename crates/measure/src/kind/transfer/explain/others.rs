@@ -17,11 +17,11 @@ pub(super) fn of(stream: &TransferStream, host: &Host, is_here: bool) -> (Option
     }
     let Some(waits) = &stream.waits else {
         let busiest = host.busiest.as_ref().filter(|of| of.cpus >= LEAST_SHARE);
-        return (busiest.map(ran_most), remedy(busiest.map(|of| Holders::from(&of.by)), &[], is_here));
+        return (busiest.map(ran_most), remedy(busiest.map(|of| Holders::from(&of.by)), &[], host, is_here));
     };
     let most = waits.parts().find(|(by, part)| by.first.is_foreign() && *part >= LEAST_SHARE);
     // Its own threads, or wake-ups of an idle CPU: no other work is in the way.
-    let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), &waits.holders, is_here));
+    let first = most.map_or_else(String::new, |(by, _)| remedy(Some(by), &waits.holders, host, is_here));
     (held(waits), first)
 }
 
@@ -49,16 +49,31 @@ fn ran_most(busiest: &Busiest) -> String {
     )
 }
 
-fn remedy(by: Option<Holders<'_>>, held: &[Held], is_here: bool) -> String {
+fn remedy(by: Option<Holders<'_>>, held: &[Held], host: &Host, is_here: bool) -> String {
+    if let Some(end) = by.and_then(|by| other_end(by.first, host)) {
+        let moving = Holders::from(end).moving(&end.to_string(), &[], "this end");
+        return format!("both ends share the CPUs of this host: {moving}, or to another host; ");
+    }
     match by.map(|by| (by, by.first)) {
         // No machine goes on without the first process.
         Some((by, Holder::Process { pid: 2.., .. })) => {
             let (one, them) = if by.count > 1 { ("one", "them") } else { ("it", "it") };
-            let unless = if is_here { format!(" unless {one} is the other end") } else { String::new() };
-            format!("stop {by}{unless}, or move {them} {}; ", by.elsewhere(held, None))
+            let may_be_it = is_here && host.other_end.is_empty();
+            let unless = if may_be_it { format!(" unless {one} is the other end") } else { String::new() };
+            format!("stop {by}{unless}, or {}; ", by.moving(them, held, "this end"))
         }
         Some((_, Holder::Quota)) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
         Some((_, Holder::Hypervisor)) => "give this virtual machine CPUs of its own; ".into(),
         _ => "stop other work on the CPUs of this end; ".into(),
     }
+}
+
+/// The process at the other end that a holder is: by its number, or by its name, which what it forks has too.
+fn other_end<'a>(by: &Holder, host: &'a Host) -> Option<&'a Holder> {
+    let Holder::Process { name, pid: pid @ (0 | 2..), .. } = by else { return None };
+    let is_it = |end: &&Holder| match end {
+        Holder::Process { name: its, pid: of, .. } => of == pid || its == name,
+        _ => false,
+    };
+    host.other_end.iter().find(is_it)
 }

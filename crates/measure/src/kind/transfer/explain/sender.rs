@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, Reason, busy, network, remedy};
+use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, PART_OF_LARGEST, Reason, busy, network, remedy};
 
 /// A buffer must hold this many times what fits into the present one before it is examined again.
 const LARGER: u64 = 8;
@@ -252,10 +252,11 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
         evidence.push(format!("{} of the time the receiver's window was full", percent(there)));
     }
     let share = facts.processor + there;
-    if facts.processor >= there {
+    // Of two that are close, another one is the larger in each transfer.
+    let is_both = facts.processor.min(there) >= PART_OF_LARGEST * facts.processor.max(there);
+    if is_both || facts.processor >= there {
         let busy = busy(plan, stream, host, share, evidence);
-        let is_both = there >= LEAST_SHARE && busy.cause == Cause::Processor;
-        return if is_both { both(plan, busy) } else { busy };
+        return if is_both && busy.cause == Cause::Processor { both(plan, busy) } else { busy };
     }
     Reason {
         cause: Cause::Nothing,
@@ -268,9 +269,9 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
 
 /// What helps this end does nothing for the other one.
 fn both(plan: &TransferPlan, busy: Reason) -> Reason {
-    let text = "the CPUs of both ends are the limit".into();
+    let text = "neither end alone is the limit".into();
     let remedy = format!(
-        "at this end, {}; at the other end, {} shows whether the receiver waits for a CPU",
+        "{}; at the other end, {} shows whether the receiver sleeps, computes or waits for a CPU",
         busy.remedy,
         watch(plan)
     );

@@ -9,6 +9,7 @@ use super::{Busiest, Host, Reason, choose, explain, explain_all};
 mod between;
 mod far_apart;
 mod held_up;
+mod other_end;
 
 const MSS: u32 = 1448;
 const LOOKS: u64 = 200;
@@ -226,7 +227,7 @@ fn who_had_the_cpu_that_an_end_waited_for_is_named() {
         let (evidence, remedy) = limited_by_cpu(stream, cpus);
         (evidence.contains("by /proc, of other processes rustc (pid 3121) ran most, 94.0 % of a CPU"), remedy)
     };
-    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -acp CPUS 3121); ";
+    let named = "stop rustc (pid 3121), or move it to other CPUs (taskset -acp CPUS 3121; CPUS: ";
     let (is_evidence, remedy) = explained(&waits, 0.94);
     assert!(is_evidence && remedy.starts_with(named), "{remedy}");
     let (is_evidence, remedy) = explained(&waits, 0.05);

@@ -30,23 +30,19 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     }
     let (by, part) = outside().find(|(by, _)| takes(by.first).is_none())?;
     let part = print::percent(part);
-    // A command that goes by the name finds the reader, too, if that is its own.
-    let reader = result.reader.as_ref().map(|reader| reader.pid);
-    let elsewhere = by.elsewhere(&result.waits.holders, reader);
+    let moving = by.moving(&by.to_string(), &result.waits.holders, "the application");
     let (of_itself, remedy) = match (by.first, &result.reader) {
         _ if result.plan.target == WatchTarget::All => (
             "",
-            "see who else had the CPUs (-v): stop what may wait, or move it (taskset -acp CPUS PID)".into(),
+            "see who else had the CPUs (-v): stop what may wait, or move it to idle CPUs (taskset -acp CPUS PID)".into(),
         ),
         // The first process stays where it is.
         (Holder::Process { name, pid: 0 | 2.., .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
-            format!(
-                "if part of the application, run fewer of its processes at a time; otherwise move {by} {elsewhere}"
-            ),
+            format!("if part of the application, run fewer of its processes at a time; otherwise {moving}"),
         ),
         (Holder::Process { pid: 0 | 2.., .. }, _) => {
-            ("", format!("move {by} {elsewhere}, or give the application a CPU of its own (taskset, cpuset)"))
+            ("", format!("{moving}, or give the application a CPU of its own (taskset, cpuset)"))
         }
         (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
@@ -78,6 +74,7 @@ const TAKERS: [Taker; 2] = [
     ),
 ];
 
+/// Each with its mean time of a message.
 pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)> {
     TAKERS.iter().filter_map(move |&(is, seen, cause, remedy)| {
         let part = held_by(result, is);
@@ -90,6 +87,6 @@ pub(super) fn taken(result: &WatchResult) -> impl Iterator<Item = (f64, Finding)
         );
         let is_much = result.total.n >= FEWEST && part > MUCH_TAKEN;
         let finding = Finding { seen: seen.into(), cause: cause.into(), evidence, remedy: remedy.into() };
-        is_much.then_some((part, finding))
+        is_much.then_some((part * result.total.mean_ns, finding))
     })
 }

@@ -21,7 +21,8 @@ const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
 
-/// Those of stages first, the largest part of the time before the others. `receiver` is the port that the application sends to.
+/// Those of stages first, the longest mean time before the others, of whichever direction. `receiver` is the port that the
+/// application sends to.
 pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Finding> {
     let of_stage = |&stage: &WatchStage| of(result, stage, receiver);
     let refused = drops::refused(result);
@@ -42,7 +43,7 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
     first.into_iter().chain(of_time).chain(others.into_iter().flatten()).collect()
 }
 
-/// That of a stage, and its part of the time.
+/// That of a stage, and its mean time of a message.
 fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
     let (total, stages, what) = match &result.send {
         Some(send) if stage as usize >= WatchStage::Socket as usize => {
@@ -56,7 +57,8 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
         return None;
     }
     let (seen, cause, remedy) = text(result, stage, receiver)?;
-    let mean = print::time(sum_ns as f64 / total.n.max(1) as f64);
+    let mean_ns = sum_ns as f64 / total.n.max(1) as f64;
+    let mean = print::time(mean_ns);
     let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
     let remedy = match (&result.reader, &result.plan.target) {
         // The first of many.
@@ -64,7 +66,7 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
         (None, _) => remedy,
         (Some(reader), _) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
     };
-    Some((part, Finding { seen: seen.into(), cause, evidence, remedy }))
+    Some((mean_ns, Finding { seen: seen.into(), cause, evidence, remedy }))
 }
 
 /// What is seen, its cause, its remedy. `None` of what is the work itself.

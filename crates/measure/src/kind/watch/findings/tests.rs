@@ -152,6 +152,24 @@ fn what_takes_a_cpu_from_whoever_has_it_is_a_finding_of_its_own() {
 }
 
 #[test]
+fn what_takes_longest_comes_first_in_whichever_direction() {
+    let first = |nagle_ns| {
+        // It takes two thirds of the time to receive, the other stage all of the time to send.
+        let mut result = result(WatchStage::Lock, 20 * US, 100, 10 * US);
+        result.send = Some(WatchSend {
+            total: times(10, nagle_ns),
+            stages: vec![WatchedStage { stage: WatchStage::Nagle, times: times(10, nagle_ns) }],
+            acknowledged: times(0, 0),
+            account: WatchSendAccount::default(),
+            datagram_calls: None,
+        });
+        findings(&result, None)[0].seen.clone()
+    };
+    assert_eq!(first(5 * US), "messages wait as a system call has their socket");
+    assert!(first(40 * US).starts_with("Nagle's algorithm"));
+}
+
+#[test]
 fn processes_of_one_name_are_one_holder() {
     let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
     let held = |by, ns| Held { by, ns };
@@ -164,13 +182,12 @@ fn processes_of_one_name_are_one_holder() {
         finding.cause,
         "cc1 (30 processes) had the CPU for 60.0 % of the time that its reading threads waited"
     );
-    let moved = "move cc1 (30 processes) to other CPUs (pgrep -x NAME | grep -vx -e 1 | xargs ";
+    let moved = "start what runs cc1 (30 processes) with taskset -c CPUS (a list such as 0, ";
     assert!(finding.remedy.starts_with(moved), "{finding:?}");
     result.reader = Some(WatchedProcess { pid: 5, name: "cc1".into() });
     let [finding] = &findings(&result, None)[..] else { panic!("one") };
     assert!(finding.cause.starts_with("cc1 (30 processes), of the same name, had the CPU"), "{finding:?}");
-    assert!(finding.remedy.contains("otherwise move cc1 (30 processes) to other CPUs"), "{finding:?}");
-    assert!(finding.remedy.contains("| grep -vx -e 1 -e 5 | xargs "), "{finding:?}");
+    assert!(finding.remedy.contains("otherwise start what runs cc1 (30 processes) "), "{finding:?}");
     result.waits.holders = vec![held(named("init", 1), 60)];
     assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
 }

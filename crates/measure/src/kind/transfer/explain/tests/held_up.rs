@@ -60,10 +60,28 @@ fn two_ends_that_share_the_time_are_both_named() {
     assert_eq!(both.cause, Cause::BothProcessors, "{both:?}");
     assert!((0.8..0.9).contains(&both.share), "{both:?}");
     let (here, there) = both.remedy.split_once("; at the other end, ").expect("a remedy for each end");
-    assert!(here.starts_with("at this end, less CPU time: "), "{here}");
+    assert!(here.starts_with("less CPU time: "), "{here}");
     assert!(there.starts_with("netfathom watch --port "), "{there}");
     fast.samples.iter_mut().for_each(|look| queue(look, 1000, 0, 1));
     assert_eq!(sender(&fast), Cause::Processor);
+}
+
+/// Half of the time the receiver's window is full.
+#[test]
+fn two_ends_that_are_close_have_one_answer() {
+    let limited = |ran_ms: u64| {
+        let mut fast = stream(|tick, s| {
+            (s.bytes, s.peer_window_bytes, s.rtt_us) = (tick * 2_000_000, 6_000_000, 1000);
+            if tick % 2 == 0 { queue(s, 9_000_000, 3_000_000, 50) } else { queue(s, 1000, 0, 1) }
+        });
+        fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
+        fast.system_ns = ran_ms * 1_000_000;
+        sender(&fast)
+    };
+    for ran_ms in [60, 95, 105, 140] {
+        assert_eq!(limited(ran_ms), Cause::BothProcessors, "{ran_ms} ms");
+    }
+    assert_eq!(limited(10), Cause::Nothing);
 }
 
 #[test]
