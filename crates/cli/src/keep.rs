@@ -205,7 +205,7 @@ impl RecordHeader {
     }
 }
 
-/// Keeps what is measured after each step, so that a killed run loses at most one. A full disk keeps nothing more.
+/// Keeps what is measured after each step, so that a killed run loses at most one. A full disk ends no measurement.
 pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,
@@ -213,7 +213,8 @@ pub struct Keeper<'a> {
     /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,
     last: Option<Record>,
-    has_warned: bool,
+    /// There is one warning at most.
+    pub has_warned: bool,
 }
 
 impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {

@@ -48,6 +48,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
         let watching = || format!("watching {}", story::watch::sockets(&plan.target));
         let watching = (!args.output.quiet).then(watching);
         // Lines would be drawn over the view.
+        keeper.has_warned |= shows;
         let begun = if shows { Vec::new() } else { served.chain(watching).collect() };
         let mut shown = Shown {
             keeper,

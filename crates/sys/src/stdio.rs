@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read};
+use rustix::process::getpgrp;
+use rustix::termios::tcgetpgrp;
 
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
@@ -31,6 +33,12 @@ extern "C" fn look() {
 /// Whether standard input (0), output (1) or error (2) was closed when the program started.
 pub fn was_closed(fd: RawFd) -> bool {
     (0..3).contains(&fd) && CLOSED.load(Relaxed) & (1 << fd) != 0
+}
+
+/// Whether the terminal at standard input is another process group's: the kernel stops who takes it from the background, as
+/// with `&` or by timeout(1).
+pub fn is_in_background() -> bool {
+    tcgetpgrp(io::stdin()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
 /// Reads what comes to standard input within that time; 0 bytes without any. Not for use beside [`io::stdin`]'s own buffer.

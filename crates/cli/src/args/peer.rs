@@ -9,7 +9,7 @@ use netfathom_measure::load::allow;
 pub fn parse_peer(text: &str) -> Result<SocketAddr, String> {
     let peer = text.parse::<SocketAddr>().map_or_else(|_| resolve(text), Ok)?;
     if peer.port() == 0 {
-        return Err("port 0 is none to send to: write the port that the other host listens on".into());
+        return Err("cannot send to port 0: write the port that the other host listens on".into());
     }
     Ok(plain(peer))
 }
@@ -22,11 +22,11 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     Ok(address)
 }
 
-/// What is wrong with an address that names an interface.
+/// What is wrong with an address that names an interface, as `fe80::1%eth0` does.
 pub fn scoped(text: &str) -> Option<String> {
     let (_, scope) = text.split_once('%')?;
     let scope = scope.split([']', ':']).next().unwrap_or_default();
-    Some(format!("interface scopes (%{scope}) are not supported: write an address without one"))
+    Some(format!("named interface scopes (%{scope}) are not supported: write an address without one"))
 }
 
 fn no_host(text: &str) -> String {

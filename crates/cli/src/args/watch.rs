@@ -37,8 +37,8 @@ Examples:
 On a terminal it shows the run while it goes on; q ends it.
 
 Not part of the total: application, from the last byte read to the first byte
-sent on a socket. The server's waits for a CPU count. A server that reads all
-ready sockets before it answers has the whole batch in this time.
+sent on a socket. It includes the server's waits for a CPU and, if the server
+reads all ready sockets before it answers, the whole batch.
 
 It needs root, or CAP_BPF and CAP_PERFMON; for processes of other users also
 CAP_SYS_PTRACE. No payload is read.";

@@ -42,7 +42,8 @@ pub fn restore() {
 /// Whether there is a terminal to show it, of a size that is known, and one to read keys from.
 pub fn is_possible() -> bool {
     let has_room = || terminal_size::terminal_size().is_some_and(|(width, _)| width.0 > 0);
-    io::stdout().is_terminal() && io::stdin().is_terminal() && has_room()
+    let has_keys = || io::stdin().is_terminal() && !stdio::is_in_background();
+    io::stdout().is_terminal() && has_keys() && has_room()
 }
 
 /// Shown until it is dropped.
@@ -68,9 +69,9 @@ impl Live {
             is_new: AtomicBool::new(true),
             has_ended: AtomicBool::new(false),
         });
-        // It has a hook of panics, which gives the terminal back first.
-        let terminal = ratatui::try_init()?;
+        // Before, as only a part of it may succeed. It has a hook of panics, which gives the terminal back first.
         IS_SHOWN.store(true, Relaxed);
+        let terminal = ratatui::try_init().inspect_err(|_| restore())?;
         let (seen, stop) = (Arc::clone(&shared), Arc::clone(stop));
         let show = move || {
             // The terminal is open; where they stay, it is shown all the same.

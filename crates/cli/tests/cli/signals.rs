@@ -75,7 +75,10 @@ fn an_interrupt_does_not_wait_for_the_next_message() {
 fn signaled_twice(name: &str, out: &Path) -> (Child, PipeReader) {
     let (reader, mut writer) = pipe().unwrap();
     writer.write_all(&[b' '; 65_536]).unwrap();
-    let mut command = long(LOOPBACK, out);
+    // Tests that run under nohup ignore hangups, and what they start would too.
+    let mut command = Command::new("env");
+    let long = long(LOOPBACK, out);
+    command.arg("--default-signal=HUP").arg(long.get_program()).args(long.get_args());
     let child = command.stdout(writer).stderr(Stdio::null()).spawn().unwrap();
     drop(command);
     first_trial(out);

@@ -26,7 +26,7 @@ pub enum PrefixError {
     Everything(String),
 }
 
-/// Why load may not go to an address.
+/// Why load may not go to an address, or be received there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error(

@@ -363,6 +363,11 @@ impl Comparison {
         })
     }
 
+    /// Whether both sides have a quantity, but fewer pairs than have an interval.
+    pub fn is_in_too_few(&self, name: &str) -> bool {
+        [&self.only_a, &self.only_b].iter().all(|names| names.iter().any(|of| of == name))
+    }
+
     /// Whether nothing is claimed.
     pub fn is_refused(&self) -> bool {
         !self.obstacles.is_empty() && !self.forced

@@ -268,6 +268,9 @@ impl Threshold {
                 self.undisturbed(comparison)
                     .map_or_else(String::new, |name| format!("; {name} can be decided"))
             ))),
+            None if comparison.is_in_too_few(&self.name) => {
+                Ok(Err("fewer than two rounds have both of its values: more --rounds".into()))
+            }
             None => self.by_end(comparison),
         }
     }

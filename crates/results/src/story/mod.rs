@@ -74,7 +74,7 @@ pub(crate) trait Story {
     /// The answer in one short sentence.
     fn answer(&self) -> String;
 
-    /// Remarks that come before what to do about the first finding, where the short view has room for them.
+    /// How many remarks come before what to do about the first finding, where the short view has room.
     fn before_remedy(&self) -> usize {
         2
     }

@@ -74,7 +74,7 @@ impl Story for WatchResult {
         }
     }
 
-    /// The last of them is its reason.
+    /// Slow messages, and the largest stage, which is the reason for the finding.
     fn before_remedy(&self) -> usize {
         slow_remarks(self).count() + 1
     }

@@ -5,7 +5,9 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{Benchmark, BenchmarkKind, InsertedDelay, MarkSource, Subject};
 use netfathom_model::record::{Measurement, StackResult, State, Value};
 use netfathom_model::verdict::{Level, Part, Verdict};
-use netfathom_results::compare::{CompareError, Comparison, Gates, Outcome, Run, Wishes, apart, pairs};
+use netfathom_results::compare::{
+    CompareError, Comparison, Gates, Outcome, Passage, Run, Wishes, apart, gates, pairs,
+};
 use netfathom_results::render::html;
 use netfathom_results::{draw, quantity, story};
 
@@ -353,6 +355,26 @@ fn a_pair_without_a_quantity_leaves_the_others_compared() {
         assert_eq!(tx.note.as_deref(), Some("3 of 4 pairs: missing in 1 run of A and 0 of B"));
         assert!(comparison.only_a.is_empty() && comparison.only_b.is_empty(), "{:?}", comparison.only_b);
     }
+}
+
+#[test]
+fn what_one_pair_alone_has_is_of_both_sides() {
+    let mut maker = Maker::new(18);
+    let mut made: Vec<(Run, Run)> = (0..4).map(|_| (maker.run(3, 1.0), maker.run(3, 1.0))).collect();
+    made.iter_mut().flat_map(|(a, b)| [a, b]).for_each(|run| run.record.verdict = Verdict::default());
+    for (a, _) in &mut made[1..] {
+        let trials = &mut stack(a).trials;
+        trials.iter_mut().for_each(|trial| trial.paths.retain(|path| path.direction == Direction::Tx));
+    }
+    let comparison = pairs(&made, &Wishes::default()).unwrap();
+    let tested = gates(&comparison, &["rx.mean>5%".parse().unwrap()]).unwrap();
+    assert_eq!(tested.gates[0].passage, Passage::NotTested);
+    assert!(tested.gates[0].why.as_ref().is_some_and(|why| why.ends_with(": more --rounds")), "{tested:?}");
+    let [text, ..] = shown_as(comparison);
+    assert!(
+        text.contains("fewer than two pairs have both values of") && !text.contains("only A has"),
+        "{text}"
+    );
 }
 
 #[test]

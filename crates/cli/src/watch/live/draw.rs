@@ -99,7 +99,7 @@ fn held(state: &State) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    format!("had the CPU in {} of waits: {}", print::time(waits.waited_ns as f64), parts.join(", "))
+    format!("waits for a CPU, {}: {}", print::time(waits.waited_ns as f64), parts.join(", "))
 }
 
 fn title(state: &State) -> String {

@@ -132,7 +132,7 @@ fn a_high_terminal_shows_who_had_the_cpus() {
     let kernel = Holder::Kernel { name: "kswapd0".into() };
     let holders = vec![held(kernel, 1_500_000_000), held(Holder::Unknown, 500_000_000)];
     state.second.waits_so_far = CpuWaits { waited_ns: 2_000_000_000, holders };
-    let line = "\nhad the CPU in 2.00 s of waits: the kernel's kswapd0 75.0 %, unknown 25.0 %\n";
+    let line = "\nwaits for a CPU, 2.00 s: the kernel's kswapd0 75.0 %, unknown 25.0 %\n";
     assert!(screen(&state, 80, 24).contains(line), "{}", screen(&state, 80, 24));
     assert!(!screen(&state, 80, 23).contains("had the CPU"));
 }

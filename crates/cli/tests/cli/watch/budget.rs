@@ -1,5 +1,6 @@
 //! Runs that follow messages for a part of the time.
 
+use super::live::lengths_ns;
 use super::targets::with_three_capabilities;
 use super::*;
 use crate::refusals::refused_for;
@@ -33,6 +34,17 @@ fn a_budget_that_is_never_reached_lets_the_programs_stay() {
     assert!(sampling.followed_ns > result.watched_ns / 2 && sampling.spent_ns > 0, "{sampling:?}");
     assert!(result.watched_ns >= 3_000_000_000, "{} ns", result.watched_ns);
     assert!(result.account.timed > 100, "{:?}", result.account);
+}
+
+#[test]
+fn the_lines_have_the_time_of_the_samples_and_no_other() {
+    needs_root!();
+    let dir = out();
+    let mut command = netfathom("watch --port 5 --budget 100% --time 2s --json-lines --out");
+    let ended = run(command.arg(dir.path())).exited(3);
+    let record = child::record(dir.path()).unwrap();
+    let followed_ns = result(&record).sampling.unwrap().followed_ns;
+    assert_eq!(lengths_ns(&ended).iter().sum::<u64>(), followed_ns, "{ended}");
 }
 
 #[test]

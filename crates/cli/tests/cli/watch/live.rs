@@ -51,14 +51,41 @@ fn the_end_of_the_terminal_ends_the_run() {
     }
 }
 
+/// By timeout(1), which makes a process group of its own: the kernel stops who takes the terminal from there.
+#[test]
+fn in_the_background_of_a_terminal_there_is_no_view() {
+    needs_root!();
+    let (dir, _listener, port) = listening();
+    let to = dir.path().display();
+    // Without the last command, the shell would become timeout, which leads the session then.
+    let script = format!(
+        "stty rows 24 columns 80; timeout -k 1 20 \"$0\" watch --port {port} --time 200ms --out {to}; exit"
+    );
+    let mut command = child::shell(&script);
+    let mut terminal = give_terminal(command.env("TERM", "xterm")).unwrap();
+    let child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    // An error is its end.
+    let _ = terminal.read_to_end(&mut shown);
+    end(child).exited(3);
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("no message came") && !shown.contains("\x1b[?1049h"), "{shown:?}");
+}
+
+/// Those of the lines.
+pub(super) fn lengths_ns(ended: &Ended) -> Vec<u64> {
+    let length =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["length_ns"].as_u64().unwrap();
+    ended.out.lines().map(length).collect()
+}
+
 #[test]
 fn the_last_part_of_a_second_is_a_line() {
     needs_root!();
     let dir = out();
     let ended = run(netfathom("watch --port 5 --json-lines --time 1500ms --out").arg(dir.path())).exited(3);
-    let length =
-        |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["length_ns"].as_u64().unwrap();
-    let lengths: Vec<u64> = ended.out.lines().map(length).collect();
+    let lengths = lengths_ns(&ended);
     assert!(lengths.len() == 2 && lengths[1] < lengths[0], "{ended}");
 }
 

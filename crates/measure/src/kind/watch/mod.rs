@@ -18,8 +18,8 @@ use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchStage,
-    WatchedStage,
+    CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling,
+    WatchSend, WatchStage, WatchedStage,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats as stats;
@@ -108,6 +108,8 @@ pub fn run(
     let watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
     let mut run = Run { plan, watch, budget, process, progressed, observer, stop, started: Instant::now() };
     run.progressed.result.slow = slow::empty(plan);
+    // Before the first sample nothing was followed.
+    run.progressed.result.sampling = run.budget.as_ref().map(|_| WatchSampling::default());
     run.follow()?;
     run.watch.detach();
     run.conclude()?;

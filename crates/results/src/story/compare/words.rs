@@ -373,12 +373,15 @@ pub fn nothing_changed(comparison: &Comparison) -> String {
     }
 }
 
-/// The quantities that only one side has.
+/// The quantities that only one side has, or too few pairs.
 pub fn alone(comparison: &Comparison) -> Vec<String> {
-    [("A", &comparison.only_a), ("B", &comparison.only_b)]
+    let is_in_few = |name: &&String| comparison.is_in_too_few(name);
+    let (few, of_a): (Vec<&String>, Vec<&String>) = comparison.only_a.iter().partition(is_in_few);
+    let of_b: Vec<&String> = comparison.only_b.iter().filter(|name| !is_in_few(name)).collect();
+    [("only A has", of_a), ("only B has", of_b), ("fewer than two pairs have both values of", few)]
         .into_iter()
         .filter(|(_, names)| !names.is_empty())
-        .map(|(side, names)| format!("only {side} has {}", listed_first(MOST_NAMED, names)))
+        .map(|(who, names)| format!("{who} {}", listed_first(MOST_NAMED, names)))
         .collect()
 }
 

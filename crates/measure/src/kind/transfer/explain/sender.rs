@@ -252,11 +252,13 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
         evidence.push(format!("{} of the time the receiver's window was full", percent(there)));
     }
     let share = facts.processor + there;
-    // Of two that are close, another one is the larger in each transfer.
-    let is_both = facts.processor.min(there) >= PART_OF_LARGEST * facts.processor.max(there);
+    // Which of two close ones is the larger changes from transfer to transfer.
+    let is_close = facts.processor.min(there) >= PART_OF_LARGEST * facts.processor.max(there);
+    // Small writes have a remedy of their own.
+    let is_both = is_close && plan.buffer_bytes > super::SMALL_BYTES;
     if is_both || facts.processor >= there {
         let busy = busy(plan, stream, host, share, evidence);
-        return if is_both && busy.cause == Cause::Processor { both(plan, busy) } else { busy };
+        return if is_both { both(plan, busy) } else { busy };
     }
     Reason {
         cause: Cause::Nothing,

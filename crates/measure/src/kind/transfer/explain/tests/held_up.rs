@@ -69,19 +69,23 @@ fn two_ends_that_share_the_time_are_both_named() {
 /// Half of the time the receiver's window is full.
 #[test]
 fn two_ends_that_are_close_have_one_answer() {
-    let limited = |ran_ms: u64| {
+    let limited = |of: &TransferPlan, ran_ms: u64| {
         let mut fast = stream(|tick, s| {
             (s.bytes, s.peer_window_bytes, s.rtt_us) = (tick * 2_000_000, 6_000_000, 1000);
             if tick % 2 == 0 { queue(s, 9_000_000, 3_000_000, 50) } else { queue(s, 1000, 0, 1) }
         });
         fast.tcp.as_mut().unwrap().min_rtt_us = Some(1000);
         fast.system_ns = ran_ms * 1_000_000;
-        sender(&fast)
+        explain(of, &fast, &Host::default()).cause
     };
+    let large = plan(Role::Transmit);
     for ran_ms in [60, 95, 105, 140] {
-        assert_eq!(limited(ran_ms), Cause::BothProcessors, "{ran_ms} ms");
+        assert_eq!(limited(&large, ran_ms), Cause::BothProcessors, "{ran_ms} ms");
     }
-    assert_eq!(limited(10), Cause::Nothing);
+    assert_eq!(limited(&large, 10), Cause::Nothing);
+    // Larger writes are no remedy for the receiver.
+    let small = TransferPlan { buffer_bytes: 64, ..large };
+    assert_eq!([60, 140].map(|ran_ms| limited(&small, ran_ms)), [Cause::Nothing, Cause::SmallWrites]);
 }
 
 #[test]
