@@ -11,7 +11,7 @@ use crate::claim::{ALIKE, above, within, written};
 
 /// Where the outgoing paper says that the time falls.
 const OUTGOING_FALLS: &str = "outgoing paper, table 1 and figures 1 to 3: at peak and overall 3.83 and 9.05 µs, 8.20 and \
-                              10.35 µs, 17.97 and 60.23 µs on the three platforms";
+                              10.35 µs, 17.97 and 60.23 µs on the three platforms; our text has no figures";
 /// Where the incoming one does; our text of it has no graphs.
 const INCOMING_FALLS: &str = "incoming paper, abstract and the text on graphs 1 to 6; our text has no graphs";
 pub const SLOPES: &str = "incoming paper, the text below graphs 4 to 6; our text has no graphs";

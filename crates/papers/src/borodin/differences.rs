@@ -62,7 +62,8 @@ pub fn of_reverse(plan: &ReproducePlan) -> Vec<String> {
          that reads them. The claims are decided on `ignored`."
             .into(),
         "The outgoing load is as much as one thread can send, from the start. By the paper, one instance on platform 3 can \
-         send at a high rate while the capture loses nothing; the inbound load began once the outgoing one had reached its peak."
+         send at a high rate while the capture loses nothing; the inbound load began once the outgoing one had reached its peak, and ended at \
+         its own; ours stays at its peak for a quarter of a trial."
             .into(),
         "The paper does not say how often it repeated this; ours are trials with intervals.".into(),
     ];

@@ -10,7 +10,7 @@ const TX_SUMMARY: &str = include_str!("../reference/borodin_tx_summary.csv");
 const TX_TRIALS: &str = include_str!("../reference/borodin_tx_trials.csv");
 const RX_SUMMARY: &str = include_str!("../reference/borodin_rx_summary.csv");
 const RX_TRIALS: &str = include_str!("../reference/borodin_rx_trials.csv");
-/// The numbers that the conclusions of both papers print, which are in no table.
+/// The numbers that the texts of both papers print, which are in no table.
 const TEXT: &str = include_str!("../reference/borodin_text.csv");
 
 /// The machines of the papers, by the numbers that their tables give them.
@@ -98,7 +98,7 @@ pub fn in_text(platform: &str) -> Option<InText> {
     Some(InText { capability_per_s, practical_per_s, growth_percent })
 }
 
-/// The load that the paper infers, messages a second: 1 / mean time at the peak.
+/// The load that the paper infers, messages a second: 1 / mean time at the peak, by which its figures come out.
 pub fn capability_per_s(mean_us: Estimate) -> Estimate {
     let value = 1e6 / mean_us.value;
     Estimate { value, half_width: value * mean_us.half_width / mean_us.value }

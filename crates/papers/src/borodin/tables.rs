@@ -106,7 +106,7 @@ pub fn capability(ours: Option<&StackResult>) -> BesideTable {
         columns: columns("mean at peak, µs|as printed, messages/s|1 / mean at peak, messages/s|really reached, messages/s"),
         rows: originals::peak().into_iter().map(original).chain(here).collect(),
         note: Some(
-            "As printed: the outgoing paper's conclusion, which cuts decimals off. Really reached: the highest \
+            "As printed: the outgoing paper, before its conclusion; it cuts decimals off and prints no formula. Really reached: the highest \
              rate without loss was about 90,000 messages/s, named with platform 1. Of platform 3 it prints no rate, only that \
              the theoretical capability is below the practical one. Here: at the peak of the plan. The capability is no rate that was ever made: it says how many messages would pass one after the \
              other if a sender did nothing but wait for them to reach the link layer. What a profile reaches \

@@ -21,7 +21,7 @@ pub const RECEIVERS: [(&str, u32); 3] = [
 const DELAY_NS: u64 = 5_000_000;
 /// That of a common network of the time.
 const RATE_BITS_PER_S: u64 = 100_000_000;
-/// Buffers between the book's two, where the path is long enough to tell them apart.
+/// The book's default and a larger one, where the path is long enough to tell them apart.
 const OVER_PATH: [u32; 2] = [16 << 10, 64 << 10];
 /// Loopback's segments hold 64 KB: that is where a buffer of today is less than a segment. The book's held
 /// exactly one.
