@@ -239,7 +239,7 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
             Err(error) if self.kept == 1 => Err(io::Error::other(error)),
             // A disk that fills up does not end the measurement: the last write, of the whole record, fails the run.
             Err(error) if !mem::replace(&mut self.has_warned, true) => {
-                output::aside(&format!("{error}; the measurement goes on"));
+                output::aside(&format!("{error}; that does not end the measurement"));
                 Ok(())
             }
             _ => Ok(()),

@@ -9,7 +9,7 @@ const PINGPONG: &str =
 const COST: &str = "cost --json --min-blocks 2 --max-blocks 2 --time 1s";
 
 /// Each message is slow, so that all are kept. It is ended once all were sent.
-const WATCH: &str = "--json --port 9311 --time 30s --slow 1ns";
+const WATCH: &str = "--json --port 9311 --time 30s --slow 1ns --sockets";
 
 /// What a client sends to the server that is watched, in as many calls.
 pub const LINES: u64 = 10;
