@@ -21,6 +21,7 @@ const HYPERVISOR: u32 = QUOTA - 1;
 const SOFTIRQS: u32 = QUOTA - 2;
 const INTERRUPTS: u32 = QUOTA - 3;
 const SEVERAL: u32 = QUOTA - 4;
+const UNNUMBERED: u32 = QUOTA - 5;
 /// In place of a process.
 const NO_PROCESSES: [u32; 5] = [ITSELF, QUOTA, HYPERVISOR, SOFTIRQS, INTERRUPTS];
 
@@ -52,22 +53,21 @@ fn distance() -> Option<i64> {
     Some(place("kernel_cpustat")? - place("runqueues")?)
 }
 
-/// `netfathom` is the number of this process, where that is known.
-pub fn named(name: &[u8], pid: u32, is_kernel: bool, netfathom: Option<u32>) -> Holder {
+/// `pid` is that of the PID namespace of this process, but for threads of the kernel: they have theirs in the first one.
+pub fn named(name: &[u8], pid: u32, is_kernel: bool) -> Holder {
     let name = text(name);
     match pid {
-        ITSELF => return Holder::Itself,
-        QUOTA => return Holder::Quota,
-        HYPERVISOR => return Holder::Hypervisor,
-        SOFTIRQS => return Holder::Softirqs,
-        INTERRUPTS => return Holder::Interrupts,
-        SEVERAL if !is_kernel => return Holder::Process { name, pid: 0, cgroup: None },
-        _ => {}
+        ITSELF => Holder::Itself,
+        QUOTA => Holder::Quota,
+        HYPERVISOR => Holder::Hypervisor,
+        SOFTIRQS => Holder::Softirqs,
+        INTERRUPTS => Holder::Interrupts,
+        _ if is_kernel => Holder::Kernel { name },
+        SEVERAL => Holder::Process { name, pid: 0, cgroup: None },
+        UNNUMBERED => Holder::Unnumbered { name },
+        _ if pid == std::process::id() => Holder::Netfathom,
+        _ => Holder::Process { name, pid, cgroup: None },
     }
-    if Some(pid) == netfathom {
-        return Holder::Netfathom;
-    }
-    if is_kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup: None } }
 }
 
 /// Forgets all. What is no process has its place before processes take them all.
@@ -85,19 +85,14 @@ pub fn clear(set: &Set, object: &Object) -> Result<(), SetError> {
 }
 
 /// The longest first; what the switches do not explain of `waited_ns` comes last.
-pub fn read(
-    set: &Set,
-    object: &Object,
-    waited_ns: u64,
-    netfathom: Option<u32>,
-) -> Result<CpuWaits, SetError> {
+pub fn read(set: &Set, object: &Object, waited_ns: u64) -> Result<CpuWaits, SetError> {
     let mut holders = Vec::new();
     for name in MAPS {
         let map = set.map(object, name)?;
         for key in map.keys() {
             let Some(value) = map.lookup(&key, MapFlags::ANY).map_err(set.step("ask"))? else { continue };
             let holder: copied::Holder = from_bytes(&value).ok_or_else(|| set.abi(name))?;
-            let by = named(&holder.name, holder.number, holder.kernel > 0, netfathom);
+            let by = named(&holder.name, holder.number, holder.kernel > 0);
             holders.push(Held { by, ns: holder.ns });
         }
     }
@@ -116,6 +111,16 @@ mod tests {
     use netfathom_testkit::skip;
 
     use super::*;
+
+    #[test]
+    fn a_number_of_the_kernels_own_is_no_process_here() {
+        let own = std::process::id();
+        let name = || "sh".to_owned();
+        assert_eq!(named(b"sh", own, false), Holder::Netfathom);
+        assert_eq!(named(b"sh", own, true), Holder::Kernel { name: name() });
+        assert_eq!(named(b"sh", UNNUMBERED, false), Holder::Unnumbered { name: name() });
+        assert_eq!(named(b"sh", SEVERAL, true), Holder::Kernel { name: name() });
+    }
 
     /// Apart by less than a CPU has for all of its variables.
     #[test]

@@ -13,6 +13,7 @@
 pub mod calls;
 pub mod contention;
 pub mod delay;
+mod drop_reason;
 mod function;
 pub mod generator;
 mod holders;

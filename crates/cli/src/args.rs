@@ -200,7 +200,7 @@ pub struct OutputArgs {
     /// Parent of the run's directory
     #[arg(long, default_value = "runs", value_name = "DIR")]
     pub out: PathBuf,
-    /// Write the record to standard output, and nothing else
+    /// Print only the record (JSON); the run is kept as well
     #[arg(long)]
     pub json: bool,
     /// No progress, no tables: files only

@@ -98,6 +98,8 @@ pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
                 format!("{name} takes part at {server}, as {address}; Ctrl-C ends")
             }
             AgentEvent::Took { task } => task,
+            AgentEvent::Disconnected => format!("lost the connection to {server}: connecting again"),
+            AgentEvent::Reconnected => format!("connected to {server} again"),
             AgentEvent::Refused { why } => format!("refused: {why}"),
             AgentEvent::Abandoned { tasks } => format!("the controller is gone: ended {tasks} tasks"),
         };

@@ -196,7 +196,7 @@ impl RecordHeader {
             state,
             command: invocation::command(),
             around: invocation::around(),
-            answer: (!is_empty).then(|| story::answer(&measurement, verdict.level)),
+            answer: (!is_empty).then(|| story::answer(&measurement, &verdict)),
             environment,
             measurement,
             verdict,

@@ -10,7 +10,9 @@ use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
 use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::print;
 use netfathom_model::record::{Measured, Record, State, TransferEnd, TransferResult};
+use netfathom_model::units::format_duration;
 use netfathom_results::store::{self, RunDir};
 use netfathom_results::story;
 
@@ -75,7 +77,8 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
 fn plan(args: &TtcpArgs) -> Result<TransferPlan> {
     if !args.transmit && !args.receive {
         return Err(anyhow!(
-            "which end is this? ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"
+            "which end is this? ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives; for iperf3 -s: ttcp -rs \
+             --serve"
         ));
     }
     let plan = args.plan().validated()?;
@@ -128,8 +131,12 @@ fn failure(record: &Record) -> Option<String> {
     match &result.end {
         TransferEnd::Interrupted => Some(format!("ended by a signal: {went}")),
         TransferEnd::Broken { why } => Some(format!("{went}: {why}")),
-        // Its figures and the reason stand above.
-        TransferEnd::CutOff { .. } => Some(went),
+        TransferEnd::CutOff { unacknowledged_bytes } => Some(format!(
+            "{went}: {} after its time (--idle) the other end had not acknowledged {}; see whether its program reads, or \
+             give a longer --idle",
+            format_duration(result.plan.idle_ns),
+            print::bytes(*unacknowledged_bytes as f64)
+        )),
         TransferEnd::Idle if !result.plan.generated => Some(format!(
             "received {} bytes, but no mark of the end: it was lost, or the sender was ended; what is there may not be \
              the whole",

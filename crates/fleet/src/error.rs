@@ -41,7 +41,9 @@ pub enum FleetError {
     NoHost(String),
     #[error("cannot start the runtime of the NATS client: {0}; free memory or raise the limit of threads")]
     Runtime(std::io::Error),
-    #[error("the NATS server {url} is gone: {why}; start it again, and agents come back by themselves")]
+    #[error(
+        "the NATS server {url} is gone: {why}; start it again: agents that still run come back by themselves"
+    )]
     Lost { url: String, why: String },
     #[error(
         "an agent of the name {name} is in this fleet already, on a host with kernel {kernel}: choose another --name"

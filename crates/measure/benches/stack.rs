@@ -8,7 +8,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
 use netfathom_bpf::contention::{Contention, Detail};
-use netfathom_bpf::stack::{Hooks, StackTap, Target, WINDOWS};
+use netfathom_bpf::stack::{Hooks, StackTap, Target};
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::stack::run;
@@ -143,7 +143,7 @@ impl Bench {
             Target { flow, reader_cookie: cookie(&self.reader)?, window_shift: windows.shift, stream: None };
         let tap = StackTap::load(at, &BOTH, target)?;
         tap.start(windows.start_ns);
-        let mut reader = BpfReader::new(tap.view(), windows, WINDOWS, true, Sampling::new(0, 0, 0, 0), None);
+        let mut reader = BpfReader::new(tap.view(), windows, true, Sampling::new(0, 0, 0, 0), None);
         let ns = self.messages(&mut reader)?;
         let (sums, incoming) = (tap.tx_sums()?, reader.collected);
         let timed = if flow == FLOW { BURST } else { 0 };

@@ -77,7 +77,7 @@ fn a_burst_right_before_the_end_is_captured_by_each_and_at_either_end() {
         for by in [By::Ring, tcpdump()] {
             let file = directory.path().join(format!("{}.pcap", running.len()));
             let to = Target { file: &target(&file), path: file.clone() };
-            let task = Task { device: "veth0", way, port: Some(port), to, by, cpu: None };
+            let task = Task { device: "veth0", way, port: Some(port), to, by };
             running.push((begin(&task, &rig, role).unwrap(), file.clone()));
         }
     }
@@ -106,7 +106,7 @@ fn answers_are_no_messages_of_the_way_out() {
     let count = |by, way| {
         let file = directory.path().join("x.pcap");
         let to = Target { file: &target(&file), path: file };
-        let task = Task { device: "veth0", way, port: None, to, by, cpu: Some(0) };
+        let task = Task { device: "veth0", way, port: None, to, by };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, 5);
         send(&reader, 3);
@@ -129,7 +129,7 @@ fn a_full_disk_is_an_error() {
     let (device, full) = ("veth0", Path::new("/dev/full"));
     let errors = [By::Ring, tcpdump()].map(|by| {
         let to = Target { file: &target(full), path: full.to_owned() };
-        let task = Task { device, way: CaptureDirection::Out, port: Some(port), to, by, cpu: None };
+        let task = Task { device, way: CaptureDirection::Out, port: Some(port), to, by };
         let capturing = begin(&task, &rig, Role::Sender).unwrap();
         send(&sender, MESSAGES);
         capturing.finish().unwrap_err().to_string()
@@ -147,7 +147,7 @@ fn what_cannot_begin_says_why() {
     let error = |device, by| {
         let path = directory.path().join("x");
         let to = Target { file: &target(&path), path };
-        let task = Task { device, way: CaptureDirection::Out, port: None, to, by, cpu: None };
+        let task = Task { device, way: CaptureDirection::Out, port: None, to, by };
         begin(&task, &rig, Role::Sender).map(|_| ()).unwrap_err().to_string()
     };
     let missing = error("veth0", By::Tcpdump(PathBuf::from("/no/tcpdump")));
@@ -173,8 +173,7 @@ fn no_tcpdump_outlives_a_killed_program() {
         // Not in the lab: its device would go away with the killed program, and end tcpdump, too.
         let rig = Rig::build(Place::Loopback, Family::Ipv4).unwrap();
         let to = Target { file: &target(file.as_ref()), path: file.clone().into() };
-        let task =
-            Task { device: "lo", way: CaptureDirection::In, port: Some(9), to, by: tcpdump(), cpu: None };
+        let task = Task { device: "lo", way: CaptureDirection::In, port: Some(9), to, by: tcpdump() };
         let _capturing = begin(&task, &rig, Role::Sender).unwrap();
         // Only now: a tcpdump that cannot say that it begins ends of that.
         fs::write(Path::new(&file).with_extension("begun"), []).unwrap();

@@ -1,21 +1,13 @@
-//! The probe as root and without privilege: it never fails, gives a reason and a remedy for each
-//! missing thing, and leaves nothing behind.
-
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+//! The probe never fails, gives a reason and a remedy for each missing thing, and leaves nothing behind. The tests of the
+//! binary have it without privilege.
 
 use netfathom_measure::ground::lab::Lab;
 use netfathom_measure::kind::host::probe;
-use netfathom_model::host::{HostReport, HostStatus, Topic};
+use netfathom_model::host::{HostReport, Topic};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::Transport;
 use netfathom_sys::capability::{Capability, effective};
-use netfathom_sys::probe::effective_user;
-use netfathom_testkit::{alone, needs, skip};
-
-/// Set in the child that probes without privilege.
-const UNPRIVILEGED: &str = "NETFATHOM_TEST_UNPRIVILEGED";
+use netfathom_testkit::alone;
 
 fn check(report: &HostReport) {
     assert!(!report.kernel.is_empty() && report.stack.starts_with("netfathom stack"), "{report:?}");
@@ -66,51 +58,4 @@ fn the_probe_agrees_with_others() {
     for program in ["tp_btf", "raw_tp"] {
         assert!(!bpf || status(&report, Topic::Kernel, program) == "works", "{program}");
     }
-}
-
-/// Runs the test below as user 65534, without groups and capabilities.
-#[test]
-fn a_probe_without_privilege_names_what_is_missing() {
-    let _turn = alone();
-    needs!(effective_user() == 0, "to become another user needs root; the other tests ran without privilege");
-    // Another user may not enter root's folders: the program goes where everyone may.
-    let folder = tempfile::Builder::new().permissions(Permissions::from_mode(0o755)).tempdir().unwrap();
-    let program = folder.path().join("program");
-    netfathom_testkit::copy_program(std::env::current_exe().unwrap(), &program);
-    let ran = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs", "--"])
-        .arg(&program)
-        .args(["--exact", "--ignored", "without_privilege", "--nocapture", "--test-threads=1"])
-        .env(UNPRIVILEGED, "1")
-        .current_dir("/")
-        .output();
-    let Ok(output) = ran else { skip!("there is no setpriv here (Debian package util-linux)") };
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(text.contains("unprivileged report"), "{text}");
-}
-
-/// Not a test of its own: `a_probe_without_privilege_names_what_is_missing` runs it.
-#[test]
-#[ignore = "run by a_probe_without_privilege_names_what_is_missing"]
-fn without_privilege() {
-    if std::env::var_os(UNPRIVILEGED).is_none() {
-        return;
-    }
-    let report = probe();
-    check(&report);
-    let lacks = [
-        (Topic::Taps, "bpf"),
-        (Topic::Places, "lab, IPv4"),
-        (Topic::Privileges, "CAP_BPF"),
-        (Topic::Kernel, "packet socket"),
-        (Topic::Kernel, "tcx"),
-        (Topic::Kernel, "socket verdict"),
-    ];
-    lacks.iter().for_each(|(topic, name)| assert_eq!(status(&report, *topic, name), "missing", "{name}"));
-    assert_eq!(status(&report, Topic::Places, "loopback, IPv4"), "works");
-    assert_ne!(status(&report, Topic::Taps, "timestamping"), "missing");
-    let root = &report.row(Topic::Privileges, "root").unwrap().status;
-    assert!(matches!(root, HostStatus::Limited { reason, .. } if reason.contains("65534")), "{root:?}");
-    println!("unprivileged report: {report:#?}");
 }

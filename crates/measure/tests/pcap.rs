@@ -75,27 +75,6 @@ fn assert_whole(trial: &Trial) {
     assert_eq!(trial.captured.len(), trial.paths.len());
 }
 
-/// Another user may put a link in its place while a trial runs: files and log stay in the directory that was there.
-#[test]
-fn captures_follow_the_directory_and_no_link() {
-    needs_root!();
-    for tcpdump in [false, true] {
-        if let (true, Err(left_out)) = (tcpdump, probe::pcap(true, false)) {
-            skip!("{}", left_out.reason);
-        }
-        let ground = tempfile::tempdir().unwrap();
-        let [run, moved, victim] = ["run", "moved", "victim"].map(|name| ground.path().join(name));
-        fs::create_dir(&run).unwrap();
-        fs::create_dir(&victim).unwrap();
-        let mut keeper = Keeper(Directory::open(&run).unwrap());
-        fs::rename(&run, &moved).unwrap();
-        std::os::unix::fs::symlink(&victim, &run).unwrap();
-        let plan = plan("constant:1k/100ms", PcapPlan { tcpdump, keep: true });
-        stack::run(&plan, &mut keeper, &AtomicBool::new(false)).unwrap();
-        assert_eq!((files(&moved).len(), files(&victim).len()), (3, 0), "tcpdump: {tcpdump}");
-    }
-}
-
 fn live_and_offline_agree(pcap: PcapPlan, family: Family, place: Place) {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = plan("ramp:1k..10k/500ms", PcapPlan { keep: true, ..pcap });

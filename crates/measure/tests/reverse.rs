@@ -2,10 +2,9 @@
 //! and what a load that is hardly one takes.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
-use netfathom_measure::ground::observer::{Live, Observer, Progressed, Step};
+use netfathom_measure::ground::observer::{Observer, Progressed};
 use netfathom_measure::kind::reverse::run;
 use netfathom_model::path::{Stage, Tap};
 use netfathom_model::plan::{Family, ReversePlan, Variant};
@@ -17,13 +16,9 @@ use netfathom_testkit::{needs_root_alone, unless_disturbed};
 #[derive(Default)]
 struct Watcher {
     kept: usize,
-    steps: Vec<String>,
 }
 
 impl Observer<ReverseResult> for Watcher {
-    fn begins(&mut self, step: Step, _: &Arc<Live>) {
-        self.steps.push(step.name);
-    }
     fn keep(&mut self, so_far: &Progressed<ReverseResult>) -> io::Result<()> {
         let trials: usize = so_far.result.variants.iter().map(|v| v.trials.len()).sum();
         assert_eq!(trials, self.kept);
@@ -149,27 +144,4 @@ fn median_drop(trials: &[ReverseTrial]) -> f64 {
         trials.iter().map(|t| 1.0 - rate(t, Phase::Peak) / rate(t, Phase::Before)).collect();
     drops.sort_by(f64::total_cmp);
     drops[drops.len() / 2]
-}
-
-#[test]
-fn a_stopped_run_keeps_what_it_has() {
-    needs_root_alone!();
-    /// Ends the run in its second trial.
-    struct Ender<'a> {
-        stop: &'a AtomicBool,
-        steps: Vec<String>,
-    }
-    impl Observer<ReverseResult> for Ender<'_> {
-        fn begins(&mut self, step: Step, _: &Arc<Live>) {
-            self.steps.push(step.name);
-            self.stop.store(self.steps.len() == 2, Relaxed);
-        }
-    }
-    let stop = AtomicBool::new(false);
-    let mut ender = Ender { stop: &stop, steps: Vec::new() };
-    let p = run(&plan(1000.0, 20_000.0).validated().unwrap(), &mut ender, &stop).unwrap();
-    let trials: Vec<usize> = p.result.variants.iter().map(|v| v.trials.len()).collect();
-    assert_eq!(trials, [1, 0, 0, 0]);
-    assert_eq!(ender.steps, ["trial 1/4 (ignored)", "trial 2/4 (other-thread)"]);
-    assert!(p.verdict.reasons.iter().any(|r| r.text.contains("only 1 of 4 trials")), "{:?}", p.verdict);
 }

@@ -13,6 +13,7 @@ use std::{
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
+    io::retry_on_intr,
     net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags},
 };
 
@@ -37,11 +38,11 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
     fn send(&self, parts: &[&[u8]]) -> io::Result<usize> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         if let [part] = parts {
-            return retry(|| rustix::net::send(self.as_fd(), part, flags));
+            return Ok(retry_on_intr(|| rustix::net::send(self.as_fd(), part, flags))?);
         }
         let mut filled = parts.iter().filter(|part| !part.is_empty());
         let one = (filled.next(), filled.next());
-        retry(|| match one {
+        let sent = retry_on_intr(|| match one {
             (None, _) => Ok(0),
             // One piece of memory is the common case, and the cheaper call.
             (Some(part), None) => rustix::net::send(self.as_fd(), part, flags),
@@ -54,7 +55,8 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
                 let mut no_control = SendAncillaryBuffer::default();
                 rustix::net::sendmsg(self.as_fd(), &slices[..count], &mut no_control, flags)
             }
-        })
+        });
+        Ok(sent?)
     }
 
     /// Reads into the parts, each filled before the next; waits for something to come if `block`
@@ -65,20 +67,16 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
     #[inline]
     fn recv(&self, parts: [&mut [u8]; 3], block: bool) -> io::Result<usize> {
         let flags = if block { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
-        match parts {
+        Ok(match parts {
             // One piece of memory is the common case, and the cheaper call.
-            [[], [], part] => {
-                retry(|| rustix::net::recv(self.as_fd(), &mut *part, flags).map(|(_, count)| count))
-            }
+            [[], [], part] => retry_on_intr(|| rustix::net::recv(self.as_fd(), &mut *part, flags))?.1,
             parts => {
                 let mut slices = parts.map(IoSliceMut::new);
                 let mut no_control = RecvAncillaryBuffer::default();
-                retry(|| {
-                    rustix::net::recvmsg(self.as_fd(), &mut slices, &mut no_control, flags)
-                        .map(|got| got.bytes)
-                })
+                let once = || rustix::net::recvmsg(self.as_fd(), &mut slices, &mut no_control, flags);
+                retry_on_intr(once)?.bytes
             }
-        }
+        })
     }
 
     /// Waits until the socket can be read or written, as asked, or the time is over.
@@ -89,10 +87,8 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
         let mut flags = PollFlags::empty();
         flags.set(PollFlags::IN, read);
         flags.set(PollFlags::OUT, write);
-        let limit = limit.map(|limit| Timespec {
-            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: limit.subsec_nanos().into(),
-        });
+        // More seconds than the system can count are without end.
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
         let mut polled = [PollFd::from_borrowed_fd(self.as_fd(), flags)];
         match rustix::event::poll(&mut polled, limit.as_ref()) {
             // An interrupted wait is one that ended early: the caller looks again.
@@ -116,15 +112,6 @@ pub trait Transport: AsFd + Send + Sync + fmt::Debug + 'static {
     /// Is called once if bulk will be sent; at most the given number of its bytes should lie in the system
     /// unsent.
     fn expect_bulk(&self, _unsent: usize) {}
-}
-
-fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return other.map_err(io::Error::from),
-        }
-    }
 }
 
 /// A TCP connection, with Nagle's algorithm off: what is written is meant to leave.

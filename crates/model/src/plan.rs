@@ -14,6 +14,7 @@ mod fleet;
 mod join;
 mod load;
 mod message;
+mod path_text;
 mod reproduce;
 mod reverse;
 mod stack;

@@ -101,7 +101,10 @@ impl Scale {
             _ => 999.5,
         };
         let found = units.iter().find(|unit| value.abs() / unit.size < full(unit));
-        *found.unwrap_or(&units[units.len() - 1])
+        let largest = &units[units.len() - 1];
+        // A power of ten needs no multiple behind it.
+        let is_power = !largest.multiple.is_empty() && value.abs() / largest.size >= MOST_PLAIN;
+        *found.unwrap_or(if is_power { &units[0] } else { largest })
     }
 
     /// The value in its unit: `1.18 µs`, `452k/s`, `0.034 %`, `<0.001 %`.
@@ -233,12 +236,12 @@ pub fn percent_down(share: f64) -> String {
     }
 }
 
-/// How many times a share is of its whole, in a sentence: `12.3 % of a send slot`, `778 send slots`.
+/// How many times a share is of its whole, in a sentence: `12.3 % of a send slot`, `5.13 send slots`.
 pub fn share_of(share: f64, whole: &str) -> String {
-    let text = percent(share);
-    match text.strip_suffix(" times") {
-        Some(count) => format!("{count} {whole}s"),
-        None => format!("{text} of a {whole}"),
+    if share < 1.0 {
+        format!("{} of a {whole}", percent(share))
+    } else {
+        format!("{} {whole}s", Scale::Ratio.text(share))
     }
 }
 
@@ -353,6 +356,7 @@ mod tests {
             ]
         );
         assert_eq!(share_of(0.123, "send slot"), "12.3 % of a send slot");
+        assert_eq!(share_of(5.131, "send slot"), "5.13 send slots");
         assert_eq!(share_of(777.98, "send slot"), "778 send slots");
         assert_eq!([1.0, 0.999_99, 0.5].map(percent_down), ["100 %", "99.99 %", "50.0 %"]);
     }
@@ -377,6 +381,7 @@ mod tests {
     #[test]
     fn numbers_at_the_edge_of_their_type_are_written() {
         assert_eq!([f64::NAN, f64::INFINITY].map(time), [NOT_KNOWN; 2]);
+        assert_eq!([3.21e12, 1e308].map(rate), ["3,210G/s", "1.0e308/s"]);
         assert_eq!([1e-320, -1e300].map(percent), ["<0.001 %", "-1.0e300 times"]);
         assert_eq!((grouped(-1_234_567.0, 0), grouped(-0.001, 2)), ("-1,234,567".into(), "0.00".into()));
         assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");

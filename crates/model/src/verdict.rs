@@ -27,6 +27,10 @@ named! { Level: Valid = "VALID", Degraded = "DEGRADED", Void = "VOID" }
 pub enum Part {
     /// The load as it was planned: rates, peaks, and times of all messages.
     Load,
+    /// How many messages did not arrive.
+    Loss,
+    /// How late messages were sent.
+    Lateness,
     /// The time to send.
     Tx,
     /// The time to receive.
@@ -37,7 +41,10 @@ pub enum Part {
     CrossCheck,
 }
 
-named! { Part: Load = "load", Tx = "tx", Rx = "rx", Overhead = "overhead", CrossCheck = "cross-check" }
+named! {
+    Part: Load = "load", Loss = "loss", Lateness = "lateness", Tx = "tx", Rx = "rx", Overhead = "overhead",
+    CrossCheck = "cross-check",
+}
 
 impl From<Direction> for Part {
     fn from(direction: Direction) -> Self {

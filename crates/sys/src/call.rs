@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::time::Duration;
 
+use rustix::event::{self, PollFd, Timespec};
+
 /// The result of a call that returns nothing else.
 pub fn done(result: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -38,6 +40,13 @@ pub fn owned(result: impl Into<i64>) -> io::Result<OwnedFd> {
     }
 }
 
+/// A text as C has it, with zeros behind it; `None` if it has no room, is empty, or has a zero within.
+pub fn c_text<const BYTES: usize>(text: &str) -> Option<[libc::c_char; BYTES]> {
+    let mut padded = [0; BYTES];
+    padded.iter_mut().zip(text.bytes()).for_each(|(to, byte)| *to = byte as libc::c_char);
+    (!text.is_empty() && text.len() < BYTES && !text.contains('\0')).then_some(padded)
+}
+
 /// A new socket; no program that is started inherits it.
 pub fn socket(family: i32, kind: i32) -> io::Result<OwnedFd> {
     // SAFETY: no pointers.
@@ -48,17 +57,10 @@ pub fn socket(family: i32, kind: i32) -> io::Result<OwnedFd> {
 ///
 /// # Errors
 /// EINTR, among others of poll(2).
-pub fn poll(files: &mut [libc::pollfd], most: Option<Duration>) -> io::Result<bool> {
-    let most = most.map(|most| libc::timespec {
-        tv_sec: libc::time_t::try_from(most.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: most.subsec_nanos().into(),
-    });
-    let most = most.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the pointer and the count are those of `files`; the time outlives the call, and there is no signal mask.
-    match unsafe { libc::ppoll(files.as_mut_ptr(), files.len() as libc::nfds_t, most, ptr::null()) } {
-        ready @ 0.. => Ok(ready > 0),
-        _ => Err(io::Error::last_os_error()),
-    }
+pub fn poll(files: &mut [PollFd<'_>], most: Option<Duration>) -> io::Result<bool> {
+    // More seconds than the kernel can count are without end.
+    let most = most.and_then(|most| Timespec::try_from(most).ok());
+    Ok(event::poll(files, most.as_ref())? > 0)
 }
 
 /// Room for the control messages of one call: stamps, and a `sock_extended_err` with the offender's address.

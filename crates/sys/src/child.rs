@@ -7,35 +7,50 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_process_death_signal};
+
 use crate::call::{Mapped, done};
 use crate::clock;
+use crate::cpu::is_before_others;
 use crate::process::Process;
 
 /// Has the kernel kill the program when the thread that starts it ends, for whatever reason,
 /// kill -9 of this process included. So start it in a thread that outlives it. A program
 /// that changes its user loses this (commit_creds, 6.18).
 pub fn end_with_this_thread(command: &mut Command) {
-    signal_with_this_thread(command, libc::SIGKILL);
+    signal_with_this_thread(command, Signal::KILL);
 }
 
 /// Has the kernel ask the program to end (SIGTERM) when the thread that starts it ends, for whatever reason.
 pub fn asked_to_end_with_this_thread(command: &mut Command) {
-    signal_with_this_thread(command, libc::SIGTERM);
+    signal_with_this_thread(command, Signal::TERM);
 }
 
-fn signal_with_this_thread(command: &mut Command, signal: i32) {
-    let parent = std::process::id();
-    let before_exec = move || {
-        // SAFETY: no pointers. It is a plain system call, so it may be made between fork and exec.
-        done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })?;
+fn signal_with_this_thread(command: &mut Command, signal: Signal) {
+    let parent = getpid();
+    let before_exec = move || -> io::Result<()> {
+        set_parent_process_death_signal(Some(signal))?;
         // The parent may have ended before the call: then the kernel would never send the signal.
-        // SAFETY: no arguments.
-        if unsafe { libc::getppid() }.cast_unsigned() != parent {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-        Ok(())
+        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(before_exec) };
+}
+
+/// Has the program run with the ordinary policy, also where the thread that starts it has real-time priority, as under
+/// `chrt -f 50`.
+pub fn without_priority(command: &mut Command) {
+    let before_exec = || {
+        // The process is the fork by now: its policy is that of the thread that starts the program.
+        if !is_before_others() {
+            return Ok(());
+        }
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: 0 is the calling thread; the parameters are read only.
+        done(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })
+    };
+    // SAFETY: the closure makes three system calls and allocates nothing.
     unsafe { command.pre_exec(before_exec) };
 }
 
@@ -95,12 +110,12 @@ impl SharedWord {
 
 /// Asks a program to end, as Ctrl-C would (SIGINT).
 pub fn interrupt(child: &mut Child) -> io::Result<()> {
-    signal(child, libc::SIGINT)
+    signal(child, Signal::INT)
 }
 
 /// Asks a program for a report of its progress, where it has one (SIGUSR1). It ends others.
 pub fn ask_for_report(child: &mut Child) -> io::Result<()> {
-    signal(child, libc::SIGUSR1)
+    signal(child, Signal::USR1)
 }
 
 /// A descriptor of a program, as one of ours: so a test can look at the very socket that the
@@ -109,10 +124,9 @@ pub fn descriptor(child: &mut Child, number: RawFd) -> io::Result<OwnedFd> {
     Process::open(own_number(child)?)?.descriptor(number)
 }
 
-fn signal(child: &mut Child, signal: i32) -> io::Result<()> {
-    let number = own_number(child)?.cast_signed();
-    // SAFETY: no pointers.
-    done(unsafe { libc::kill(number, signal) })
+fn signal(child: &mut Child, signal: Signal) -> io::Result<()> {
+    own_number(child)?;
+    Ok(kill_process(Pid::from_child(child), signal)?)
 }
 
 fn own_number(child: &mut Child) -> io::Result<u32> {
@@ -153,6 +167,28 @@ mod tests {
         };
         let mut child = thread::spawn(start).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    /// The policy that a program has, prepared like this.
+    fn policy(prepare: fn(&mut Command)) -> String {
+        let mut command = Command::new("cut");
+        command.args(["-d", " ", "-f", "41", "/proc/self/stat"]);
+        prepare(&mut command);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn a_program_does_not_inherit_real_time_priority() {
+        let under_chrt = || {
+            let parameters = libc::sched_param { sched_priority: 1 };
+            // SAFETY: 0 is the calling thread; the parameters are read only.
+            let set = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+            (set == 0).then(|| [policy(|_| ()), policy(without_priority)])
+        };
+        match thread::spawn(under_chrt).join().unwrap() {
+            Some(policies) => assert_eq!(policies, ["1\n", "0\n"]),
+            None => netfathom_testkit::skipped("sys::child", "real-time priority needs CAP_SYS_NICE"),
+        }
     }
 
     #[test]

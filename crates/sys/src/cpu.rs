@@ -31,6 +31,13 @@ pub struct CpuError {
     hint: String,
 }
 
+impl CpuError {
+    fn new(action: impl Into<String>, hint: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self { action, source, hint: hint.into() }
+    }
+}
+
 const BITS: usize = u64::BITS as usize;
 /// Linux can be built for 8192 processors at most.
 const MOST_WORDS: usize = 8192 / BITS;
@@ -43,8 +50,7 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
     // any size that its own mask fits into, whatever the size of cpu_set_t.
     let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
     if result != 0 {
-        let source = io::Error::last_os_error();
-        return Err(CpuError { action: "read the CPUs of this thread".into(), source, hint: String::new() });
+        return Err(CpuError::new("read the CPUs of this thread", "")(io::Error::last_os_error()));
     }
     Ok((0..MOST_WORDS * BITS).filter(|cpu| mask[cpu / BITS] & (1 << (cpu % BITS)) != 0).collect())
 }

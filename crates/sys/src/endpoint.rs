@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 mod errors;
@@ -25,6 +25,7 @@ pub use options::{
 pub use pace::{available_congestion_controls, congestion, pacing, set_congestion, set_pacing};
 pub use queue::{queued_in, queued_out};
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{self, Shutdown, SocketAddrAny, SocketFlags};
 
@@ -102,7 +103,7 @@ pub fn end_sending(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// # Errors
 /// EINTR.
 pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    ready(fd, libc::POLLIN, most)
+    ready(fd, PollFlags::IN, most)
 }
 
 /// Waits until there is room to write, or the reader is gone; `false` after `most`.
@@ -110,11 +111,11 @@ pub fn readable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
 /// # Errors
 /// EINTR.
 pub fn writable(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    ready(fd, libc::POLLOUT, most)
+    ready(fd, PollFlags::OUT, most)
 }
 
-fn ready(fd: BorrowedFd<'_>, events: i16, most: Duration) -> io::Result<bool> {
-    call::poll(&mut [libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 }], Some(most))
+fn ready(fd: BorrowedFd<'_>, events: PollFlags, most: Duration) -> io::Result<bool> {
+    call::poll(&mut [PollFd::from_borrowed_fd(fd, events)], Some(most))
 }
 
 #[cfg(test)]

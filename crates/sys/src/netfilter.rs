@@ -1,13 +1,12 @@
 //! Rules that packets pass in the calling thread's network namespace: how many there are.
 
-use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::mem::zeroed;
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
-use crate::call::socket;
+use crate::call::{c_text, socket};
 use crate::socket::read_option;
 
 /// linux/netfilter/nfnetlink.h and nf_tables.h: the subsystem is the upper byte of a message's type.
@@ -121,12 +120,7 @@ fn entries(family: libc::c_int, level: libc::c_int, table: &str) -> io::Result<u
     let socket = socket(family, libc::SOCK_DGRAM)?;
     // SAFETY: it has only integers, and all-zero is valid for them.
     let mut info: Info = unsafe { zeroed() };
-    let name = CString::new(table)?;
-    // One byte stays zero: it ends the name.
-    let most = info.name.len() - 1;
-    for (to, byte) in info.name[..most].iter_mut().zip(name.to_bytes()) {
-        *to = *byte as libc::c_char;
-    }
+    info.name = c_text(table).ok_or(io::ErrorKind::InvalidInput)?;
     read_option(&socket, level, SO_GET_INFO, &mut info)?;
     // The last one says that the table ends.
     Ok((info.entries as usize).saturating_sub(1))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use crate::call::{done, socket};
+use crate::call::{c_text, done, socket};
 use crate::device;
 
 /// The numbers of linux/ethtool.h.
@@ -120,15 +120,8 @@ pub(crate) struct Ethtool {
 
 impl Ethtool {
     pub(crate) fn open(device: &str) -> io::Result<Self> {
-        let mut name = [0; libc::IFNAMSIZ];
-        // One byte stays zero: it ends the name.
-        if device.is_empty() || device.len() >= name.len() || device.contains('\0') {
-            return Err(io::Error::from_raw_os_error(libc::ENODEV));
-        }
-        for (to, byte) in name.iter_mut().zip(device.bytes()) {
-            *to = byte as libc::c_char;
-        }
-        Ok(Self { socket: socket(libc::AF_INET, libc::SOCK_DGRAM)?, device: name })
+        let device = c_text(device).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
+        Ok(Self { socket: socket(libc::AF_INET, libc::SOCK_DGRAM)?, device })
     }
 
     /// Hands `command` to the kernel, which answers in place. Its words must have room for

@@ -14,6 +14,7 @@ mod memory;
 pub use block::{Block, Packet, PacketsOf};
 
 use memory::{Memory, Shape};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::call;
 use crate::socket::{get_option, pending_error, set_option};
@@ -157,10 +158,10 @@ impl PacketRing {
     /// # Errors
     /// `NetworkDown` when the device was set down or is gone, and others of poll(2).
     pub fn wait(&self, timeout: Duration) -> io::Result<()> {
-        let mut one = [libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        let mut one = [PollFd::new(&self.fd, PollFlags::IN)];
         match call::poll(&mut one, Some(timeout)) {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
-            Ok(_) if one[0].revents & libc::POLLERR != 0 => pending_error(&self.fd),
+            Ok(_) if one[0].revents().contains(PollFlags::ERR) => pending_error(&self.fd),
             _ => Ok(()),
         }
     }

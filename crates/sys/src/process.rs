@@ -2,13 +2,20 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use crate::call::{done, owned, poll};
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, pidfd_send_signal,
+    set_child_subreaper,
+};
+
+use crate::call::poll;
 use crate::cpu::{Scheduling, parse_scheduling};
 
 mod look;
@@ -46,9 +53,8 @@ pub enum Waited {
 impl Process {
     /// The process of a number, in this PID namespace.
     pub fn open(pid: u32) -> io::Result<Self> {
-        // SAFETY: no pointers.
-        let descriptor = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
-        Ok(Self { descriptor })
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::INVAL)?;
+        Ok(Self { descriptor: pidfd_open(pid, PidfdFlags::empty())? })
     }
 
     /// One of its descriptors, as one of ours (pidfd_getfd(2), since Linux 5.6).
@@ -56,8 +62,7 @@ impl Process {
     /// # Errors
     /// EBADF if it has none of that number; EPERM without CAP_SYS_PTRACE, of another user's.
     pub fn descriptor(&self, number: RawFd) -> io::Result<OwnedFd> {
-        // SAFETY: no pointers.
-        owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.descriptor.as_raw_fd(), number, 0) })
+        Ok(pidfd_getfd(&self.descriptor, number, PidfdGetfdFlags::empty())?)
     }
 
     /// Waits until it ends, at most for so long, or until `stop` is set, which is looked at every 50 ms.
@@ -71,13 +76,8 @@ impl Process {
     /// # Errors
     /// ESRCH if it has ended and was reaped; EPERM of another user's.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
-        let descriptor = self.descriptor.as_raw_fd();
-        // SAFETY: no siginfo, so no pointer is followed.
-        let result = unsafe {
-            let none = std::ptr::null::<libc::siginfo_t>();
-            libc::syscall(libc::SYS_pidfd_send_signal, descriptor, signal, none, 0)
-        };
-        done(result as i32)
+        let signal = Signal::from_named_raw(signal).ok_or(Errno::INVAL)?;
+        Ok(pidfd_send_signal(&self.descriptor, signal)?)
     }
 }
 
@@ -100,12 +100,8 @@ pub fn wait_for_one(processes: &[Process], limit: Duration, stop: &AtomicBool) -
 
 /// Whether one has ended, after at most so long. A signal to this thread ends it early.
 fn one_ended(processes: &[Process], limit: Duration) -> io::Result<bool> {
-    let of = |process: &Process| libc::pollfd {
-        fd: process.descriptor.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    let mut all: Vec<libc::pollfd> = processes.iter().map(of).collect();
+    let mut all: Vec<PollFd<'_>> =
+        processes.iter().map(|process| PollFd::new(&process.descriptor, PollFlags::IN)).collect();
     match poll(&mut all, Some(limit)) {
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
         outcome => outcome,
@@ -198,8 +194,8 @@ pub fn run_times(pid: u32) -> io::Result<Scheduling> {
 /// Makes orphaned descendants children of this process (PR_SET_CHILD_SUBREAPER), or ends that. The caller
 /// has to reap them.
 pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
-    // SAFETY: no pointers.
-    done(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(adopt), 0, 0, 0) })
+    // Any number turns it on.
+    Ok(set_child_subreaper(adopt.then(getpid))?)
 }
 
 /// The processes that `/proc` shows.

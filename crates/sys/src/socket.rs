@@ -8,7 +8,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use crate::call::{counted, done, poll};
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{RecvFlags, Shutdown, recv, shutdown};
+
+use crate::call::{done, poll};
 
 mod batch;
 mod segments;
@@ -25,14 +28,15 @@ pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
     done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, pointer, length) })
 }
 
-/// Reads an option made of integers only, into `value`.
-pub(crate) fn read_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<()> {
+/// Reads an option made of integers only; how many bytes the kernel wrote.
+pub(crate) fn read_option<T>(socket: &impl AsRawFd, level: i32, name: i32, to: &mut T) -> io::Result<usize> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointer and the length are those of `value`, and the kernel writes
+    // SAFETY: the pointer and the length are those of `to`, and the kernel writes
     // at most that many bytes; callers pass integers, or arrays and structs of them.
     done(unsafe {
-        libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length)
-    })
+        libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(to).cast(), &raw mut length)
+    })?;
+    Ok(length as usize)
 }
 
 /// As [`read_option`], where the kernel reads nothing of the value.
@@ -159,17 +163,12 @@ pub fn drops(socket: impl AsFd) -> io::Result<u32> {
 /// Receives into the whole buffer: a datagram, or as many bytes of a stream, for which it waits. Fewer at its end.
 #[inline]
 pub fn receive_whole(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and the length are those of `buffer`.
-    counted(unsafe {
-        libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), libc::MSG_WAITALL)
-    })
+    Ok(recv(socket, buffer, RecvFlags::WAITALL)?.1)
 }
 
 /// Waits until there is something to receive on one of these sockets; false if nothing comes in time.
 pub fn await_any<'a>(sockets: impl Iterator<Item = &'a UdpSocket>, most: Duration) -> io::Result<bool> {
-    let waiting =
-        |socket: &UdpSocket| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let mut all: Vec<libc::pollfd> = sockets.map(waiting).collect();
+    let mut all: Vec<PollFd<'_>> = sockets.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
     poll(&mut all, Some(most))
 }
 
@@ -190,16 +189,14 @@ pub fn next_sequence(socket: &UdpSocket) -> io::Result<u32> {
 /// Calls receive once without waiting for, or taking, a message: who watches the socket then
 /// knows the thread that reads it.
 pub fn show_reader(socket: &UdpSocket) {
-    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
-    // SAFETY: a buffer of no bytes is never written to; whatever the call answers is fine.
-    unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 0, flags) };
+    // Whatever the call answers is fine.
+    let _ = recv(socket, &mut [0_u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
 }
 
 /// Ends a blocked receive call of another thread: it returns 0 once the buffer is empty.
 pub fn end_receiving(socket: &UdpSocket) {
-    // SAFETY: a system call on an open descriptor, without memory. An unconnected UDP
-    // socket answers ENOTCONN, yet its reader is woken and sees the end (inet_shutdown).
-    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RD) };
+    // An unconnected UDP socket answers ENOTCONN, yet its reader is woken and sees the end (inet_shutdown).
+    let _ = shutdown(socket, Shutdown::Read);
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileTypeExt;
-use std::ptr::null_mut;
 
-use rustix::fs::{MemfdFlags, memfd_create};
-
-use crate::call::counted;
+use rustix::fs::{MemfdFlags, memfd_create, sendfile};
+use rustix::pipe::{self, SpliceFlags};
 
 /// Moves up to `most` bytes, where one of both is a pipe; 0 at the end of `from`. The kernel
 /// hands its pages over, and waits where there is nothing to move or no room (splice(2)).
@@ -20,18 +18,13 @@ use crate::call::counted;
 /// Those of splice(2); a pipe without a reader is EPIPE.
 #[inline]
 pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
-    // SAFETY: no offsets are given, so that no pointer is followed.
-    counted(unsafe {
-        let (from, to) = (from.as_raw_fd(), to.as_raw_fd());
-        libc::splice(from, null_mut(), to, null_mut(), most, libc::SPLICE_F_MOVE)
-    })
+    Ok(pipe::splice(from, None, to, None, most, SpliceFlags::MOVE)?)
 }
 
 /// Sends up to `most` bytes of a file, from where it stands; 0 at its end (sendfile(2)).
 #[inline]
 pub fn send_file(from: BorrowedFd<'_>, to: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
-    // SAFETY: no offset is given, so that no pointer is followed.
-    counted(unsafe { libc::sendfile(to.as_raw_fd(), from.as_raw_fd(), null_mut(), most) })
+    Ok(sendfile(to, from, None, most)?)
 }
 
 /// A file in memory with this content, at its beginning; it goes when it is closed.
@@ -76,10 +69,7 @@ pub fn leads(fd: BorrowedFd<'_>) -> io::Result<Leads> {
 /// # Errors
 /// EPERM beyond `fs.pipe-max-size` without CAP_SYS_RESOURCE, or beyond the user's pages.
 pub fn enlarge_pipe(pipe: BorrowedFd<'_>, bytes: usize) -> io::Result<usize> {
-    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
-    // SAFETY: no pointers.
-    let result = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, bytes) };
-    counted(result as isize)
+    Ok(pipe::fcntl_setpipe_size(pipe, bytes.min(i32::MAX as usize))?)
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //!
 //! Rust's runtime opens /dev/null in place of a standard descriptor that is closed, so that
 //! what is written there vanishes without an error. Who asks here learns of it.
-//! And input that is read without a buffer, for a limited time.
+//! And input that is read without a buffer, for a limited time; and a terminal that is written to without waiting.
 
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::RawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -39,6 +41,18 @@ pub fn was_closed(fd: RawFd) -> bool {
 /// with `&` or by timeout(1).
 pub fn is_in_background() -> bool {
     tcgetpgrp(io::stdin()).is_ok_and(|foreground| foreground != getpgrp())
+}
+
+/// The terminal at standard output, opened once more: writes to it never wait. Set on standard output itself, the flag would
+/// hold for every program that shares it.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn nonblocking_terminal() -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    // Where the terminal is another user's, as after su(1), only the second name may be opened.
+    options.open("/proc/self/fd/1").or_else(|_| options.open("/dev/tty"))
 }
 
 /// Reads what comes to standard input within that time; 0 bytes without any. Not for use beside [`io::stdin`]'s own buffer.

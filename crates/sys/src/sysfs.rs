@@ -3,13 +3,15 @@
 use std::ffi::CStr;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::{io, ptr, thread};
+use std::{io, thread};
+
+use rustix::mount::{MountFlags, MountPropagationFlags, mount_change};
 
 use crate::call::done;
 
 /// Mounted over for one thread alone: every host has it, so no directory has to be made, and none is left
 /// behind however the program ends.
-const MOUNT_POINT: &CStr = c"/sys";
+const MOUNT_POINT: &str = "/sys";
 
 /// Runs `work` in a new thread, with the sysfs of the calling thread's network namespace. Programs that `work`
 /// starts see it under `/sys` too; other processes do not.
@@ -18,7 +20,7 @@ const MOUNT_POINT: &CStr = c"/sys";
 /// Without CAP_SYS_ADMIN; `work` did not run then.
 pub fn with_own<T: Send>(work: impl FnOnce(&Path) -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let mounted = || mount().map(|()| work(Path::new("/sys")));
+        let mounted = || mount().map(|()| work(Path::new(MOUNT_POINT)));
         let thread = thread::Builder::new().name("sysfs".into()).spawn_scoped(scope, mounted)?;
         thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
@@ -29,11 +31,7 @@ fn mount() -> io::Result<()> {
     // SAFETY: no pointers; it concerns the calling thread alone.
     done(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
     // Private first: in a shared tree the mount would appear in everybody's.
-    let private = libc::MS_PRIVATE | libc::MS_REC;
-    // SAFETY: the strings end with a zero; null stands for what this call does not use.
-    done(unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), private, ptr::null()) })?;
-    let sysfs = c"sysfs".as_ptr();
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // SAFETY: as before; sysfs takes no data.
-    done(unsafe { libc::mount(sysfs, MOUNT_POINT.as_ptr(), sysfs, flags, ptr::null()) })
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(rustix::mount::mount("sysfs", MOUNT_POINT, "sysfs", flags, None::<&CStr>)?)
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use rustix::event::{PollFd, PollFlags};
 
 use crate::call::{self, done};
 use crate::{clock, rtnetlink};
@@ -31,7 +32,8 @@ const QUEUE_PACKETS: u32 = 10_000;
 refusal! {
     /// What could not be done with a TUN device, why, and what to do.
     TunError:
-    libc::EPERM | libc::EACCES => "; this needs CAP_NET_ADMIN: run as root",
+    libc::EPERM => "; this needs CAP_NET_ADMIN: run as root",
+    libc::EACCES => "; the mode of /dev/net/tun keeps this user out: run as root, or chmod 666 /dev/net/tun",
     libc::ENOENT | libc::ENODEV | libc::ENXIO => "; this kernel has no TUN devices: load the module tun, or bring /dev/net/tun into the container",
     libc::EBUSY | libc::EEXIST => "; a device of this name or number is there already",
 }
@@ -56,7 +58,8 @@ impl Tun {
     /// value reads and writes it from wherever it is. Number 0 leaves the choice to the kernel.
     ///
     /// # Errors
-    /// Without CAP_NET_ADMIN, when the name or number is taken, or when the kernel has no TUN.
+    /// Without CAP_NET_ADMIN, where the mode of /dev/net/tun forbids it, when the name or number is taken, or when the
+    /// kernel has no TUN.
     pub fn create(name: &str, index: u32, packets: Packets) -> Result<Self, TunError> {
         let fail = |action: &str| TunError::new(format!("{action} the TUN device {name}"));
         let file = OpenOptions::new()
@@ -99,8 +102,8 @@ impl Tun {
     /// punctually as a wake-up can be ([`clock::wait_punctually`]). Whether to go on: not once `stop`
     /// is closed.
     pub fn wait(&self, stop: BorrowedFd<'_>, until_ns: Option<u64>) -> io::Result<bool> {
-        let poll = |fd: RawFd, events| libc::pollfd { fd, events, revents: 0 };
-        let mut files = [poll(self.file.as_raw_fd(), libc::POLLIN), poll(stop.as_raw_fd(), 0)];
+        let mut files =
+            [PollFd::new(&self.file, PollFlags::IN), PollFd::from_borrowed_fd(stop, PollFlags::empty())];
         let left = until_ns.map(|until| {
             let left = until.saturating_sub(clock::monotonic_ns());
             // The kernel allows itself a thousandth of a poll's time on top. Less twice that, the
@@ -110,7 +113,7 @@ impl Tun {
         match call::poll(&mut files, left) {
             Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
             Err(_) => Ok(true),
-            Ok(_) => Ok(files[1].revents == 0),
+            Ok(_) => Ok(files[1].revents().is_empty()),
         }
     }
 }
@@ -124,19 +127,13 @@ fn set_index(fd: RawFd, index: u32) -> io::Result<()> {
 /// Makes the device that the descriptor stands for.
 fn attach(fd: RawFd, name: &str) -> io::Result<()> {
     let mut request = libc::ifreq {
-        ifr_name: [0; libc::IFNAMSIZ],
+        ifr_name: call::c_text(name).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?,
         ifr_ifru: libc::__c_anonymous_ifr_ifru {
             // Exclusive: a device of that name that somebody keeps is not taken over.
             ifru_flags: (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR | libc::IFF_TUN_EXCL)
                 as libc::c_short,
         },
     };
-    if name.len() >= libc::IFNAMSIZ || name.is_empty() {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
     // SAFETY: the request is a whole ifreq that lives through the call; its name ends in zero.
     done(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
 }

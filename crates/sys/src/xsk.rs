@@ -5,7 +5,7 @@
 //! See Documentation/networking/af_xdp.rst.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,17 @@ mod umem;
 pub use receiver::XskReceiver;
 pub use sender::XskSender;
 
-use ring::Offsets;
+use rustix::io::Errno;
+use rustix::net;
+use rustix::net::sockopt::{set_xdp_umem_reg, xdp_mmap_offsets};
+use rustix::net::xdp::{
+    SocketAddrXdp, SocketAddrXdpFlags, XDP_PGOFF_RX_RING, XDP_PGOFF_TX_RING, XDP_UMEM_PGOFF_COMPLETION_RING,
+    XDP_UMEM_PGOFF_FILL_RING, XdpUmemReg, XdpUmemRegFlags,
+};
 use umem::Umem;
 
 use crate::call;
-use crate::socket::{get_option, set_option};
+use crate::socket::set_option;
 
 /// The largest frame, in bytes, link-layer header included. Half a page: every frame lies
 /// within one.
@@ -39,24 +45,13 @@ refusal! {
     libc::EINVAL => "; does the device have this queue?",
 }
 
-/// Which ring; the values are those of linux/if_xdp.h.
+/// Which ring; the values are those of linux/if_xdp.h, for its number of entries.
 #[derive(Clone, Copy)]
 enum RingKind {
     Receive = libc::XDP_RX_RING as isize,
     Transmit = libc::XDP_TX_RING as isize,
     Fill = libc::XDP_UMEM_FILL_RING as isize,
     Completion = libc::XDP_UMEM_COMPLETION_RING as isize,
-}
-
-impl RingKind {
-    fn page(self) -> libc::off_t {
-        match self {
-            Self::Receive => libc::XDP_PGOFF_RX_RING,
-            Self::Transmit => libc::XDP_PGOFF_TX_RING,
-            Self::Fill => libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t,
-            Self::Completion => libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
-        }
-    }
 }
 
 /// A queue that is not given back after so long is somebody else's.
@@ -77,98 +72,54 @@ impl Socket {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let socket = Self { fd: call::socket(libc::AF_XDP, libc::SOCK_RAW)?, umem: Umem::map(frames)? };
-        socket.register()?;
-        Ok(socket)
-    }
-
-    /// Shares the memory with the kernel, which pins its pages until the socket is closed.
-    fn register(&self) -> io::Result<()> {
-        /// struct xdp_umem_reg as Linux 5.4 to 6.7 have it; later ones take this size too.
-        #[repr(C)]
-        struct Registration {
-            address: u64,
-            bytes: u64,
-            frame_bytes: u32,
-            headroom: u32,
-            flags: u32,
-            padding: u32,
-        }
-        let registration = Registration {
-            address: self.umem.address(),
-            bytes: self.umem.bytes() as u64,
-            frame_bytes: FRAME_BYTES as u32,
+        let registration = XdpUmemReg {
+            addr: socket.umem.address(),
+            len: socket.umem.bytes() as u64,
+            chunk_size: FRAME_BYTES as u32,
             headroom: 0,
-            flags: 0,
-            padding: 0,
+            flags: XdpUmemRegFlags::empty(),
+            tx_metadata_len: 0,
         };
-        self.set_option(libc::XDP_UMEM_REG, &registration)
+        // The kernel pins the pages until the socket is closed, and keeps their address: `umem` is dropped after `fd`.
+        set_xdp_umem_reg(&socket.fd, registration)?;
+        Ok(socket)
     }
 
     /// Sets the number of entries of a ring, a power of two.
     fn size(&self, role: RingKind, entries: u32) -> io::Result<()> {
-        self.set_option(role as i32, &entries)
+        self.set_option(role as i32, entries)
     }
 
     /// Makes a ring of `entries` entries, a power of two, and maps it.
     fn ring<T>(&self, role: RingKind, entries: u32) -> io::Result<ring::Map<T>> {
         self.size(role, entries)?;
-        let offsets: Offsets = get_option(&self.fd, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)?;
-        let place = match role {
-            RingKind::Receive => offsets.receive,
-            RingKind::Transmit => offsets.transmit,
-            RingKind::Fill => offsets.fill,
-            RingKind::Completion => offsets.completion,
+        let offsets = xdp_mmap_offsets(&self.fd)?;
+        let (page, place) = match role {
+            RingKind::Receive => (XDP_PGOFF_RX_RING, offsets.rx),
+            RingKind::Transmit => (XDP_PGOFF_TX_RING, offsets.tx),
+            RingKind::Fill => (XDP_UMEM_PGOFF_FILL_RING, offsets.fr),
+            RingKind::Completion => (XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr),
         };
-        ring::Map::new(&self.fd, role.page(), place, entries)
+        ring::Map::new(&self.fd, page, place, entries)
     }
 
     /// Takes a queue of a device. The kernel gives one back some time after its last socket
     /// was closed (`xp_put_pool` leaves it to a worker, 6.18), so a busy one is waited for.
     fn bind(&self, ifindex: u32, queue: u32) -> io::Result<()> {
+        let flags = SocketAddrXdpFlags::XDP_COPY | SocketAddrXdpFlags::XDP_USE_NEED_WAKEUP;
+        let address = SocketAddrXdp::new(flags, ifindex, queue);
         let deadline = Instant::now() + QUEUE_COMES_BACK;
         loop {
-            match self.try_bind(ifindex, queue) {
-                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
-                    thread::sleep(LOOK);
-                }
-                outcome => return outcome,
+            match net::bind(&self.fd, &address) {
+                Err(Errno::BUSY) if Instant::now() < deadline => thread::sleep(LOOK),
+                outcome => return Ok(outcome?),
             }
         }
     }
 
-    fn try_bind(&self, ifindex: u32, queue: u32) -> io::Result<()> {
-        let address = libc::sockaddr_xdp {
-            sxdp_family: libc::AF_XDP as u16,
-            sxdp_flags: libc::XDP_COPY | libc::XDP_USE_NEED_WAKEUP,
-            sxdp_ifindex: ifindex,
-            sxdp_queue_id: queue,
-            sxdp_shared_umem_fd: 0,
-        };
-        let length = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the pointer and the length are those of `address`.
-        call::done(unsafe { libc::bind(self.fd.as_raw_fd(), (&raw const address).cast(), length) })
+    fn set_option(&self, name: i32, value: u32) -> io::Result<()> {
+        set_option(&self.fd, libc::SOL_XDP, name, &value)
     }
-
-    /// Of the registration the kernel keeps an address that outlives the socket: `umem` is dropped after `fd`.
-    fn set_option<T>(&self, name: i32, value: &T) -> io::Result<()> {
-        set_option(&self.fd, libc::SOL_XDP, name, value)
-    }
-
-    fn statistics(&self) -> io::Result<Statistics> {
-        get_option(&self.fd, libc::SOL_XDP, libc::XDP_STATISTICS)
-    }
-}
-
-/// struct xdp_statistics; before Linux 5.9 it ended after the first three.
-#[repr(C)]
-#[derive(Default)]
-struct Statistics {
-    rx_dropped: u64,
-    rx_invalid: u64,
-    tx_invalid: u64,
-    rx_ring_full: u64,
-    rx_fill_ring_empty: u64,
-    tx_ring_empty: u64,
 }
 
 #[cfg(test)]

@@ -33,6 +33,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags};
+
 use crate::call::{control_messages, counted, poll, receive_message};
 use crate::socket::{pending_error, set_option};
 
@@ -109,13 +111,13 @@ pub fn drain(socket: BorrowedFd<'_>, mut each: impl FnMut(Completion)) -> io::Re
 /// call, which then does not get it any more. Completions from before and from this error can still
 /// be read: drain once more.
 pub fn wait(socket: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
-    let mut one = [libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 }];
+    let mut one = [PollFd::from_borrowed_fd(socket, PollFlags::empty())];
     poll(&mut one, Some(most))?;
-    let [one] = one;
-    if one.revents & libc::POLLERR != 0 {
+    let seen = one[0].revents();
+    if seen.contains(PollFlags::ERR) {
         return pending_error(&socket).map(|()| true);
     }
-    if one.revents & libc::POLLHUP != 0 {
+    if seen.contains(PollFlags::HUP) {
         // Both directions are at their end, which poll(2) tells at once and for ever; what was
         // sent may still wait to be acknowledged.
         std::thread::sleep(most.min(Duration::from_millis(1)));

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Optional
 
 from .errors import MissingLibraryError, NoSamplesError
-
-Rows = List[Dict[str, Any]]
-Columns = Tuple[Tuple[str, type], ...]
+from .tables import Columns, Rows
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 

@@ -1,10 +1,8 @@
-use std::env::current_exe;
-use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 
 use netfathom_sys::cpu::thread_id;
-use netfathom_testkit::{needs_root, skipped, test_name};
+use netfathom_testkit::{again_in_pid_namespace, needs_root};
 
 use super::*;
 
@@ -69,14 +67,5 @@ fn a_number_that_no_call_has_is_counted_and_has_no_name() {
 fn threads_are_distinct_in_a_pid_namespace_too() {
     const SAME: &str = "calls::tests::each_call_of_the_threads_that_are_followed_is_counted_for_their_end";
     needs_root!();
-    let mut command = Command::new("unshare");
-    command.args(["--pid", "--fork", "--mount-proc"]);
-    command.arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);
-    match command.output() {
-        Ok(output) => {
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && text.contains("1 passed"), "{text}");
-        }
-        Err(e) => skipped(test_name!(), &format!("unshare: {e}")),
-    }
+    again_in_pid_namespace(SAME);
 }

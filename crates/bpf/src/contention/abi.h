@@ -76,14 +76,15 @@ struct shared {
 
 struct holder_key {
 	__u32 place;
-	__u32 process; /* 0: the processor was idle */
+	__u32 process; /* in the first PID namespace; 0: the processor was idle */
 };
 
 struct holder {
 	__u64 ns;
 	char name[NAME];
 	char cgroup[LABEL];
-	__u64 kernel; /* 1: a thread of the kernel */
+	__u32 kernel; /* 1: a thread of the kernel */
+	__u32 number; /* in the PID namespace of user space; 0: it has none there */
 };
 
 struct irq_key {

@@ -19,6 +19,8 @@ const SOFTIRQS: [&str; 10] =
 pub struct Holder {
     /// Its number in the first PID namespace; 0: the processor was idle, and took its time to come back.
     pub process: u32,
+    /// The same in the PID namespace of this process; 0: it has none there.
+    pub number: u32,
     /// It is this process.
     pub own: bool,
     /// It is a thread of the kernel.
@@ -95,9 +97,10 @@ impl Followed<'_> {
         let own = self.contention.mapping.get().process.load(Relaxed);
         let mut holders = Vec::new();
         for (key, holder) in self.entries::<HolderKey, copied::Holder>("holders", |key| key.place)? {
-            let copied::Holder { ns, name, cgroup, kernel } = holder;
+            let copied::Holder { ns, name, cgroup, kernel, number } = holder;
             holders.push(Holder {
                 process: key.process,
+                number,
                 own: key.process == own,
                 kernel: kernel != 0,
                 name: text(&name),

@@ -192,6 +192,7 @@ static __always_inline void charge(struct thread *thread, __u32 place, const str
 		BPF_CORE_READ_STR_INTO(&first.name, task, group_leader, comm);
 		name_cgroup(task, first.cgroup);
 		first.kernel = !!(BPF_CORE_READ(task, flags) & PF_KTHREAD);
+		first.number = process_in(&shared.namespace, task, to->process);
 		bpf_map_update_elem(&holders, &key, &first, 0);
 		holder = bpf_map_lookup_elem(&holders, &key);
 	}

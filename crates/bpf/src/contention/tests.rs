@@ -12,7 +12,7 @@ use std::{env, fs, thread};
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
-use netfathom_testkit::{Burner, Group, needs_root, needs_times, skip};
+use netfathom_testkit::{Burner, Group, again_in_pid_namespace, needs_root, needs_times, skip};
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     assert!(account.waited_ns > LONG.as_nanos() as u64 / 4, "the burners did not burn");
     assert!(fits(account.waited_ns, 2));
     for (i, burner) in burners.iter().enumerate() {
-        let holder = account.holders.iter().find(|holder| holder.process == burner.pid()).expect("named");
+        let holder = account.holders.iter().find(|holder| holder.number == burner.pid()).expect("named");
         assert_eq!(holder.name, Burner::NAME);
         if let Some(group) = group.as_ref().filter(|_| burner.pid() == burners[1].pid()) {
             assert_eq!(holder.cgroup, group.name());
@@ -105,9 +105,15 @@ fn a_thread_that_moves_is_followed_to_each_cpu() {
     let account = followed.account().unwrap();
     println!("{account:?}; {ran:?} by the kernel");
     for (burner, ran) in burners.iter().zip(ran) {
-        let holder = account.holders.iter().find(|holder| holder.process == burner.pid()).expect("named");
+        let holder = account.holders.iter().find(|holder| holder.number == burner.pid()).expect("named");
         assert!(is_between(holder.ns, ran, ran), "{} of {ran}", holder.ns);
     }
+}
+
+#[test]
+fn those_who_had_the_processor_have_the_numbers_of_this_pid_namespace() {
+    needs_root!();
+    again_in_pid_namespace("contention::tests::a_thread_that_moves_is_followed_to_each_cpu");
 }
 
 #[test]
@@ -151,7 +157,7 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
     }
     let account = followed.account().unwrap();
     // ksoftirqd is not foreign.
-    let others: u64 = account.holders.iter().filter(|h| h.process != burner.pid()).map(|h| h.ns).sum();
+    let others: u64 = account.holders.iter().filter(|h| h.number != burner.pid()).map(|h| h.ns).sum();
     drop(burner);
     let (waits, runs): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.1 > 2 * LEAST_STINT_NS);
     let [of_waits, of_runs] = [&waits, &runs].map(|pieces| pieces.iter().filter(|piece| piece.0).count());

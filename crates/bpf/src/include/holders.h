@@ -57,6 +57,23 @@ struct {
 	__type(value, struct holder);
 } named_holders SEC(".maps");
 
+/* Of whoever includes this: number_of(), or 0 of a process that is followed. */
+static __always_inline __u32 process_of(const struct task_struct *task);
+
+/*
+ * That of a task's process in netfathom's PID namespace; `first` is that in the first one, where alone threads of the kernel
+ * have one.
+ */
+static __always_inline __u32 number_of(const struct task_struct *task, __u32 first)
+{
+	__u32 number;
+
+	if (!shared.namespace.inode || BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return first;
+	number = process_in(&shared.namespace, task, first);
+	return number ? number : UNNUMBERED;
+}
+
 /*
  * What the hypervisor took is in the run queue's sum at once, in the other one at the next tick, also what it took from
  * an idle processor.
@@ -91,23 +108,52 @@ static __always_inline void count_lost(struct stays *of_cpu, const struct rq *rq
 	}
 }
 
+/* The stay at this place has `left` more. */
+static __always_inline void add_lost(struct stays *of_cpu, __u32 at, __u64 left)
+{
+	__u64 lost;
+	__u32 cause;
+
+	for (cause = 0; cause < CAUSES; cause++) {
+		lost = of_cpu->carried[cause] < left ? of_cpu->carried[cause] : left;
+		of_cpu->lost[at][cause] += lost;
+		of_cpu->carried[cause] -= lost;
+		left -= lost;
+	}
+}
+
 /* To be named, and counted. */
 static __always_inline struct stay *new_stay(struct stays *of_cpu, __u64 from, __u64 until)
 {
 	const __u32 at = of_cpu->n & (STAYS - 1);
 	struct stay *stay = &of_cpu->last[at];
-	__u64 left = until - from, lost;
-	__u32 cause;
 
 	stay->from = from;
 	stay->until = until;
-	for (cause = 0; cause < CAUSES; cause++) {
-		lost = of_cpu->carried[cause] < left ? of_cpu->carried[cause] : left;
-		of_cpu->lost[at][cause] = lost;
-		of_cpu->carried[cause] -= lost;
-		left -= lost;
-	}
+	__builtin_memset(of_cpu->lost[at], 0, sizeof(of_cpu->lost[at]));
+	add_lost(of_cpu, at, until - from);
 	return stay;
+}
+
+/* The threads that watch follows have storage. */
+static __always_inline __u32 thread_of(const struct task_struct *task)
+{
+	if (task->flags & PF_KTHREAD)
+		return 0;
+	return bpf_core_field_exists(task->bpf_storage) && task->bpf_storage ? task->pid : ~task->tgid;
+}
+
+/* Threads of a process that take turns have one stay: short turns would soon push out all others. */
+static __always_inline bool goes_on(struct stays *of_cpu, __u64 from, __u32 process, __u32 thread)
+{
+	const __u32 at = (of_cpu->n - 1) & (STAYS - 1);
+	struct stay *last = &of_cpu->last[at];
+
+	if (last->until != from || last->process != process || last->thread != thread)
+		return false;
+	last->until = of_cpu->since;
+	add_lost(of_cpu, at, of_cpu->since - from);
+	return true;
 }
 
 /* Whoever came at the last switch that was seen left before this task came, which is current: unless it is the same. */
@@ -145,21 +191,23 @@ static __always_inline void note_switch(struct task_struct *task, const struct t
 	struct stays *of_cpu = bpf_map_lookup_elem(&stays, &zero);
 	/* Kernels without CONFIG_KALLSYMS_ALL do not show the run queues themselves; that of an idle task may be none. */
 	const struct rq *rq = task->pid ? task->se.cfs_rq->rq : next->se.cfs_rq->rq;
+	const __u32 thread = thread_of(task);
+	const __u64 from = task->sched_info.last_arrival;
 	struct stay *stay;
 
 	if (!of_cpu)
 		return;
 	/* It came at the last switch that was seen, if there was one; an idle one, which is not why another waits, has no arrival. */
-	count_lost(of_cpu, rq, of_cpu->since && task->sched_info.last_arrival == of_cpu->since);
+	count_lost(of_cpu, rq, of_cpu->since && from == of_cpu->since);
 	of_cpu->next = (__u64)next;
 	of_cpu->next_pid = next->pid;
 	of_cpu->since = rq->clock;
 	of_cpu->ran = next->se.sum_exec_runtime;
-	if (!task->pid)
+	if (!task->pid || goes_on(of_cpu, from, process, thread))
 		return;
-	stay = new_stay(of_cpu, task->sched_info.last_arrival, of_cpu->since);
+	stay = new_stay(of_cpu, from, of_cpu->since);
 	stay->process = process;
-	stay->thread = task->flags & PF_KTHREAD ? 0 : task->pid;
+	stay->thread = thread;
 	bpf_core_read(&stay->name, sizeof(stay->name), &task->group_leader->comm);
 	of_cpu->n++;
 }
@@ -210,6 +258,12 @@ static __always_inline void charge(const struct stay *stay, __u32 number, __u64 
 		charge_name(stay, number, ns);
 }
 
+/* Others are known by their names: the number of a thread of the kernel may be that of a process in netfathom's namespace. */
+static __always_inline bool is_numbered(const struct stay *stay)
+{
+	return stay->thread && stay->process != UNNUMBERED;
+}
+
 /* Each cause with its part of these ns of a stay, the process with the rest. */
 static __always_inline void charge_parts(const struct stay *stay, const __u64 lost[CAUSES], __u64 ns)
 {
@@ -223,8 +277,10 @@ static __always_inline void charge_parts(const struct stay *stay, const __u64 lo
 		if (part)
 			charge(stay, CAUSE(cause), part);
 	}
-	if (rest)
+	if (rest && is_numbered(stay))
 		charge(stay, stay->process, rest);
+	else if (rest)
+		charge_name(stay, stay->process, rest);
 }
 
 /* The newest first. */

@@ -152,6 +152,8 @@ struct tcp_sock {
 	__u32 copied_seq; /* up to here it was read */
 	__u32 rcv_nxt;
 	__u64 bytes_acked;
+	__u64 bytes_sent; /* since 4.19, with those sent again */
+	__u64 bytes_retrans;
 	__u32 write_seq; /* up to here it was written */
 	__u32 snd_nxt;
 	__u32 snd_una;
@@ -259,9 +261,29 @@ struct task_delay_info {
 	__u64 blkio_delay;
 } relocated;
 
+struct ns_common {
+	unsigned int inum; /* as stat(2) has it */
+} relocated;
+
+/* That of who.h has the name. */
+struct pid_namespace___of_kernel {
+	struct ns_common ns;
+} relocated;
+
+struct upid {
+	int nr;
+	struct pid_namespace___of_kernel *ns;
+} relocated;
+
+struct pid {
+	unsigned int level; /* 0: in the first PID namespace alone */
+	struct upid numbers[1]; /* level + 1 of them */
+} relocated;
+
 struct task_struct {
 	int pid;
 	int tgid;
+	struct pid *thread_pid; /* since 5.0 */
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	char comm[16];

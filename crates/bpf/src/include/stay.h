@@ -8,7 +8,7 @@
 /* Processes that had a processor which a followed thread waited for. Further ones have a sum for each of as many names. */
 #define HOLDERS 1024
 /* The last who had a processor; a power of two. */
-#define STAYS 16
+#define STAYS 64
 
 /* In place of a process: the CPU quota of the thread's cgroup was used up. No process has this number. */
 #define QUOTA 0xffffffff
@@ -25,6 +25,8 @@ enum cause {
 #define CAUSE(cause) (QUOTA - 1 - (cause))
 /* In place of the processes of a name. */
 #define SEVERAL CAUSE(CAUSES)
+/* In place of one that has no number in netfathom's PID namespace. */
+#define UNNUMBERED CAUSE(CAUSES + 1)
 
 /* A process that had the processor which a followed thread waited for. */
 struct holder {
@@ -38,8 +40,8 @@ struct holder {
 struct stay {
 	__u64 from;
 	__u64 until;
-	__u32 process; /* 0: of the tree that is followed */
-	__u32 thread; /* 0: of the kernel */
+	__u32 process; /* as number_of() has it; 0: of the tree that is followed */
+	__u32 thread; /* in the first PID namespace; 0: of the kernel; ~tgid: any that is not followed */
 	char name[NAME];
 };
 

@@ -27,4 +27,31 @@ static __always_inline bool who_runs(const struct pid_namespace *in, struct bpf_
 	return true;
 }
 
+/* include/linux/pid_namespace.h */
+#define MAX_PID_NS_LEVEL 32
+
+/*
+ * The number of a task's process in there; `first` is that in the first PID namespace. A process has one in each namespace
+ * that its own lies in. 0: it has none there, as it is outside or has ended.
+ */
+static __always_inline __u32 process_in(const struct pid_namespace *in, const struct task_struct *task, __u32 first)
+{
+	struct upid *upid;
+	struct pid *pid;
+	__u32 level, up;
+
+	if (!in->inode)
+		return first;
+	pid = BPF_CORE_READ(task, group_leader, thread_pid);
+	level = BPF_CORE_READ(pid, level);
+	for (up = 0; up <= MAX_PID_NS_LEVEL; up++) {
+		if (up > level)
+			break;
+		upid = &pid->numbers[level - up];
+		if (BPF_CORE_READ(upid, ns, ns.inum) == in->inode)
+			return BPF_CORE_READ(upid, nr);
+	}
+	return 0;
+}
+
 #endif

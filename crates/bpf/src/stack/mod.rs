@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::btf::types::Enum;
 use libbpf_rs::{Link, Object};
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Transport;
 use netfathom_stats::{Distribution, Histogram, Moments, Windowed};
 
+use crate::drop_reason;
 use crate::load;
 use crate::mapping::Plain;
 use crate::set::{Set, SetError};
@@ -201,7 +201,7 @@ impl StackTap {
 
     /// Packets of ours that the kernel dropped, by the kernel's own names.
     pub fn drops(&self) -> Result<BTreeMap<String, u64>, SetError> {
-        let names = drop_reasons();
+        let names = drop_reason::names();
         let mut drops = BTreeMap::new();
         for cpu in self.per_cpu::<CpuState>("cpu_states")? {
             for (reason, &count) in cpu.drops.iter().enumerate().filter(|&(_, &count)| count > 0) {
@@ -214,7 +214,9 @@ impl StackTap {
                         format!("reason {reason}")
                     }
                 };
-                let name = names.get(&reason).cloned().unwrap_or_else(other);
+                let name =
+                    names.get(&(reason as u32)).map(|name| name.trim_start_matches(drop_reason::PREFIX));
+                let name = name.map_or_else(other, str::to_owned);
                 *drops.entry(name).or_default() += count;
             }
         }
@@ -272,19 +274,4 @@ fn merge_span<'a>(
     let mut moments = Moments::default();
     merged.iter().for_each(|w| moments.merge(w));
     Windowed { distribution: Distribution { moments, histogram }, windows: merged }
-}
-
-/// The kernel's names of its drop reasons, without their prefix. They differ from kernel
-/// to kernel, so they are read from BTF.
-fn drop_reasons() -> BTreeMap<usize, String> {
-    let read = || {
-        let btf = libbpf_rs::btf::Btf::from_vmlinux().ok()?;
-        let reasons = btf.type_by_name::<Enum<'_>>("skb_drop_reason")?;
-        let name = |m: &libbpf_rs::btf::types::EnumMember<'_>| {
-            let name = m.name?.to_string_lossy();
-            Some((m.value as usize, name.trim_start_matches("SKB_DROP_REASON_").to_owned()))
-        };
-        Some(reasons.iter().filter_map(|m| name(&m)).collect())
-    };
-    read().unwrap_or_default()
 }

@@ -78,9 +78,7 @@ struct member {
 struct tree {
 	/* Its next child is the root; 0 if there is none to come. */
 	__u64 awaited_of;
-	/* Numbers in the first PID namespace, 0 before they are there: of who made the root, which is netfathom, */
-	__u64 maker;
-	/* and of the root. */
+	/* Its number in the first PID namespace, 0 before there is one. */
 	__u64 root;
 	/* The root is a program of its own, no longer a fork of ours. */
 	__u64 executed;

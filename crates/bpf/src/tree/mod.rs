@@ -132,8 +132,7 @@ impl Tree {
     /// What the kernel refused.
     pub fn waits(&self) -> Result<CpuWaits, SetError> {
         let waited_ns = self.seen().waited_ns.load(Relaxed);
-        let netfathom = self.seen().maker.load(Relaxed) as u32;
-        holders::read(&SET, &self.object, waited_ns, Some(netfathom))
+        holders::read(&SET, &self.object, waited_ns)
     }
 
     /// The next process that the calling thread makes is the first of the tree; its threads do not count.

@@ -42,20 +42,9 @@ impl Shared {
 
 impl Tree {
     fn clear(&self) {
-        let Self {
-            awaited_of,
-            maker,
-            root,
-            executed,
-            begun,
-            exited,
-            settled,
-            early,
-            recorded,
-            waited_ns,
-            spent,
-        } = self;
-        let own = [awaited_of, maker, root, executed, begun, exited, settled, early, recorded, waited_ns];
+        let Self { awaited_of, root, executed, begun, exited, settled, early, recorded, waited_ns, spent } =
+            self;
+        let own = [awaited_of, root, executed, begun, exited, settled, early, recorded, waited_ns];
         own.into_iter().chain(spent.fields()).for_each(|cell| cell.store(0, Relaxed));
     }
 

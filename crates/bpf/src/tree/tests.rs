@@ -8,7 +8,7 @@ use std::thread;
 
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Ended, reap};
-use netfathom_testkit::{needs_root, needs_times, privileged, skipped};
+use netfathom_testkit::{needs_root, needs_times, privileged};
 
 use super::*;
 
@@ -16,7 +16,6 @@ mod marks;
 mod spent;
 mod waits;
 
-const LONG: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Says which of the tasks below this program is started for.
 const TASK: &str = "NETFATHOM_TREE_TASK";

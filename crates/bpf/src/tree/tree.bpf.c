@@ -11,18 +11,18 @@
 #include "abi.h"
 #include "member.h"
 
-/* 0: the tree that is followed. */
-static __always_inline __u32 process_of(const struct task_struct *task)
-{
-	return member_of((__u64)task) ? 0 : BPF_CORE_READ(task, tgid);
-}
-
 #include "../include/holders.h"
 #include "marks.h"
 #include "record.h"
 
 /* include/uapi/linux/sched.h */
 #define CLONE_THREAD 0x00010000
+
+/* 0: the tree that is followed. */
+static __always_inline __u32 process_of(const struct task_struct *task)
+{
+	return member_of((__u64)task) ? 0 : number_of(task, BPF_CORE_READ(task, tgid));
+}
 
 /* Whether the running thread is to make the root now. */
 static __always_inline bool root_is_awaited(void)
@@ -50,7 +50,6 @@ int on_new_task(struct bpf_raw_tracepoint_args *args)
 	if (args->args[1] & CLONE_THREAD || !root_is_awaited())
 		return 0;
 	shared.tree.awaited_of = 0;
-	shared.tree.maker = bpf_get_current_pid_tgid() >> 32;
 	shared.tree.root = BPF_CORE_READ((struct task_struct *)task, tgid);
 	begin(task);
 	return 0;
@@ -132,7 +131,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		blame(prev->sched_info.last_arrival, waited, member->throttled);
 		member->throttled = is_throttled(prev);
 	}
-	note_switch(prev, next, member ? 0 : prev->tgid);
+	note_switch(prev, next, member ? 0 : number_of(prev, prev->tgid));
 	return 0;
 }
 

@@ -41,8 +41,8 @@ enum span {
 /* Places for the sums of single sockets, a power of two; the first has those of all others. */
 #define SOCKETS 256
 #define OTHERS 0
-/* Slow messages that user space has not taken yet, about 600: a power of two. */
-#define SLOW_BYTES (512 * 1024)
+/* Slow messages that user space has not taken yet, about 750: a power of two. */
+#define SLOW_BYTES (2 * 1024 * 1024)
 /* Of the direction with more. */
 #define MOST_STAGES 10
 /* Pairs of a direction and a reason why packets are dropped; what is beyond is not counted. */
@@ -68,7 +68,6 @@ struct config {
 	__u32 serves; /* the port is a server's */
 	__u32 samples; /* the programs are attached for a while at a time */
 	__u32 follows_unix; /* Unix sockets too */
-	__u32 netfathom; /* the process of user space */
 	__u32 names_receivers; /* the hook of drops has the socket that a packet came for: Linux 6.11 */
 };
 
@@ -87,7 +86,6 @@ struct shared {
 	__u64 slow_sent_ns;
 	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
-	__u64 netfathom; /* the process of user space, a number of the first PID namespace; 0 until it leaves a processor */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none goes on */

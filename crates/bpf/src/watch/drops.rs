@@ -1,16 +1,12 @@
 //! Packets that the kernel dropped, and why.
 
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
-
-use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Enum;
 use libbpf_rs::{MapCore, MapFlags};
 use netfathom_model::path::Direction;
 use netfathom_model::record::WatchDrop;
 
 use super::abi::copied::DropKey;
 use super::{SET, Watch};
+use crate::drop_reason;
 use crate::mapping::from_bytes;
 use crate::set::SetError;
 
@@ -19,7 +15,6 @@ pub(super) const HOOK: &str = "kfree_skb";
 pub(super) const RECEIVER: usize = 3;
 
 const MAP: &str = "drops";
-const PREFIX: &str = "SKB_DROP_REASON_";
 
 impl Watch {
     /// Packets of watched sockets that the kernel dropped, the most frequent reason first. Before Linux 6.11 most that came
@@ -49,14 +44,6 @@ impl Watch {
 
 /// As this kernel calls it. Other subsystems have reasons of their own, without names.
 fn reason(number: u32) -> String {
-    static NAMES: OnceLock<BTreeMap<u32, String>> = OnceLock::new();
-    NAMES.get_or_init(names).get(&number).cloned().unwrap_or_else(|| format!("{number:#x}"))
-}
-
-fn names() -> BTreeMap<u32, String> {
-    let Ok(btf) = Btf::from_vmlinux() else { return BTreeMap::new() };
-    let Some(reasons) = btf.type_by_name::<Enum<'_>>("skb_drop_reason") else { return BTreeMap::new() };
-    let named = |name: &str| name.strip_prefix(PREFIX).map(str::to_owned);
-    let members = reasons.iter();
-    members.filter_map(|of| Some((of.value.try_into().ok()?, named(of.name?.to_str()?)?))).collect()
+    let named = drop_reason::names().get(&number).and_then(|name| name.strip_prefix(drop_reason::PREFIX));
+    named.map_or_else(|| format!("{number:#x}"), str::to_owned)
 }

@@ -34,7 +34,7 @@ enum met {
 	LEFT, /* not followed: the application has the socket of MPTCP, which reads from this one */
 };
 
-/* Who speaks first. User space knows of some that they serve. */
+/* Which end it is. If the kernel's counts do not show it, who speaks first is a client. */
 enum role {
 	UNKNOWN,
 	SERVER,
@@ -190,6 +190,20 @@ static __always_inline bool is_part(const struct tcp_sock *tcp)
 	return bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ_BITFIELD_PROBED(tcp, is_mptcp);
 }
 
+/*
+ * The end that connected has its SYN among the bytes that were acknowledged, but not among those that it sent. What a queue
+ * drops on this host is counted again when it is sent again: then nothing is known.
+ */
+static __always_inline enum role role_of(const struct tcp_sock *tcp)
+{
+	__u32 counted = tcp->bytes_acked + tcp->snd_nxt - tcp->snd_una;
+	__u32 sent = tcp->bytes_sent - tcp->bytes_retrans;
+
+	if (counted == sent)
+		return SERVER;
+	return counted - sent == 1 ? CLIENT : UNKNOWN;
+}
+
 static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock *tcp)
 {
 	flow->sample = this_sample();
@@ -199,8 +213,8 @@ static __always_inline void begin_flow(struct flow *flow, const struct tcp_sock 
 	if (flow->met)
 		return;
 	flow->met = is_part(tcp) ? LEFT : FOLLOWED;
-	if (config.serves)
-		flow->role = SERVER;
+	if (!flow->role)
+		flow->role = config.serves ? SERVER : role_of(tcp);
 	if (flow->met == LEFT)
 		count(mptcp, 1);
 }
@@ -273,7 +287,7 @@ static __always_inline void answer(struct sock *sk, const struct tcp_sock *tcp, 
 	if (!flow)
 		return;
 	if (!flow->role)
-		flow->role = config.serves ? SERVER : CLIENT;
+		flow->role = CLIENT;
 	if (flow->role == CLIENT && !flow->asked_at && takes_new())
 		flow->asked_at = now;
 	if (!flow->read_at)

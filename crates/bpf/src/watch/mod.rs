@@ -293,7 +293,8 @@ impl Watch {
     }
 
     /// Watches a socket from now on, and those that it accepts if it listens. One that is watched stays as it is. Of one that
-    /// was connected before, only the caller may know that it `serves`: otherwise who sends first is a client.
+    /// was connected before, the caller may know that it `serves`: otherwise the kernel's counts of its bytes show which end
+    /// it is.
     ///
     /// # Errors
     /// If the kernel has no memory for it (net.core.optmem_max), or has taken the socket away.
@@ -377,12 +378,6 @@ impl Watch {
         run_time::of(&self.object)
     }
 
-    /// This process, as the stays of CPUs number it, once it left a CPU.
-    fn netfathom(&self) -> Option<u32> {
-        let number = self.mapping.get().netfathom.load(Relaxed) as u32;
-        (number > 0).then_some(number)
-    }
-
     /// The first process that read, or sent if only that is watched, once there was one.
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
@@ -422,7 +417,6 @@ fn config(selection: Selection, directions: &[Direction], detail: Detail) -> Con
         keeps_slow: detail.slow.into(),
         samples: detail.samples.into(),
         follows_unix: detail.unix.into(),
-        netfathom: std::process::id(),
         names_receivers: tracepoint::arguments(drops::HOOK).is_some_and(|n| n > drops::RECEIVER).into(),
         serves: match selection {
             Selection::Marked | Selection::All => false,

@@ -20,8 +20,8 @@ static __always_inline struct slow_message *new_slow(__u64 begin, __u64 end, __u
 		__sync_fetch_and_add(&shared.slow_lost, 1);
 		return 0;
 	}
-	/* What was there before is still there. */
-	__builtin_memset(s, 0, sizeof(*s));
+	/* What was there before is still there; user space reads no more stays than are counted. */
+	__builtin_memset(s, 0, __builtin_offsetof(struct slow_message, stays));
 	s->begin = begin;
 	s->end = end;
 	s->bytes = bytes;

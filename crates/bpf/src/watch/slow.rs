@@ -31,8 +31,7 @@ impl Watch {
     /// # Errors
     /// What the kernel refused.
     pub fn slow(&self) -> Result<Vec<SlowMessage>, SetError> {
-        let netfathom = self.netfathom();
-        SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow, netfathom)))
+        SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow)))
     }
 
     /// How many found no room until they were taken.
@@ -41,7 +40,7 @@ impl Watch {
     }
 }
 
-fn message(slow: &copied::SlowMessage, netfathom: Option<u32>) -> SlowMessage {
+fn message(slow: &copied::SlowMessage) -> SlowMessage {
     let direction = if slow.sent > 0 { Direction::Tx } else { Direction::Rx };
     let first = if slow.sent > 0 { WatchStage::Socket } else { WatchStage::Protocol };
     let sum = |&stage: &WatchStage| WatchedSum {
@@ -61,7 +60,7 @@ fn message(slow: &copied::SlowMessage, netfathom: Option<u32>) -> SlowMessage {
         stages: stages.filter(|sum| sum.sum_ns != 0).collect(),
         stays: stays
             .map(|stay| CpuStay {
-                by: named(&stay.name, stay.process, stay.thread == 0, netfathom),
+                by: named(&stay.name, stay.process, stay.thread == 0),
                 // Each thread of the kernel is a process.
                 own: slow.reader == if stay.thread > 0 { stay.thread } else { stay.process },
                 from_ns: stay.from,
@@ -87,7 +86,7 @@ mod tests {
         }
         let mut stays_of = |reader| {
             slow.reader = reader;
-            message(&slow, None).stays
+            message(&slow).stays
         };
         let own = |stays: Vec<CpuStay>| stays.iter().map(|stay| stay.own).collect::<Vec<_>>();
         assert_eq!(own(stays_of(8)), [false, false, true]);

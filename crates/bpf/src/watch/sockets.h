@@ -69,11 +69,9 @@ static __always_inline void name_ends(struct sock *sk, struct socket_name *of)
 static __always_inline void name_user(struct socket_name *of)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct bpf_pidns_info current = {};
 
 	BPF_CORE_READ_STR_INTO(&of->name, task, group_leader, comm);
-	if (who_runs(&shared.namespace, &current))
-		of->process = current.tgid;
+	of->process = process_in(&shared.namespace, task, task->tgid);
 }
 
 /* Not inlined: it is rare, and long. */

@@ -56,11 +56,13 @@ static __always_inline bool is_followed(const struct sock *sk)
  */
 static __always_inline bool follows_new_sockets(void)
 {
-	struct bpf_pidns_info current = {};
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 number;
 
 	if (config.creates)
 		return !config.port;
-	return who_runs(&shared.namespace, &current) && bpf_map_lookup_elem(&processes, &current.tgid);
+	number = process_in(&shared.namespace, task, task->tgid);
+	return number && bpf_map_lookup_elem(&processes, &number);
 }
 
 #endif

@@ -36,6 +36,19 @@ fn attach(port: Option<u16>) -> Watch {
         .unwrap()
 }
 
+/// A server's socket on a port of its own, and what watches that.
+fn listening() -> (TcpListener, Watch) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    (listener, watch)
+}
+
+/// A connection: the server's end, which is watched, and the client's.
+fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (listener.accept().unwrap().0, client)
+}
+
 fn rx() -> [WatchStage; 8] {
     WatchStage::of(Direction::Rx).try_into().unwrap()
 }
@@ -64,6 +77,17 @@ fn ask(mut server: impl Read + Write, requests: u64) {
     for _ in 0..requests {
         server.write_all(&message).unwrap();
         server.read_exact(&mut message).unwrap();
+    }
+}
+
+/// `first` and `second` are the ends of a connection: each request gets an answer.
+fn answers(first: &mut TcpStream, second: &mut TcpStream, requests: u64) {
+    let mut message = [7; 64];
+    for _ in 0..requests {
+        first.write_all(&message).unwrap();
+        second.read_exact(&mut message).unwrap();
+        second.write_all(&message).unwrap();
+        first.read_exact(&mut message).unwrap();
     }
 }
 
@@ -125,11 +149,9 @@ fn an_accepted_socket_is_watched_as_its_listener_is_and_no_other() {
 fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
     needs_root!();
     const BURST: usize = 200;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (listener, watch) = listening();
+    let (mut server, mut client) = connection(&listener);
     client.set_nodelay(true).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
     client.write_all(&[0; 64]).unwrap();
     server.read_exact(&mut [0; 64]).unwrap();
     for _ in 0..BURST {
@@ -157,8 +179,7 @@ fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
 #[test]
 fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     thread::scope(|scope| {
         scope.spawn(|| {
             for stream in listener.incoming().take(50) {
@@ -205,8 +226,7 @@ fn is_in(watch: &Watch, stage: WatchStage) {
 fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
     needs_root!();
     for (before, stage) in DELAYS {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let watch = attach(Some(listener.local_addr().unwrap().port()));
+        let (listener, watch) = listening();
         exchange(&listener, 25, before);
         holds(&watch, 25);
         is_in(&watch, stage);

@@ -76,13 +76,13 @@ static __always_inline void load_account(const struct task_struct *task, struct 
 
 static __always_inline void name_process(struct task_struct *task)
 {
-	struct bpf_pidns_info current = {};
+	__u32 number = shared.process ? 0 : process_in(&shared.namespace, task, task->tgid);
 
-	if (shared.process || !who_runs(&shared.namespace, &current))
+	if (!number)
 		return;
 	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
 	/* Last: user space that finds it reads the name. */
-	publish(shared.process, current.tgid);
+	publish(shared.process, number);
 }
 
 /* Processes, by their tgid: the threads and processes that they make are followed. */
@@ -262,15 +262,6 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 		count(unseen, reader->unseen - unseen);
 }
 
-/* Learns netfathom's number in the first PID namespace, in which stays are kept, as it leaves a processor. */
-static __always_inline void know_netfathom(const struct task_struct *task)
-{
-	struct bpf_pidns_info current = {};
-
-	if (!shared.netfathom && who_runs(&shared.namespace, &current) && current.tgid == config.netfathom)
-		shared.netfathom = task->tgid;
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
@@ -289,8 +280,7 @@ int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	thread = followed(prev);
 	if (thread)
 		leave(thread, prev, !preempt && !is_runnable(prev));
-	know_netfathom(prev);
-	note_switch(prev, next, prev->tgid);
+	note_switch(prev, next, number_of(prev, prev->tgid));
 	return 0;
 }
 

@@ -83,12 +83,13 @@ __noinline int add(__u32 span, __s64 value)
 #include "target.h"
 #include "sample.h"
 
+#include "../include/holders.h"
+
 static __always_inline __u32 process_of(const struct task_struct *task)
 {
-	return BPF_CORE_READ(task, tgid);
+	return number_of(task, BPF_CORE_READ(task, tgid));
 }
 
-#include "../include/holders.h"
 #include "sockets.h"
 #include "thread.h"
 #include "slow.h"

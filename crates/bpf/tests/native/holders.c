@@ -38,6 +38,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	unsigned int flags;
+	void *bpf_storage;
 	char comm[16];
 	struct task_struct *group_leader;
 	struct {
@@ -66,8 +67,16 @@ static struct {
 	struct kernel_cpustat times;
 } processor;
 static struct {
+	struct {
+		__u64 inode;
+	} namespace;
 	__s64 sums_from_rq;
-} shared = { sizeof(struct rq) };
+} shared = { .sums_from_rq = sizeof(struct rq) };
+
+static __u32 process_in(const void *namespace, const struct task_struct *task, __u32 first)
+{
+	return first;
+}
 
 static __u32 process_of(const struct task_struct *task)
 {
@@ -118,7 +127,7 @@ static void bpf_loop(__u32 n, void *each, void *context, __u64 flags)
 /*
  * Of each switch: when, from whom, to whom, whether it is seen, and how long the second had waited. From a task to
  * itself: so long it had another processor until then; from the idle one to itself: the kernel counts that of a cause.
- * Task 1 is followed, task 0 idle: it has no run queue, nor an arrival.
+ * Task 1 is followed, task 0 idle: it has no run queue, nor an arrival. The last two are threads of one process.
  */
 int main(void)
 {
@@ -134,6 +143,8 @@ int main(void)
 		tasks[i].group_leader = &tasks[i];
 		tasks[i].se.cfs_rq = i ? &cfs_rq : &no_cfs_rq;
 	}
+	tasks[TASKS - 1].tgid = TASKS - 2;
+	tasks[TASKS - 1].group_leader = &tasks[TASKS - 2];
 	while (scanf("%" SCNu64 "%d %d %d %" SCNu64, &now, &prev, &next, &seen, &waits) == 5) {
 		if (prev == next && !prev) {
 			*(seen == HYPERVISOR ? &rq->prev_steal_time_rq :

@@ -37,7 +37,7 @@ fn charged(seed: u64, in_a_row: bool) -> ([u64; 8], [u64; 8]) {
             *next != current && (in_a_row || ![current, *next].iter().all(|t| HIDE.contains(t)))
         };
         let by_chance = std::iter::repeat_with(|| below(7) as usize).find(can);
-        // The programs keep the last 16.
+        // The programs keep more.
         let next = by_chance.filter(|_| others < 12).unwrap_or(READER);
         others = if next == READER { 0 } else { others + 1 };
         if current == READER {
@@ -121,6 +121,22 @@ fn what_an_idle_processor_lost_is_charged_to_nothing() {
     let switches = "1000 1 2 1 0\n0 0 0 1 1536\n2024 2 0 1 0\n0 0 0 1 4000\n3000 0 2 1 0\n\
                     4024 2 1 1 1024\n4100 1 2 1 0\n";
     assert_eq!((charged_by(switches)[2], causes(switches)), (512, [0, 512, 0]));
+}
+
+/// They have more turns than the programs keep stays, and lose a part of the first ones.
+#[test]
+fn a_process_is_charged_although_threads_of_another_took_turns_after_it() {
+    const TURN: u64 = 16;
+    const TURNS: u64 = 256;
+    let mut switches = "1000 1 2 1 0\n2000 2 6 1 0\n0 0 0 1 512\n".to_owned();
+    for turn in 1..TURNS {
+        let (prev, next) = if turn % 2 > 0 { (6, 7) } else { (7, 6) };
+        let _ = writeln!(switches, "{} {prev} {next} 1 0", 2000 + turn * TURN);
+    }
+    let all = TURNS * TURN;
+    let _ = writeln!(switches, "{} 7 1 1 {}\n{} 1 2 1 0", 2000 + all, 1000 + all, 2100 + all);
+    let charged = charged_by(&switches);
+    assert_eq!((charged[2], charged[6], causes(&switches)), (1000, all - 512, [0, 512, 0]));
 }
 
 /// No program sees it leave: what the kernel counts until the next one leaves is of both.

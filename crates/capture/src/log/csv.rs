@@ -11,6 +11,8 @@ use crate::packet::Resolution;
 const LONGEST_LINE: usize = 4096;
 /// Lines to examine for their digits before the first message, if they are there already.
 const LOOKED_AHEAD: usize = 1000;
+/// Lines in a row that hold neither a message nor a statement; packed, millions of them take no space.
+const MOST_IDLE_LINES: u32 = 1_000_000;
 /// Columns beyond these make a line that no log has.
 const MOST_COLUMNS: usize = 64;
 
@@ -62,10 +64,10 @@ impl<R: Read> CsvReader<R> {
     }
 
     fn read_header(&mut self) -> Result<(), CaptureError> {
-        let Some((start, end)) = self.next_line()? else {
+        let Some(end) = self.next_line()? else {
             return none("no message log: it has no line that names columns".into());
         };
-        let line = self.source.bytes()[start..end].to_vec();
+        let line = self.source.bytes()[..end].to_vec();
         self.separator = [b',', b';', b'\t'].into_iter().find(|s| line.contains(s)).unwrap_or(b',');
         let names: Vec<&[u8]> = line.split(|&b| b == self.separator).map(bare).collect();
         self.layout = names.iter().map(|name| column(name)).collect();
@@ -138,8 +140,8 @@ impl<R: Read> CsvReader<R> {
     }
 
     fn read_message(&mut self) -> Result<Option<Message>, CaptureError> {
-        let Some((start, end)) = self.next_line()? else { return Ok(None) };
-        let parsed = self.parse(&self.source.bytes()[start..end]);
+        let Some(end) = self.next_line()? else { return Ok(None) };
+        let parsed = self.parse(&self.source.bytes()[..end]);
         match parsed.and_then(|(message, times)| self.with_times(message, &times)) {
             Ok(message) => {
                 self.source.consume(end);
@@ -179,11 +181,12 @@ impl<R: Read> CsvReader<R> {
         Ok((message, times))
     }
 
-    /// The next line that is neither empty nor a comment, as a range of what is peeked; its
-    /// end is still to be consumed.
-    fn next_line(&mut self) -> Result<Option<(usize, usize)>, CaptureError> {
+    /// Where the next line ends that is neither empty nor a comment, in what is peeked; it is still to be consumed.
+    fn next_line(&mut self) -> Result<Option<usize>, CaptureError> {
+        let mut idle_lines = 0;
         loop {
             let Some(end) = self.line_end()? else { return Ok(None) };
+            let statements = self.clock.statements;
             self.line += 1;
             let line = self.source.bytes()[..end].trim_ascii();
             match line.first() {
@@ -194,7 +197,11 @@ impl<R: Read> CsvReader<R> {
                         return self.damaged(&why);
                     }
                 }
-                Some(_) => return Ok(Some((0, end))),
+                Some(_) => return Ok(Some(end)),
+            }
+            idle_lines = if self.clock.statements == statements { idle_lines + 1 } else { 0 };
+            if idle_lines > MOST_IDLE_LINES {
+                return self.damaged(&format!("over {MOST_IDLE_LINES} empty lines and comments in a row"));
             }
             self.source.consume(end);
         }

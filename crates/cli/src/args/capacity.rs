@@ -18,7 +18,7 @@ Examples:
   netfathom capacity
       every engine in the built-in lab, one worker
   netfathom capacity --quick
-      a first look, in about half a minute
+      a first look: half a minute, or more on a busy machine
   netfathom capacity --engine send,sendmmsg --workers 1,2,4 --hold 2s
       what more senders add";
 
@@ -61,7 +61,7 @@ pub struct CapacityArgs {
     /// CPUs of the workers, then of the receiver [default: from the last one down]
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = parse_whole::<usize>)]
     pub cpu: Vec<usize>,
-    /// As --engine send --hold 100ms, where not set otherwise: about half a minute instead of minutes
+    /// As --engine send --hold 100ms, where not set otherwise: half a minute, or more on a busy machine
     #[arg(long)]
     pub quick: bool,
     #[command(flatten)]

@@ -1,14 +1,13 @@
 //! Arguments of `netfathom export`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args as ClapArgs;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use netfathom_results::export::{Format, What};
-use strum::{EnumMessage, ParseError, VariantArray};
+use strum::{EnumMessage, VariantArray};
 
 use super::RunArg;
+use super::words::{Word, one_of};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -31,10 +30,10 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub run: RunArg,
     /// The format
-    #[arg(long, value_parser = one_of::<Format>(), value_name = "FORMAT")]
+    #[arg(long, value_parser = one_of(described::<Format>()), value_name = "FORMAT")]
     pub to: Format,
     /// Of parquet and csv: which table [default: trials]
-    #[arg(long, value_parser = one_of::<What>(), value_name = "TABLE")]
+    #[arg(long, value_parser = one_of(described::<What>()), value_name = "TABLE")]
     pub what: Option<What>,
     /// Of openmetrics: each trial and each set of times, thousands of series, instead of what a dashboard shows
     #[arg(long)]
@@ -44,14 +43,8 @@ pub struct ExportArgs {
     pub output: Option<PathBuf>,
 }
 
-/// One of those that `results` has, by its name.
-fn one_of<T>() -> impl TypedValueParser<Value = T>
-where
-    T: VariantArray + EnumMessage + FromStr<Err = ParseError> + Into<&'static str> + Copy + Send + Sync,
-{
-    let described = |one: &T| {
-        let value = PossibleValue::new((*one).into());
-        one.get_documentation().into_iter().fold(value, PossibleValue::help)
-    };
-    PossibleValuesParser::new(T::VARIANTS.iter().map(described)).try_map(|name| name.parse())
+/// Those that `results` has, by their names.
+fn described<T: VariantArray + EnumMessage + Into<&'static str> + Copy>() -> Vec<Word<T>> {
+    let word = |&one: &T| (one.into(), one, one.get_documentation().unwrap_or_default());
+    T::VARIANTS.iter().map(word).collect()
 }

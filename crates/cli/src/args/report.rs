@@ -10,6 +10,8 @@ use super::RunArg;
 pub const EXAMPLES: &str = "\
 Examples:
   netfathom report runs/20261121T031400Z-stack-1a2b3c --open
+  netfathom report last -v
+      the tables as text, and no file
   netfathom report runs/20261121T031400Z-stack-1a2b3c --format md > result.md
   netfathom stack both --json | netfathom report - -v";
 

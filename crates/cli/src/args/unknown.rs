@@ -1,6 +1,7 @@
 //! Options that a command does not have: what to do instead.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
@@ -71,6 +72,9 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
         }
         return error;
     }
+    if let Some(tip) = record_as_json(&error) {
+        suggest(&mut error, vec![tip]);
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -113,14 +117,35 @@ fn suggest(error: &mut clap::Error, tips: Vec<String>) {
 
 /// What replaces options of iperf3 that `ttcp` lacks, or has with another meaning.
 fn from_iperf3(words: &[String], option: &str) -> Option<Vec<String>> {
-    let seconds = |two: &[String]| (two[0] == "-t" && two[1].parse::<u32>().is_ok()).then(|| two[1].clone());
     let tip = match option {
         "-c" | "--client" => "to send to HOST: netfathom ttcp -ts HOST".into(),
         "-R" | "--reverse" => "to reverse the direction, run -ts on the other host and -rs here".into(),
-        _ => format!("-t transmits; to send for that long: --time {}s", words.windows(2).find_map(seconds)?),
+        "-J" => "JSON: --json; in iperf3's form: --out runs, then netfathom export last --to iperf3".into(),
+        _ => words.windows(2).find_map(|two| with_value(&two[0], &two[1], option))?,
     };
     let other = "other options of iperf3: docs/from-iperf3.md".into();
     (words.first()? == "ttcp").then(|| vec![tip, other])
+}
+
+/// Where the record is that `export --to json` would write.
+fn record_as_json(error: &clap::Error) -> Option<String> {
+    let is = |kind, text: &str| error.get(kind) == Some(&ContextValue::String(text.into()));
+    let asked = is(ContextKind::InvalidArg, "--to <FORMAT>") && is(ContextKind::InvalidValue, "json");
+    let tip = "the record is JSON already: RUN/record.json; a summary: netfathom runs show RUN --json";
+    asked.then(|| tip.into())
+}
+
+/// An option that takes no value here, with a value that iperf3 takes. Where an option was refused, what follows -B is HOST.
+fn with_value(option: &str, value: &str, refused: &str) -> Option<String> {
+    match option {
+        "-t" if value.parse::<u32>().is_ok() => {
+            Some(format!("-t transmits; to send for that long: --time {value}s"))
+        }
+        "-B" if value.parse::<IpAddr>().is_ok() && !refused.starts_with('-') => Some(
+            "-B means whole blocks; a sender cannot choose its address; a receiver listens on HOST".into(),
+        ),
+        _ => None,
+    }
 }
 
 /// The option of ours for one of another program.
@@ -204,11 +229,16 @@ mod tests {
             ("-t 10 h", "--time 10s"),
             ("-c h -t 10", "ttcp -ts HOST"),
             ("-ts -R h", "-rs here"),
+            ("-ts -J h", "--json"),
+            ("-ts -B 127.0.0.2 127.0.0.1", "cannot choose its address"),
+            ("-ts -B ::1 h", "cannot choose its address"),
         ] {
             let shown = refused(&format!("netfathom ttcp {line}"));
             assert!(shown.contains(ours) && shown.contains("docs/from-iperf3.md"), "{line}: {shown}");
         }
         assert!(!refused("netfathom ttcp -t -t h").contains("iperf3"));
+        assert!(!refused("netfathom ttcp -r -B h other").contains("iperf3"));
+        assert!(!refused("netfathom ttcp -r -B ::1 --other").contains("iperf3"));
     }
 
     #[test]

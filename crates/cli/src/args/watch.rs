@@ -129,7 +129,7 @@ pub struct WatchArgs {
     /// Keep each message that takes at least this long: 10ms, or p99.9 for that percentile of those before it
     #[arg(long, value_name = "TIME", value_parser = parse_slow)]
     pub slow: Option<SlowBound>,
-    /// End after this many slow messages
+    /// End within a second after this many slow messages
     #[arg(long, value_name = "N", requires = "slow", value_parser = parse_whole::<u64>)]
     pub stop_after: Option<u64>,
     /// Follow messages for 100 ms at a time, as often as this share of one CPU allows [default: all the time]

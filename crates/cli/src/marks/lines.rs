@@ -97,7 +97,8 @@ fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String
     }
     if damaged > 0 {
         page.text(&format!(
-            "the ring was damaged {damaged} times: another program has written into it, and what was lost is unknown"
+            "the ring was damaged {}: another program has written into it, and what was lost is unknown",
+            print::counted(damaged, "time")
         ));
     }
     ended.map(harmless).iter().for_each(|ended| page.text(ended));

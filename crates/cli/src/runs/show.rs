@@ -28,7 +28,7 @@ pub fn run(out: &Path, args: &ShowArgs) -> Result<ExitCode> {
     let entry = entry.ok_or_else(|| anyhow!("{} has been removed meanwhile", run.display()))?;
     let files = files(&run);
     output::answer(&if args.json {
-        let line = json!({"run": entry, "answer": answer(&record.measurement, record.verdict.level), "verdict": record.verdict,
+        let line = json!({"run": entry, "answer": answer(&record.measurement, &record.verdict), "verdict": record.verdict,
             "findings": record.findings, "files": files});
         serde_json::to_string(&line)?
     } else {

@@ -50,8 +50,8 @@ fn ends(args: &SweepArgs) -> Result<SweepEnds> {
     });
     match args.here {
         Some(Place::Loopback) if wired => bail!(
-            "--here loopback: --delay, --rate and --loss are those of a path between two hosts that netfathom makes: \
-             leave them out, or take --here lab"
+            "--here loopback has no --delay, --rate or --loss: leave them out, or take --here lab, which has them and \
+             needs root"
         ),
         Some(Place::Loopback) => Ok(SweepEnds::Loopback),
         None if !wired && !plans::is_root() => Ok(SweepEnds::Loopback),

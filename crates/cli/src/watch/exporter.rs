@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
+use hyper::body::Bytes;
 use hyper::header::ACCEPT;
 use hyper::{HeaderMap, StatusCode};
-use netfathom_model::record::{Measurement, WatchProcesses, WatchSocket};
+use netfathom_model::record::{Measured, Measurement, WatchProcesses, WatchResult, WatchSocket};
 use netfathom_results::export::{self, Exposition, Part};
 use netfathom_results::page::printable;
 use netfathom_sys::capability;
@@ -32,8 +33,38 @@ pub struct Exporter {
 
 struct Page {
     /// `None` before the first second.
-    shown: Mutex<Option<Exposition>>,
+    shown: Mutex<Option<Arc<SoFar>>>,
     is_local: bool,
+}
+
+/// A state of the run. Each format is written at the first request for it, so that scrapers alone determine what it costs,
+/// and many requests in a second cost no more than one.
+struct SoFar {
+    measurement: Arc<Measurement>,
+    text: OnceLock<Bytes>,
+    protobuf: OnceLock<Bytes>,
+}
+
+impl SoFar {
+    fn new(measurement: Arc<Measurement>) -> Self {
+        Self { measurement, text: OnceLock::new(), protobuf: OnceLock::new() }
+    }
+
+    fn text(&self) -> Bytes {
+        self.text.get_or_init(|| self.exposition().text().into()).clone()
+    }
+
+    fn protobuf(&self) -> Bytes {
+        self.protobuf.get_or_init(|| self.exposition().protobuf().into()).clone()
+    }
+
+    fn exposition(&self) -> Exposition {
+        let watched = WatchResult::of(&self.measurement);
+        let labeled = watched.map(|of| by_label(&of.processes)).unwrap_or_default();
+        let parts: Vec<Part<'_>> =
+            labeled.iter().map(|(name, seen)| Part { label: ("process", name.as_str()), seen }).collect();
+        export::exposition(&self.measurement, &parts)
+    }
 }
 
 impl Exporter {
@@ -71,12 +102,9 @@ impl Exporter {
         format!("http://{}{PATH}", self.address)
     }
 
-    pub fn set(&self, so_far: &Measurement, processes: &[WatchProcesses]) {
-        let labeled = by_label(processes);
-        let parts: Vec<Part<'_>> =
-            labeled.iter().map(|(name, seen)| Part { label: ("process", name.as_str()), seen }).collect();
-        let shown = export::exposition(so_far, &parts);
-        *self.page.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(shown);
+    pub fn set(&self, measurement: Arc<Measurement>) {
+        let so_far = Some(Arc::new(SoFar::new(measurement)));
+        *self.page.shown.lock().unwrap_or_else(PoisonError::into_inner) = so_far;
     }
 }
 
@@ -116,18 +144,15 @@ impl Site for Page {
                 format!("there is no {path:?} here; {PATH} has all"),
             ));
         }
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Exposition { text, protobuf }) = &*shown else {
+        // Not held while a format is written: the thread that watches takes the lock, too.
+        let Some(so_far) = self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone() else {
             return Err(Missing::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "nothing is watched yet; ask again in a second",
             ));
         };
-        let (kind, body) = if prefers_protobuf(headers) {
-            (PROTOBUF, protobuf.clone().into())
-        } else {
-            (TEXT, text.clone().into())
-        };
+        let (kind, body) =
+            if prefers_protobuf(headers) { (PROTOBUF, so_far.protobuf()) } else { (TEXT, so_far.text()) };
         Ok(Content { kind, policy: "default-src 'none'".into(), body })
     }
 }
@@ -160,9 +185,26 @@ fn parts(media_type: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use netfathom_model::record::{SocketWay, WatchTimes};
+    use netfathom_results::store;
 
     use super::*;
+
+    #[test]
+    fn a_format_is_written_once_and_only_if_it_is_requested() {
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/fixtures/watch-both.json");
+        let measurement = Arc::new(store::read(Path::new(fixture)).unwrap().measurement);
+        let so_far = SoFar::new(Arc::clone(&measurement));
+        assert!(so_far.text.get().is_none() && so_far.protobuf.get().is_none());
+        let text = so_far.text();
+        assert!(text.ends_with(b"# EOF\n") && so_far.protobuf.get().is_none());
+        // The same bytes, not equal ones.
+        assert_eq!(so_far.text().as_ptr(), text.as_ptr());
+        assert_eq!(so_far.protobuf().as_ptr(), so_far.protobuf().as_ptr());
+        assert_ne!(SoFar::new(measurement).text().as_ptr(), text.as_ptr());
+    }
 
     fn processes(name: Option<&str>, n: u64) -> WatchProcesses {
         let mut histogram = netfathom_stats::Histogram::new(3);

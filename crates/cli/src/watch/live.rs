@@ -1,16 +1,24 @@
-//! The run on the terminal while it goes on: a thread that draws and reads keys.
+//! The run on the terminal while it goes on: a thread that draws and reads keys, and never waits for the terminal to take
+//! a frame.
 
-use std::io::{self, IsTerminal};
-use std::mem::{self, ManuallyDrop};
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use std::{mem, panic};
 
 use netfathom_model::plan::WatchPlan;
 use netfathom_sys::{capability, stdio};
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::{cursor, execute};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::style::ResetColor;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, queue};
 
 use super::second::Second;
 use crate::output;
@@ -21,41 +29,58 @@ mod spark;
 mod state;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use state::State;
+use writer::Writer;
 
 /// How long a new second, or the end, may wait to be seen.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Whether the terminal shows it now.
-static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+/// The terminal that shows it now.
+static SHOWN: Mutex<Option<File>> = Mutex::new(None);
+
+fn shown() -> MutexGuard<'static, Option<File>> {
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Gives the terminal back as it was, if it shows a run.
 pub fn restore() {
-    if IS_SHOWN.swap(false, Relaxed) {
-        // One that is gone needs nothing back.
-        let _ = execute!(io::stdout(), cursor::Show);
-        let _ = ratatui::try_restore();
+    let Some(mut terminal) = shown().take() else { return };
+    // One that is gone needs nothing back.
+    let _ = disable_raw_mode();
+    let mut back = Vec::new();
+    let _ = queue!(back, ResetColor, LeaveAlternateScreen, cursor::Show);
+    if terminal.write_all(&back).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+        // The end of a line would flush it: so it stays in the buffer until the tables follow.
+        let _ = io::stdout().write_all(&back);
     }
+}
+
+fn restore_on_panic() {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        restore();
+        hook(info);
+    }));
 }
 
 /// Whether there is a terminal to show it, of a size that is known, and one to read keys from.
 pub fn is_possible() -> bool {
     let has_room = || terminal_size::terminal_size().is_some_and(|(width, _)| width.0 > 0);
     let has_keys = || io::stdin().is_terminal() && !stdio::is_in_background();
-    io::stdout().is_terminal() && has_keys() && has_room()
+    let can_open = || stdio::nonblocking_terminal().is_ok();
+    io::stdout().is_terminal() && has_keys() && has_room() && can_open()
 }
+
+/// A second, and the answer so far.
+type Seen = (Second, String);
 
 /// Shown until it is dropped.
 pub struct Live {
-    shared: Arc<Shared>,
+    /// Its end is that of the run.
+    seconds: Option<Sender<Seen>>,
     thread: Option<JoinHandle<()>>,
-}
-
-struct Shared {
-    state: Mutex<State>,
-    is_new: AtomicBool,
-    has_ended: AtomicBool,
 }
 
 impl Live {
@@ -64,65 +89,69 @@ impl Live {
     /// # Errors
     /// If the terminal refuses.
     pub fn start(plan: &WatchPlan, stop: &Arc<AtomicBool>) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            state: Mutex::new(State::new(&plan.directions, &plan.target)),
-            is_new: AtomicBool::new(true),
-            has_ended: AtomicBool::new(false),
-        });
-        // Before, as only a part of it may succeed. It has a hook of panics, which gives the terminal back first.
-        IS_SHOWN.store(true, Relaxed);
-        let terminal = ratatui::try_init().inspect_err(|_| restore())?;
-        let (seen, stop) = (Arc::clone(&shared), Arc::clone(stop));
-        let show = move || {
+        let terminal = stdio::nonblocking_terminal()?;
+        *shown() = Some(terminal.try_clone()?);
+        restore_on_panic();
+        enable_raw_mode().inspect_err(|_| restore())?;
+        let (seconds, seen) = mpsc::channel();
+        let (state, stop) = (State::new(&plan.directions, &plan.target), Arc::clone(stop));
+        let view = move || {
             // The terminal is open; where they stay, it is shown all the same.
             let _ = capability::drop_all();
-            // Dropped, it would panic where it cannot write.
-            let _ = seen.show(&mut ManuallyDrop::new(terminal));
-            if !seen.has_ended.load(Relaxed) {
+            let has_ended = show(&Writer::new(terminal), state, &seen).unwrap_or(false);
+            if !has_ended {
                 stop.store(true, Relaxed);
             }
             restore();
         };
         let thread =
-            thread::Builder::new().name("live view".into()).spawn(show).inspect_err(|_| restore())?;
-        Ok(Self { shared, thread: Some(thread) })
+            thread::Builder::new().name("live view".into()).spawn(view).inspect_err(|_| restore())?;
+        Ok(Self { seconds: Some(seconds), thread: Some(thread) })
     }
 
     pub fn add(&self, second: Second, answer: String) {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).add(second, answer);
-        self.shared.is_new.store(true, Relaxed);
+        if let Some(seconds) = &self.seconds {
+            // Once the terminal is gone, there is no view to show it.
+            let _ = seconds.send((second, answer));
+        }
     }
 }
 
-impl Shared {
-    /// Until the run has ended, a key ends it, or the terminal is gone.
-    fn show(&self, terminal: &mut DefaultTerminal) -> io::Result<()> {
-        let (colors, mut size, mut sent) = (output::color(), None, [0; 256]);
-        while !self.has_ended.load(Relaxed) {
-            let size_before = mem::replace(&mut size, terminal_size::terminal_size());
-            if self.is_new.swap(false, Relaxed) || size != size_before {
-                let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                terminal.draw(|frame| draw::draw(frame, &state, colors))?;
+/// True once the run has ended, false once a key ends it; an error if the terminal is gone.
+fn show(writer: &Writer, mut state: State, seen: &Receiver<Seen>) -> io::Result<bool> {
+    let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
+    queue!(terminal.backend_mut(), EnterAlternateScreen)?;
+    // Before a run that is refused gives it back: leaving what was not entered moves the cursor.
+    writer.send()?;
+    let (colors, mut is_new, mut size, mut sent) = (output::color(), true, None, [0; 256]);
+    loop {
+        match seen.try_recv() {
+            Ok((second, answer)) => {
+                state.add(second, answer);
+                is_new = true;
             }
-            let read = stdio::read_within(LOOK, &mut sent)?;
-            if !self.press(&sent[..read]) {
-                break;
-            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Ok(true),
         }
-        Ok(())
-    }
-
-    /// False if a key ends the run.
-    fn press(&self, sent: &[u8]) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_new.fetch_or(!sent.is_empty(), Relaxed);
-        keys::keys(sent).into_iter().all(|key| state.key(key))
+        let size_before = mem::replace(&mut size, terminal_size::terminal_size());
+        is_new |= size != size_before;
+        // No frame is made for a terminal that has not taken the one before.
+        if writer.send()? && mem::take(&mut is_new) {
+            // It fails only where the size is unknown: the frame is left out.
+            let _ = terminal.draw(|frame| draw::draw(frame, &state, colors));
+            writer.send()?;
+        }
+        let read = stdio::read_within(LOOK, &mut sent)?;
+        is_new |= read > 0;
+        if !keys::keys(&sent[..read]).into_iter().all(|key| state.key(key)) {
+            return Ok(false);
+        }
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.shared.has_ended.store(true, Relaxed);
+        drop(self.seconds.take());
         if let Some(thread) = self.thread.take() {
             // One that panicked has given the terminal back.
             let _ = thread.join();

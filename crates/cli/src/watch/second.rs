@@ -52,7 +52,7 @@ struct State {
 }
 
 impl Seconds {
-    /// `None` of the first state.
+    /// `None` of the first state: what came before it is a part of the first second.
     pub fn next(&mut self, so_far: &WatchResult) -> Option<Second> {
         let sockets = so_far.sockets.iter().map(|socket| (socket.id, socket.clone())).collect();
         let others = so_far.other_sockets.clone().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Seconds {
             slow_so_far: slow.map(WatchSlow::seen),
             ..state.since(last)
         });
-        self.last = Some(state);
+        self.last = Some(if second.is_some() { state } else { State::default() });
         second
     }
 }
@@ -84,7 +84,7 @@ impl State {
         let mut others_before = last.others.clone();
         let lost = last.sockets.iter().filter(|(id, _)| !self.sockets.contains_key(id));
         lost.for_each(|(_, socket)| others_before.add(socket));
-        sockets.retain(|socket| socket.messages() > 0);
+        sockets.retain(|socket| has_times(&socket.receive) || has_times(&socket.send));
         sockets.sort_by_key(|socket| std::cmp::Reverse(socket.messages()));
         Second {
             at_ns: self.at_ns,
@@ -99,6 +99,11 @@ impl State {
             ..Second::default()
         }
     }
+}
+
+/// A look may see the times of a message before it is counted: they are a part of the line all the same.
+fn has_times(way: &SocketWay) -> bool {
+    way.total.n > 0 || way.total.sum_ns != 0 || way.stages.iter().any(|sum| sum.sum_ns != 0)
 }
 
 /// Before the first that is known there was nothing.
@@ -148,6 +153,8 @@ pub fn pid(socket: &WatchSocket) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::record::WatchStage;
+
     use super::*;
 
     fn socket(id: u64, n: u64) -> WatchSocket {
@@ -155,6 +162,26 @@ mod tests {
         histogram.add_many(100, n);
         let total = WatchTimes::new(&histogram, 100 * n as i64);
         WatchSocket { id, receive: SocketWay { total, stages: Vec::new() }, ..WatchSocket::default() }
+    }
+
+    /// A message may end while its sums are read: here its count comes a second later.
+    #[test]
+    fn seconds_add_up_to_the_run() {
+        let sums = |n, sum_ns| {
+            let mut of = socket(1, n);
+            of.receive.total.sum_ns = sum_ns;
+            of.receive.stages = vec![WatchedSum { stage: WatchStage::Read, sum_ns: 2 * sum_ns }];
+            State { sockets: BTreeMap::from([(1, of.clone())]), all: of, ..State::default() }
+        };
+        let states = [State::default(), sums(2, 50), sums(2, 90), sums(3, 90)];
+        let seconds: Vec<Second> = states.windows(2).map(|two| two[1].since(&two[0])).collect();
+        let shown = |of: &WatchSocket| {
+            (of.messages(), of.receive.total.sum_ns, of.receive.stages.iter().map(|s| s.sum_ns).sum::<i64>())
+        };
+        let add = |a: (u64, i64, i64), b: (u64, i64, i64)| (a.0 + b.0, a.1 + b.1, a.2 + b.2);
+        let all = seconds.iter().map(|second| shown(&second.all)).reduce(add);
+        let single = seconds.iter().flat_map(|second| &second.sockets).map(shown).reduce(add);
+        assert_eq!([all, single], [Some((3, 90, 180)); 2]);
     }
 
     fn state(sockets: &[(u64, u64)], others: u64) -> State {

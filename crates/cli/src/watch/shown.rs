@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use netfathom_measure::ground::observer::{self, Observer, Progressed, Step};
 use netfathom_model::print;
 use netfathom_model::record::{Measurement, WatchPrograms, WatchResult};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::Verdict;
 use netfathom_results::story;
 use netfathom_sys::capability;
 use netfathom_sys::directory::Directory;
@@ -90,16 +90,16 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     }
 
     fn shows(&mut self, so_far: &WatchResult) {
-        let whole = LazyCell::new(|| Measurement::from(so_far.clone()));
+        let whole = LazyCell::new(|| Arc::new(Measurement::from(so_far.clone())));
         let second = self.seconds.next(so_far);
         if let Some(exporter) = &self.exporter {
-            exporter.set(&whole, &so_far.processes);
+            exporter.set(Arc::clone(&whole));
         }
         let Some(second) = second else { return };
         match &self.medium {
             Medium::Progress => {}
             Medium::Terminal(live) => {
-                live.add(second, story::answer(&whole, Level::Valid));
+                live.add(second, story::answer(&whole, &Verdict::default()));
             }
             Medium::Lines => {
                 let mut out = io::stdout().lock();

@@ -1,12 +1,15 @@
 //! What is written for other programs: message logs, kept captures, samples as a capture.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 use netfathom_testkit::{needs, needs_root, skip};
 
-use crate::child::{LAB, is_root, netfathom, only_run, out, record, result, run, unprivileged};
+use crate::child::{LAB, is_root, netfathom, only_run, out, record, run, shell, unprivileged};
 use crate::load::result as load_result;
 use crate::load_sink::sink;
 use crate::refusals::refused_for;
@@ -19,35 +22,38 @@ fn numbers(log: &Path) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn a_sender_writes_down_what_it_sent() {
+fn both_ends_write_down_what_they_sent_and_received() {
     let dir = out();
-    let log = dir.path().join("sent.csv");
-    let args = format!("load send --loopback --profile constant:1k/100ms --trials 2 --log {}", log.display());
-    run(netfathom(&args).arg("--out").arg(dir.path())).measured();
-    let sent = numbers(&log);
-    let sequences: Vec<u64> = sent.iter().map(|line| line[1]).collect();
+    let [sent, received] = ["sent.csv", "received.csv"].map(|name| dir.path().join(name));
+    let runs = dir.path().join("runs");
+    let sink = sink(&format!("--loads 2 --log {}", received.display()));
+    let args = format!("load send --to {} --profile constant:1k/100ms --trials 2", sink.address);
+    run(netfathom(&args).arg("--log").arg(&sent).arg("--out").arg(&runs)).measured();
+    sink.wait();
     // A busy machine may not send them all in time.
-    let trials = load_result(&record(dir.path()).unwrap()).trials;
-    assert_eq!(sequences, trials.iter().flat_map(|t| 0..t.load.sent).collect::<Vec<_>>());
-    assert_ne!(sent[0][0], sent.last().unwrap()[0], "each trial has its own flow");
-    assert!(sent.iter().all(|line| line[3] >= line[2]), "no message leaves before its time");
-    let clocks = fs::read_to_string(&log).unwrap().lines().filter(|l| l.starts_with("# clock=")).count();
+    let trials = load_result(&record(&runs).unwrap()).trials;
+    let all: Vec<u64> = trials.iter().flat_map(|trial| 0..trial.load.sent).collect();
+    let lines = [&sent, &received].map(|log| numbers(log));
+    for log in &lines {
+        assert_eq!(log.iter().map(|line| line[1]).collect::<Vec<_>>(), all);
+        assert_ne!(log[0][0], log.last().unwrap()[0], "each trial has its own flow");
+    }
+    let [sent_lines, received_lines] = lines;
+    assert!(sent_lines.iter().all(|line| line[3] >= line[2]), "no message leaves before its time");
+    let times: Vec<u64> = received_lines.iter().map(|line| line[2]).collect();
+    assert!(times.is_sorted() && times[0] > 0);
+    let clocks = fs::read_to_string(&sent).unwrap().lines().filter(|l| l.starts_with("# clock=")).count();
     assert!(clocks >= 2, "at the begin and at the end");
 }
 
 #[test]
-fn a_sink_writes_down_what_it_received() {
+fn a_log_with_a_name_that_is_not_utf_8_is_written_and_recorded() {
     let dir = out();
-    let log = dir.path().join("received.csv");
-    let sink = sink(&format!("--loads 1 --log {}", log.display()));
-    let args = format!("load send --to {} --profile constant:1k/100ms", sink.address);
-    run(netfathom(&args).arg("--out").arg(dir.path())).measured();
-    sink.wait();
-    let received = numbers(&log);
-    let sent = load_result(&record(dir.path()).unwrap()).trials[0].load.sent;
-    assert_eq!(received.iter().map(|line| line[1]).collect::<Vec<_>>(), (0..sent).collect::<Vec<_>>());
-    let times: Vec<u64> = received.iter().map(|line| line[2]).collect();
-    assert!(times.is_sorted() && times[0] > 0);
+    let runs = dir.path().join("runs");
+    let log = dir.path().join(OsStr::from_bytes(b"x\xff.csv"));
+    let args = "load send --loopback --profile constant:1k/100ms --trials 1";
+    run(netfathom(args).arg("--log").arg(&log).arg("--out").arg(&runs)).measured();
+    assert!(fs::metadata(&log).unwrap().len() > 0 && record(&runs).is_some());
 }
 
 #[test]
@@ -59,11 +65,13 @@ fn a_log_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_capture_of_samples_opens_in_wireshark() {
+fn samples_are_kept_and_their_capture_opens_in_wireshark() {
     needs_root!();
     let dir = out();
     run(netfathom(LAB).args(["--trials", "1", "--export", "pcapng"]).arg("--out").arg(dir.path())).measured();
     let capture = only_run(dir.path()).join("samples.pcapng");
+    let samples = fs::read(capture.with_extension("parquet")).unwrap();
+    assert!(samples.starts_with(b"PAR1") && samples.ends_with(b"PAR1"));
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(&capture).args(["-T", "fields", "-E", "separator=|"]);
     tshark.args(["-e", "udp.length", "-e", "udp.checksum.status", "-e", "frame.comment"]);
@@ -79,25 +87,47 @@ fn a_capture_of_samples_opens_in_wireshark() {
 }
 
 #[test]
-fn captures_stay_where_they_are_asked_for() {
-    needs_root!();
-    let dir = out();
-    let args = "stack --tap pcap --keep-captures --trials 1 --profile constant:1k/100ms";
-    run(netfathom(args).arg("--out").arg(dir.path())).measured();
-    let run_dir = only_run(dir.path());
-    let kept = |name: &str| run_dir.join(name).metadata().unwrap().len();
-    // A file header, and 106 bytes a message behind a header of 16.
-    assert_eq!((kept("trial-01-1-out.pcap"), kept("trial-01-2-in.pcap")), (24 + 100 * 122, 24 + 100 * 122));
-    assert!(kept("trial-01-messages.nflog") > 0);
-    let record = record(dir.path()).unwrap();
-    let files: Vec<_> = result(&record).trials[0].captured.iter().map(|c| c.file.clone().unwrap()).collect();
-    assert_eq!(files, ["trial-01-1-out.pcap", "trial-01-2-in.pcap"]);
-}
-
-#[test]
 fn a_capture_needs_privilege_and_says_so() {
     needs!(is_root(), "needs root, to drop it");
     let dir = out();
     let mut command = unprivileged("stack --loopback --tap pcap --out");
     refused_for(command.arg(dir.path()), 1, &["pcap tap", "CAP_NET_RAW"]);
+}
+
+/// Samples are of no tap but those that time message by message; what was asked for and cannot
+/// be must be named, not left out.
+#[test]
+fn samples_of_the_pcap_tap_are_there_or_refused() {
+    needs_root!();
+    for wanted in ["--samples=100", "--export=pcapng"] {
+        let dir = out();
+        let args =
+            "stack tx --tap pcap --trials 1 --baselines 0 --cross-checks 0 --profile constant:1k/100ms";
+        let ended = run(netfathom(args).arg(wanted).arg("--out").arg(dir.path()));
+        let there = ended.status != 2 && only_run(dir.path()).join("samples.parquet").exists();
+        let reply = ended.err.contains("--samples") || ended.err.contains("--export");
+        assert!(there || reply, "{wanted}: not a word: {ended}");
+    }
+}
+
+/// A FIFO without a reader: the request to end must be heard while it is opened.
+#[test]
+fn a_log_into_a_fifo_without_a_reader_can_be_ended() {
+    let dir = out();
+    let script = "mkfifo f; timeout -s TERM -k 5 1 $0 load send --loopback --profile constant:1k/100ms --log f; exit $?";
+    let ended = run(shell(script).current_dir(dir.path()));
+    assert_ne!(ended.status, 137, "SIGTERM was not heard: {ended}");
+}
+
+/// A tcpdump that never says that it listens: the run waits for it, but not for ever.
+#[test]
+fn a_tcpdump_that_says_nothing_is_given_up() {
+    needs_root!();
+    let dir = out();
+    let fake = dir.path().join("tcpdump");
+    fs::write(&fake, "#!/bin/sh\nexec sleep 100\n").unwrap();
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "PATH=$PWD:$PATH; timeout -s KILL 30 $0 stack tx --tap pcap --tcpdump --trials 1 \
+                  --baselines 0 --cross-checks 0 --profile constant:1k/100ms; exit $?";
+    run(shell(script).current_dir(dir.path())).exited(1).explains(&["tcpdump"]);
 }

@@ -2,7 +2,6 @@
 
 mod change;
 mod equal_runs;
-mod settings;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use netfathom_model::record::{Measurement, Record};
 use netfathom_results::store;
 use serde_json::Value;
 
-use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start};
+use crate::child::{Ended, end, fixture, netfathom, out, run, signal, start, until};
 use crate::refusals::{refused, refused_for};
 
 /// Short, and nothing in it can be VOID: it goes as fast as it goes. Several such runs start within one second, and
@@ -220,17 +219,13 @@ fn commands_of_ones_own_are_compared_by_their_time() {
 #[test]
 fn ctrl_c_ends_the_run_and_keeps_whole_rounds() {
     let dir = out();
-    let mut child =
+    let child =
         start(netfathom("compare --rounds 1000 --out").arg(dir.path()).args(["--run", SHORT, "--", SHORT]));
     let whole = || {
         let runs = fs::read_dir(dir.path()).unwrap().flatten();
         runs.filter(|run| store::read(&run.path()).is_ok()).count()
     };
-    let waited = std::time::Instant::now();
-    while whole() < 6 {
-        assert!(waited.elapsed().as_secs() < 60 && child.try_wait().unwrap().is_none());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    until("whole rounds", || (whole() >= 6).then_some(()));
     signal("INT", &child);
     end(child).measured().shows(&["Main quantities"]);
 }

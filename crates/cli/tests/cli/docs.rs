@@ -9,7 +9,7 @@ mod book;
 mod commands;
 mod kernels;
 mod links;
-mod words;
+pub mod words;
 
 /// Files of these kinds in a folder, or below it.
 fn files(folder: &Path, kinds: &[&str], deep: bool, found: &mut Vec<PathBuf>) {

@@ -70,6 +70,14 @@ fn a_terminal_is_spared_binary_formats() {
 }
 
 #[test]
+fn json_is_the_record_itself() {
+    let mut command = netfathom("export --to json");
+    refused_for(command.arg(fixture("stack")), 2, &["record.json", "netfathom runs show RUN --json"]);
+    let refusal = run(netfathom("export --to xml").arg(fixture("stack"))).err;
+    assert!(!refusal.contains("record.json"), "{refusal}");
+}
+
+#[test]
 fn what_an_export_leaves_out_is_named() {
     let dir = out();
     let mut command = netfathom("export --to hdr");

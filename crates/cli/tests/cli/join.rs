@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -196,8 +197,15 @@ fn times_that_are_missing_or_below_zero_are_no_answer() {
 }
 
 #[test]
-fn either_may_come_through_standard_input() {
+fn either_may_come_through_standard_input_and_no_privilege_is_needed() {
     let files = Files::new();
+    for name in ["a.pcap", "a.log"] {
+        fs::set_permissions(files.path(name), fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let kept = out();
+    let mut command = unprivileged("join --quiet");
+    run(command.args([files.path("a.pcap"), files.path("a.log")]).arg("--out").arg(kept.path())).measured();
+    is_joined(&record(kept.path()).unwrap());
     for script in [
         "gzip -c a.pcap | $0 join - a.log",
         "$0 join a.pcap - < a.log",
@@ -210,19 +218,6 @@ fn either_may_come_through_standard_input() {
         ended.measured();
         is_joined(&record(kept.path()).unwrap());
     }
-}
-
-#[test]
-fn a_join_needs_no_privilege() {
-    let files = Files::new();
-    let kept = out();
-    for name in ["a.pcap", "a.log"] {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(files.path(name), fs::Permissions::from_mode(0o644)).unwrap();
-    }
-    let mut command = unprivileged("join --quiet");
-    run(command.args([files.path("a.pcap"), files.path("a.log")]).arg("--out").arg(kept.path())).measured();
-    is_joined(&record(kept.path()).unwrap());
 }
 
 #[test]

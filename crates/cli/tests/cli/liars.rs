@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::message::Header;
+use netfathom_model::record::State;
 use netfathom_testkit::{TwoHosts, needs_root, privileged, test_name};
 use serde_json::{Value, json};
 
@@ -214,6 +215,7 @@ fn who_measures_the_way_in_of_a_liar_goes_on_without_it() {
     run(netfathom(&way_out).arg(dirs[1].path())).measured();
     end_of(reader).measured();
     let record = record(dirs[0].path()).unwrap();
+    assert_eq!(record.state, State::Complete);
     assert_eq!(crate::child::result(&record).trials[0].accounting.gap(), 0);
     let shown = record.findings.iter().find(|f| f.seen == "3 trials were begun and thrown away").unwrap();
     let last =

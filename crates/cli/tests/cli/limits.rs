@@ -74,6 +74,10 @@ fn too_little_memory_is_an_error_and_no_abort() {
             assert!(ended.status != 1 || ended.err.starts_with("netfathom: "), "{reply}");
             exhausted += usize::from(ended.err.contains("bytes could not be allocated"));
             assert!(!["panic", "abort", "backtrace"].iter().any(|word| ended.err.contains(word)), "{reply}");
+            // More memory is enough for it, too.
+            if ended.status != 1 && !args.starts_with("report ") {
+                break;
+            }
         }
     }
     assert!(exhausted > 0, "no limit was low enough");

@@ -7,13 +7,8 @@ use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::record::{LoadResult, Measured, Measurement, Record, State};
 use netfathom_testkit::{needs_root, privileged, test_name};
 
-use crate::child::{Ended, end_within, netfathom, only_run, out, record, run, runs, signal, start, until};
+use crate::child::{Ended, netfathom, only_run, out, record, run, runs};
 use crate::refusals::refused_for;
-
-/// Short, and no privilege needed.
-const SHORT: &str = "load send --loopback --profile constant:1k/100ms";
-/// What a user waits for after Ctrl-C.
-const PROMPT: std::time::Duration = std::time::Duration::from_secs(3);
 
 pub fn result(record: &Record) -> LoadResult {
     LoadResult::of(&record.measurement).expect("a load").clone()
@@ -97,38 +92,19 @@ fn addresses_that_load_must_not_go_to() {
 }
 
 #[test]
-fn tables_that_are_none() {
-    let dir = out();
-    let tables: [(&str, &[u8], &str); 8] = [
-        ("empty", b"", "two lines"),
-        ("binary", &[0xff; 1000], "cannot read"),
-        ("one", b"0,1k\n", "one"),
-        ("back", b"0,100\n1,100\n0.5,100\n", "line 3"),
-        ("nan", b"0,100\n1,NaN\n", "line 2"),
-        ("zero", b"0,0\n1,0\n", "less than two messages"),
-        ("fast", b"0,100\n1,99000000\n", "line 2"),
-        ("long", b"0,100\n1e9,100\n", "line 2"),
-    ];
-    for (name, bytes, _) in tables {
-        fs::write(dir.path().join(name), bytes).unwrap();
-    }
+fn a_table_is_a_profile_or_named_with_what_is_wrong() {
+    let (dir, kept) = (out(), out());
+    fs::write(dir.path().join("binary"), [0xff; 1000]).unwrap();
+    fs::write(dir.path().join("back"), "0,100\n1,100\n0.5,100\n").unwrap();
+    fs::write(dir.path().join("rates"), "seconds,rate\n0,1000\n0.2,3000\n").unwrap();
     fs::create_dir(dir.path().join("directory")).unwrap();
-    let shown = tables.map(|t| (t.0, t.2));
-    for (name, named) in shown.into_iter().chain([("directory", "directory"), ("none", "No such file")]) {
-        let path = dir.path().join(name);
-        let args = format!("load send --loopback --profile csv:{}", path.display());
-        refused_for(&mut netfathom(&args), 2, &[name, named]);
+    let of = |name| format!("load send --loopback --quiet --profile csv:{}", dir.path().join(name).display());
+    for (name, named) in
+        [("binary", "cannot read"), ("back", "line 3"), ("directory", "directory"), ("none", "No such file")]
+    {
+        refused_for(&mut netfathom(&of(name)), 2, &[name, named]);
     }
-}
-
-#[test]
-fn a_table_is_a_profile() {
-    let dir = out();
-    let table = dir.path().join("rates.csv");
-    fs::write(&table, "seconds,rate\n0,1000\n0.2,3000\n").unwrap();
-    let kept = out();
-    let (_, record) =
-        measured(&format!("load send --loopback --profile csv:{} --quiet", table.display()), kept.path());
+    let (_, record) = measured(&of("rates"), kept.path());
     let trial = &result(&record).trials[0];
     // The area below the line: 0.2 s at 2,000 a second on average.
     assert!(trial.load.planned.abs_diff(400) <= 1, "{}", trial.load.planned);
@@ -173,21 +149,6 @@ fn one_way_claims_nothing_of_what_arrives() {
 }
 
 #[test]
-fn an_interrupted_load_keeps_its_finished_trials() {
-    let dir = out();
-    let child = start(netfathom(&format!("{SHORT} --trials 100")).arg("--out").arg(dir.path()));
-    let trials = || record(dir.path()).map(|r| result(&r).trials.len()).filter(|n| *n > 0);
-    let before = until("the first trial", trials);
-    signal("INT", &child);
-    end_within(child, PROMPT).measured().shows(&["the run was ended early"]);
-    let record = record(dir.path()).unwrap();
-    let after = result(&record).trials.len();
-    assert_eq!(record.state, State::Interrupted);
-    assert!(before <= after && after < 100, "{before} {after}");
-    assert!(only_run(dir.path()).join("report.html").exists());
-}
-
-#[test]
 fn a_capacity_is_a_record_and_a_report() {
     let dir = out();
     let args = "capacity --loopback --engine send --hold 50ms --trials 1";
@@ -201,18 +162,6 @@ fn a_capacity_is_a_record_and_a_report() {
     assert!(search.sustained_per_s.is_none_or(tried), "{search:?}");
     assert!(search.capacity_per_s <= search.sustained_per_s, "{search:?}");
     reported(&ended, dir.path());
-}
-
-#[test]
-fn an_interrupted_capacity_ends_soon() {
-    let dir = out();
-    let args = "capacity --loopback --engine send --hold 1s --trials 100 --out";
-    let child = start(netfathom(args).arg(dir.path()));
-    until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    signal("INT", &child);
-    end_within(child, PROMPT).measured();
-    assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netfathom_model::record::State;
 use serde_json::json;
 
-use crate::child::{end, end_within, netfathom, only_run, out, record, run, start, until};
+use crate::child::{end, end_within, netfathom, out, record, run, start};
 use crate::load::{delivered, result};
 use crate::refusals::refused_for;
 use crate::server::{IN_VAIN, Server};
@@ -69,16 +69,6 @@ fn both_tell_the_same() {
 }
 
 #[test]
-fn answers_are_timed() {
-    let (sink, dir) = (sink(""), out());
-    run(&mut send(&sink, "--echo --profile constant:2k/200ms", dir.path())).measured();
-    let result = result(&record(dir.path()).unwrap());
-    let echo = result.trials.last().unwrap().echo.as_ref().unwrap();
-    assert!(echo.answered > 0 && echo.response.n == echo.answered, "{echo:?}");
-    assert_eq!(sink.end().status, 0);
-}
-
-#[test]
 fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
     for kill in ["KILL", "STOP"] {
         let (sink, dir) = (sink(""), out());
@@ -99,12 +89,14 @@ fn a_sender_with_a_killed_sink_ends_and_keeps_its_finished_trials() {
 
 #[test]
 fn a_sender_without_a_sink_does_not_send_to_the_end_of_its_trial() {
-    let (sink, dir) = (sink(""), out());
-    let sender = start(&mut send(&sink, "--profile constant:1k/60s", dir.path()));
-    sink.event("begins");
-    thread::sleep(Duration::from_millis(700));
-    sink.signal("KILL");
-    end_within(sender, NOTICES).exited(1).explains(&["the sink was lost"]);
+    for kill in ["KILL", "INT"] {
+        let (sink, dir) = (sink(""), out());
+        let sender = start(&mut send(&sink, "--profile constant:1k/60s", dir.path()));
+        sink.event("begins");
+        thread::sleep(Duration::from_millis(700));
+        sink.signal(kill);
+        end_within(sender, NOTICES).exited(1).explains(&["the sink was lost"]);
+    }
 }
 
 #[test]
@@ -198,32 +190,19 @@ fn absurd_announcements_are_refused_with_the_limit() {
 }
 
 #[test]
-fn a_sink_that_is_not_there_or_cannot_be() {
-    let dir = out();
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+fn a_server_that_is_not_there_or_cannot_be_is_named() {
+    let (dir, taken) = (out(), UdpSocket::bind("127.0.0.1:0").unwrap());
     let at = taken.local_addr().unwrap();
-    run(&mut netfathom(&format!("load sink --listen {at}"))).exited(1).explains(&["in use"]);
-    for command in ["load send", "capacity --engine send", "stack tx"] {
-        let mut command = netfathom(&format!("{command} --to {at} --out"));
-        refused_for(command.arg(dir.path()), 1, &["start `netfathom load sink"]);
+    let listen = format!(" --listen {at}");
+    for (serve, named, clients) in [
+        ("load sink", "", &["load send", "capacity --engine send", "stack tx"][..]),
+        ("message serve", &*listen, &["message pingpong"]),
+        ("reverse serve", &*listen, &["reverse"]),
+    ] {
+        refused_for(&mut netfathom(&format!("{serve}{listen}")), 1, &["in use"]);
+        for client in clients {
+            let mut command = netfathom(&format!("{client} --to {at} --out"));
+            refused_for(command.arg(dir.path()), 1, &[&format!("netfathom {serve}{named}")]);
+        }
     }
-}
-
-#[test]
-fn the_way_in_from_another_process() {
-    netfathom_testkit::needs_root!();
-    // A free port, chosen here: the sink prints its own only in the table at the end.
-    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let dirs = [out(), out()];
-    let way_in = format!("stack rx --listen 127.0.0.1:{port} --profile constant:1k/200ms --trials 1 --quiet");
-    let reader = start(netfathom(&way_in).arg("--out").arg(dirs[0].path()));
-    let way_out = format!("load send --to 127.0.0.1:{port} --profile constant:1k/200ms --quiet");
-    until("the reader to listen", || {
-        let tried = run(netfathom(&way_out).arg("--out").arg(dirs[1].path()));
-        matches!(tried.status, 0 | 3).then_some(())
-    });
-    end(reader).measured();
-    let record = netfathom_results::store::read(&only_run(dirs[0].path())).unwrap();
-    assert_eq!(record.state, State::Complete);
-    assert_eq!(crate::child::result(&record).trials[0].accounting.gap(), 0);
 }

@@ -1,7 +1,6 @@
 //! The binary as its users meet it: what it prints, what it keeps, how it ends.
 
 mod burn;
-mod capture_attacks;
 mod captures;
 mod child;
 mod compare;
@@ -32,7 +31,6 @@ mod server;
 mod signals;
 mod surroundings;
 mod swapped;
-mod terminal;
 mod ttcp;
 mod view;
 mod watch;

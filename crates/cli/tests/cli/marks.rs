@@ -31,7 +31,7 @@ int main(int count, char **arguments) {
 "#;
 
 /// A program that makes marks, in a directory that is gone with it.
-struct Marked {
+pub struct Marked {
     dir: TempDir,
     /// Its own: tests run side by side.
     name: String,
@@ -39,9 +39,13 @@ struct Marked {
 
 impl Marked {
     fn compiled(name: &str) -> Self {
+        Self::of(name, PROGRAM)
+    }
+
+    pub fn of(name: &str, program: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("marked.c");
-        std::fs::write(&source, PROGRAM).unwrap();
+        std::fs::write(&source, program).unwrap();
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
         let marked = Self { dir, name: format!("{name}-{}", std::process::id()) };
         let mut cc = Command::new("cc");
@@ -55,7 +59,7 @@ impl Marked {
     }
 
     /// Runs on until it is killed; it has made marks.
-    fn running(&self) -> Killed {
+    pub fn running(&self) -> Killed {
         let mut child = Killed(Command::new(self.path()).arg("on").stdout(Stdio::piped()).spawn().unwrap());
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -6,12 +6,10 @@ use netfathom_model::record::{Ended, Measured, MessageResult, Record, State};
 use netfathom_model::verdict::Level;
 use netfathom_testkit::needs_root;
 
-use crate::child::{end, netfathom, out, record, run, runs, signal, start, unprivileged, until};
+use crate::child::{end, netfathom, out, record, run, signal, start, unprivileged, until};
 
 /// Short, and no privilege needed.
 const SHORT: &str = "message pingpong --loopback --sizes 64 --layers write,adaptive --cpu-pairs same --trials 2 --messages 50 --min-time 0s";
-/// Would take minutes.
-const LONG: &str = "message pingpong --loopback --sizes 64 --layers write,two --trials 100 --min-time 200ms";
 
 pub fn messages(record: &Record) -> &MessageResult {
     MessageResult::of(&record.measurement).expect("messages")
@@ -56,18 +54,6 @@ fn a_run_without_a_number_of_trials_says_why_it_ended() {
         let shown = if is_narrow { "; ended after " } else { "; ended by the time limit (" };
         ended.shows(&[&format!("{}, ", counted(rounds, "trial")), shown]);
     }
-}
-
-#[test]
-fn an_interrupted_run_keeps_its_rounds() {
-    let dir = out();
-    let child = start(netfathom(LONG).arg("--out").arg(dir.path()));
-    until("a round", || record(dir.path()).filter(|r| !messages(r).cells.is_empty()));
-    signal("INT", &child);
-    end(child).measured().shows(&["NOT WHOLE"]);
-    let record = record(dir.path()).unwrap();
-    assert_eq!(record.state, State::Interrupted);
-    assert_eq!(runs(&runs(dir.path())[0]).len(), 3);
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use netfathom_model::host::{HostReport, HostStatus, Topic};
 use netfathom_model::record::State;
+use netfathom_testkit::needs;
 
-use netfathom_testkit::needs_root;
-
-use crate::child::{LOOPBACK, netfathom, only_run, out, record, result, run, shell};
+use crate::child::{LOOPBACK, is_root, netfathom, only_run, out, record, result, run, shell, unprivileged};
 
 /// What is written where standard output has no room.
 const FULL: &str = "netfathom: cannot write to standard output: No space left on device (os error 28)\n";
@@ -39,24 +39,6 @@ fn json_is_the_record_and_nothing_else() {
     assert_eq!(std::fs::read_to_string(run.join("record.json")).unwrap(), ended.out);
     assert!(run.join("report.html").exists());
     assert_eq!(ended.err, "");
-}
-
-#[test]
-fn samples_are_kept_when_they_were_asked_for() {
-    needs_root!();
-    let dir = out();
-    let lab = format!("{} --trials 1 --samples 50", crate::child::LAB);
-    run(netfathom(&lab).arg("--out").arg(dir.path())).measured();
-    let samples = std::fs::read(only_run(dir.path()).join("samples.parquet")).unwrap();
-    assert!(samples.starts_with(b"PAR1") && samples.ends_with(b"PAR1"));
-}
-
-#[test]
-fn quiet_prints_nothing() {
-    let dir = out();
-    let ended = run(&mut to("--trials 1 --quiet", dir.path())).measured();
-    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
-    assert_eq!(record(dir.path()).unwrap().state, State::Complete);
 }
 
 #[test]
@@ -114,11 +96,13 @@ fn closed_descriptors_are_no_error() {
 }
 
 #[test]
-fn the_plan_is_what_was_asked_for() {
+fn the_plan_is_what_was_asked_for_and_quiet_prints_nothing() {
     let dir = out();
-    run(&mut to("tx --trials 1 --size 500 --seed 18446744073709551615 --quiet --cpu 0,0", dir.path()))
-        .measured();
+    let asked = "tx --trials 1 --size 500 --seed 18446744073709551615 --quiet --cpu 0,0";
+    let ended = run(&mut to(asked, dir.path())).measured();
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
     let record = record(dir.path()).unwrap();
+    assert_eq!(record.state, State::Complete);
     let plan = &result(&record).plan;
     assert_eq!((plan.size_bytes, plan.seed, plan.cpus), (500, u64::MAX, Some((0, 0))));
     assert_eq!(plan.directions.len(), 1);
@@ -131,4 +115,48 @@ fn host_tells_as_json_and_as_a_table() {
     let table = run(&mut netfathom("host"));
     assert_eq!((table.status, table.err.as_str()), (0, ""));
     assert!(table.out.starts_with("->  netfathom stack"), "{table}");
+}
+
+#[test]
+fn host_without_privilege_names_what_is_missing_with_its_remedy() {
+    needs!(is_root(), "needs root, to drop it");
+    let report: HostReport = run(&mut unprivileged("host --json")).json();
+    let status = |topic, name| &report.row(topic, name).unwrap_or_else(|| panic!("no row {name}")).status;
+    for (topic, name) in [
+        (Topic::Taps, "bpf"),
+        (Topic::Places, "lab, IPv4"),
+        (Topic::Privileges, "CAP_BPF"),
+        (Topic::Kernel, "packet socket"),
+        (Topic::Kernel, "tcx"),
+        (Topic::Kernel, "socket verdict"),
+    ] {
+        assert_eq!(status(topic, name).name(), "missing", "{name}");
+    }
+    assert_eq!(status(Topic::Places, "loopback, IPv4").name(), "works");
+    assert_ne!(status(Topic::Taps, "timestamping").name(), "missing");
+    let root = status(Topic::Privileges, "root");
+    assert!(matches!(root, HostStatus::Limited { reason, .. } if reason.contains("65534")), "{root:?}");
+    let rows = report.groups.iter().flat_map(|group| &group.rows);
+    for (reason, remedy) in rows.filter_map(|row| row.status.shortcoming()) {
+        assert!(!reason.is_empty() && !remedy.is_empty(), "{report:?}");
+        assert!(!format!("{reason}{remedy}").contains("os error"), "{reason}: {remedy}");
+    }
+}
+
+/// The line is drawn on a terminal that script(1) makes.
+#[test]
+fn a_terminal_shows_how_the_run_goes_on() {
+    let dir = out();
+    let run_in = format!("\\\"$0\\\" {LOOPBACK} --trials 2 --out {}", dir.path().display());
+    let script = format!("command -v script >/dev/null || exit 77; script -qec \"{run_in}\" /dev/null");
+    let ended = run(shell(&script).env("TERM", "xterm"));
+    needs!(ended.status != 77, "there is no script(1)");
+    let shown = ended.measured().out;
+    // Which of its seven trials are seen depends on how busy the machine is.
+    for part in ["/7 (", "(measured)", "/s, lag ", " s left"] {
+        assert!(shown.contains(part), "no {part:?} in {shown:?}");
+    }
+    // Its tables have colours there, and the line is gone before they come.
+    let (_, tables) = shown.split_once("Send (tx)").expect("tables");
+    assert!(tables.contains('\x1b') && !tables.contains("s left"), "{tables:?}");
 }

@@ -88,6 +88,13 @@ fn targets_that_cannot_be_watched() {
 }
 
 #[test]
+fn an_empty_name_is_no_target() {
+    for (args, option) in [("watch", "NAME"), ("watch both", "NAME"), ("watch --container", "--container")] {
+        refused_for(netfathom(args).arg(""), 2, &[option, "it is empty"]);
+    }
+}
+
+#[test]
 fn profiles_that_cannot_be() {
     let reply = all_wrong(&[
         "stack --profile ramp",

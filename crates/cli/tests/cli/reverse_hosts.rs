@@ -158,21 +158,20 @@ fn without_privilege_and_by_name_it_measures_over_loopback() {
 
 #[test]
 fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
-    for kill in ["KILL", "STOP"] {
+    const LOST: &str = "the other host was lost";
+    for (kill, why) in [("KILL", LOST), ("STOP", LOST), ("INT", "the counterpart was stopped")] {
         let (server, dir) = (local(""), out());
         let client = start(&mut client(LONG, &[&server], dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
         server.signal(kill);
-        end_within(client, NOTICES).exited(1).explains(&["the other host was lost"]);
+        end_within(client, NOTICES).exited(1).explains(&[why]);
         let record = record(dir.path()).unwrap();
         assert_ne!(record.state, State::Complete);
         assert!((1..100).contains(&trials(&record).count()));
+        if kill == "INT" {
+            assert_eq!(server.wait().status, 0);
+        }
     }
-    let (server, dir) = (local(""), out());
-    let client = start(&mut client(LONG, &[&server], dir.path()));
-    until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
-    assert_eq!(server.end().status, 0);
-    end_within(client, NOTICES).exited(1).explains(&["the counterpart was stopped"]);
 }
 
 #[test]
@@ -218,12 +217,6 @@ fn what_a_counterpart_may_not_do_is_refused_with_the_reason() {
     ] {
         refused_for(&mut netfathom(&format!("reverse {args}")), 2, &[named]);
     }
-    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let at = taken.local_addr().unwrap();
-    let serve = format!("reverse serve --listen {at}");
-    let remedy = format!("netfathom {serve}");
-    refused_for(netfathom(&format!("reverse --to {at} --out")).arg(dir.path()), 1, &[&remedy]);
-    refused_for(&mut netfathom(&serve), 1, &["in use"]);
     still_serves(&server);
     let first = start(&mut client(LONG, &[&server], dir.path()));
     server.next("begins");

@@ -6,14 +6,17 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use netfathom_model::record::State;
+use netfathom_results::store::RECORD_FILE;
 use netfathom_testkit::needs_root;
+use serde_json::Value;
 
 use crate::child::{
-    LAB, LOOPBACK, end, end_within, first_trial, names, netfathom, only_run, out, record, result, runs,
-    shell, signal, start, until,
+    LAB, LOOPBACK, end, end_within, first_trial, names, netfathom, only_run, out, record, runs, shell,
+    signal, start, until,
 };
 
-const PROMPT: Duration = Duration::from_secs(2);
+/// What a user waits for after Ctrl-C.
+const PROMPT: Duration = Duration::from_secs(3);
 
 fn long(args: &str, out: &Path) -> Command {
     let mut command = netfathom(&format!("{args} --trials 100"));
@@ -21,30 +24,58 @@ fn long(args: &str, out: &Path) -> Command {
     command
 }
 
+/// Trials below a value of a record, whatever was measured.
+fn trials(of: &Value) -> usize {
+    match of {
+        Value::Object(fields) => fields.iter().map(|(name, value)| trials_of(name, value)).sum(),
+        Value::Array(values) => values.iter().map(trials).sum(),
+        _ => 0,
+    }
+}
+
+fn trials_of(name: &str, value: &Value) -> usize {
+    value.as_array().filter(|_| name == "trials").map_or_else(|| trials(value), Vec::len)
+}
+
+/// How many trials are on disk, once there is one.
+fn finished(out: &Path) -> Option<usize> {
+    let text = std::fs::read(runs(out).first()?.join(RECORD_FILE)).ok()?;
+    Some(trials(&serde_json::from_slice(&text).unwrap())).filter(|&trials| trials > 0)
+}
+
 fn ends_at_once(args: &str, end_it: impl Fn(&Child)) {
     let dir = out();
     let child = start(&mut long(args, dir.path()));
-    let before = result(&first_trial(dir.path())).trials.len();
+    let before = until("a trial", || finished(dir.path()));
     end_it(&child);
-    let ended = end_within(child, PROMPT).measured();
+    end_within(child, PROMPT).measured().shows(&["the run was ended early"]);
+    let after = finished(dir.path()).unwrap();
+    assert!(before <= after && after < 100, "{args}: {before} {after}");
     let record = record(dir.path()).unwrap();
-    assert_eq!(record.state, State::Interrupted);
-    assert!(result(&record).trials.len() >= before);
-    assert!(ended.out.contains("the run was ended early"), "{ended}");
-    assert_eq!(names(&only_run(dir.path())), ["head.json", "record.json", "report.html"]);
+    assert_eq!(record.state, State::Interrupted, "{args}");
+    assert!(record.verdict.reasons.iter().any(|reason| reason.text.contains("finished")), "{args}");
+    assert_eq!(names(&only_run(dir.path())), ["head.json", "record.json", "report.html"], "{args}");
 }
 
 #[test]
 fn an_interrupted_run_keeps_its_finished_trials() {
-    for name in ["INT", "TERM"] {
-        ends_at_once(LOOPBACK, |child| signal(name, child));
+    for args in [
+        LOOPBACK,
+        "load send --loopback --profile constant:1k/100ms",
+        "message pingpong --loopback --sizes 64 --layers write,two --min-time 200ms",
+        "ttcp sweep --here loopback --sndbuf auto --time 100ms",
+    ] {
+        ends_at_once(args, |child| signal("INT", child));
     }
+    ends_at_once(LOOPBACK, |child| signal("TERM", child));
 }
 
 #[test]
 fn an_interrupted_lab_keeps_its_finished_trials() {
     needs_root!();
-    ends_at_once(LAB, |child| signal("INT", child));
+    for args in [LAB, "reverse --time 1s --inbound 1k..5k --variant ignored"] {
+        ends_at_once(args, |child| signal("INT", child));
+    }
 }
 
 #[test]
@@ -58,16 +89,18 @@ fn two_signals_at_the_same_time_are_one_wish() {
 }
 
 #[test]
-fn an_interrupt_does_not_wait_for_the_next_message() {
-    let dir = out();
+fn an_interrupt_waits_for_no_message_and_no_search() {
     let slow = LOOPBACK.replace("constant:1k/100ms", "constant:0.1/60m");
-    let child = start(&mut long(&slow, dir.path()));
-    // Nothing tells that the first trial runs; whenever it comes, the signal must do.
-    until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
-    std::thread::sleep(Duration::from_millis(600));
-    signal("INT", &child);
-    end_within(child, PROMPT).measured();
-    assert_eq!(record(dir.path()).unwrap().state, State::Interrupted);
+    for args in [&*slow, "capacity --loopback --engine send --hold 1s"] {
+        let dir = out();
+        let child = start(&mut long(args, dir.path()));
+        // Nothing tells that the first trial runs; whenever it comes, the signal must do.
+        until("the run directory", || (!runs(dir.path()).is_empty()).then_some(()));
+        std::thread::sleep(Duration::from_millis(600));
+        signal("INT", &child);
+        end_within(child, PROMPT).measured();
+        assert_eq!(record(dir.path()).unwrap().state, State::Interrupted, "{args}");
+    }
 }
 
 /// A run after two of these signals. Its output is full until the reader is dropped, so that it cannot end by itself after

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
-use netfathom_model::record::State;
+use netfathom_model::record::{State, Trial};
 use netfathom_results::store;
 use netfathom_testkit::{installed, needs_root, test_name};
 
-use crate::child::{end, first_trial, names, netfathom, only_run, out, run, start};
+use crate::child::{end, first_trial, names, netfathom, only_run, out, result, run, start};
 use crate::refusals::refused_for;
 
 const TRIALS: &str = "--trials 3 --baselines 0 --cross-checks 0 --profile constant:1k/200ms";
@@ -44,8 +45,21 @@ fn a_run_goes_on_in_its_own_directory() {
         assert!(names(&victim).is_empty(), "{args}: {:?}", names(&victim));
         let there = names(&moved);
         assert!(files.iter().all(|file| there.iter().any(|name| name == file)), "{args}: {there:?} {ended}");
-        assert_eq!(store::read(&moved).unwrap().state, State::Complete, "{args}");
+        let record = store::read(&moved).unwrap();
+        assert_eq!(record.state, State::Complete, "{args}");
+        if files == CAPTURED {
+            captures_are_whole(&moved, &result(&record).trials[2], args);
+        }
     }
+}
+
+fn captures_are_whole(directory: &Path, trial: &Trial, args: &str) {
+    let files: Vec<_> = trial.captured.iter().map(|captured| captured.file.clone().unwrap()).collect();
+    assert_eq!(files, CAPTURED[2..4], "{args}");
+    let bytes = |name| fs::metadata(directory.join(name)).unwrap().len();
+    // A file header, and 106 bytes a message behind a header of 16.
+    assert_eq!([CAPTURED[2], CAPTURED[3]].map(bytes), [24 + 200 * 122; 2], "{args}");
+    assert!(bytes(CAPTURED[4]) > 0, "{args}");
 }
 
 /// Commands that write into the directory of a run that was made before.
@@ -70,6 +84,13 @@ fn what_is_written_later_follows_no_link_either() {
         assert_eq!(fs::read(&precious).unwrap(), b"theirs", "{command}");
         fs::remove_file(&file).unwrap();
     }
+    // Nor one to nothing.
+    let (report, new) = (directory.join("report.html"), ground.path().join("new"));
+    symlink(&new, &report).unwrap();
+    let why = ["is a symbolic link to", "nothing was written"];
+    refused_for(netfathom("report").arg(directory.join("record.json")), 1, &why);
+    assert!(!new.exists());
+    fs::remove_file(&report).unwrap();
     // The file of tags is replaced where it is a link, or refused; what it leads to stays.
     symlink(&precious, directory.join("tags.json")).unwrap();
     let name = directory.file_name().unwrap();

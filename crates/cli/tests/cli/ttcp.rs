@@ -1,6 +1,5 @@
 //! `netfathom ttcp`, and the same by the name `ttcp`, as scripts meet it.
 
-mod attacks;
 mod beyond;
 mod intervals;
 mod lines;
@@ -10,14 +9,14 @@ mod refused;
 mod serve;
 mod sweep;
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use netfathom_model::record::{Measured, Record, TransferResult};
 use netfathom_sys::netns::Namespace;
 use netfathom_testkit::Star;
 
-use crate::child::{Ended, end, netfathom, run, shell, start, until};
+use crate::child::{Ended, end, netfathom, run, start, until};
 
 /// The command with arguments that hold no blanks.
 fn ttcp(args: &str) -> Command {
@@ -80,20 +79,6 @@ fn connects(sender: &Child, port: u16) {
         let text = std::fs::read_to_string(format!("/proc/{}/net/tcp", sender.id())).unwrap();
         text.contains(&connected).then_some(())
     });
-}
-
-/// A service on a terminal that lasts 3 s, and a connection to it; `None`, with one message, where there
-/// can be no terminal.
-fn service_on_a_terminal(test: &str) -> Option<(Child, TcpStream)> {
-    if !shell("command -v script >/dev/null").status().unwrap().success() {
-        netfathom_testkit::skipped(test, "there is no script(1)");
-        return None;
-    }
-    let port = free_port();
-    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
-    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
-    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
-    Some((service, there))
 }
 
 fn result(json: &str) -> TransferResult {

@@ -177,20 +177,6 @@ fn a_server_that_makes_a_thread_for_each_connection_is_recognized() {
 }
 
 #[test]
-fn a_page_names_the_process_and_what_became_of_its_messages() {
-    needs_root!();
-    let (dir, listener) = (out(), TcpListener::bind("[::1]:0").unwrap());
-    let port = listener.local_addr().unwrap().port();
-    let child = watching(&format!("--port {port}"), dir.path());
-    echo(&listener, 200, 0);
-    let own = format!(" (pid {}): ", std::process::id());
-    let parts = [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "unfollowed "];
-    let ended = interrupted(child).exited(0).shows(&parts);
-    let seen = ended.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
-    assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{ended}");
-}
-
-#[test]
 fn a_run_that_looks_once_ends_by_itself_and_prints_its_table_once() {
     needs_root!();
     let (dir, listener, port) = listening();
@@ -206,16 +192,21 @@ fn a_run_that_looks_once_ends_by_itself_and_prints_its_table_once() {
 }
 
 #[test]
-fn two_runs_are_compared_and_without_trials_nothing_is_tested() {
+fn a_page_names_the_process_and_its_messages_and_two_runs_are_compared_without_a_test() {
     needs_root!();
-    let (_, listener, port) = listening();
-    let [before, after] = [1, 20].map(|pause_ms| {
+    let listener = TcpListener::bind("[::1]:0").unwrap();
+    let args = format!("--port {}", listener.local_addr().unwrap().port());
+    let [(page, before), (_, after)] = [0, 5].map(|pause_ms| {
         let dir = out();
-        let child = watching(&format!("--port {port}"), dir.path());
-        echo(&listener, 20, pause_ms);
-        interrupted(child).exited(0);
-        dir
+        let child = watching(&args, dir.path());
+        echo(&listener, 200, pause_ms);
+        (interrupted(child).exited(0), dir)
     });
+    let own = format!(" (pid {}): ", std::process::id());
+    let parts = [own.as_str(), " from link layer to read, p99", "protocol", "read", "total", "unfollowed "];
+    let page = page.shows(&parts);
+    let seen = page.out.lines().find(|line| line.trim_start().starts_with("seen ")).unwrap();
+    assert_eq!(seen.split_whitespace().nth(1), Some("200"), "{page}");
     let ended = run(netfathom("compare").args([before.path(), after.path()].map(only_run))).exited(0);
     assert!(ended.out.starts_with("NOT TESTED"), "{ended}");
     let mean = ended.out.lines().find(|line| line.trim_start().starts_with("rx.mean ")).unwrap();
@@ -273,14 +264,20 @@ fn a_socket_of_udp_that_is_opened_during_the_run_is_found_and_its_first_second_i
 }
 
 #[test]
-fn who_receives_nothing_is_asked_about_what_it_sends() {
+fn who_receives_nothing_is_asked_about_what_it_sends_or_its_unix_sockets() {
     needs_root!();
-    let (dir, socket) = (out(), TcpListener::bind("127.0.0.1:0").unwrap());
-    let sleeper = Killed(Command::new("sleep").arg("1000").stdin(OwnedFd::from(socket)).spawn().unwrap());
-    let mut watch = netfathom(&format!("watch --pid {} --time 200ms --out", sleeper.id()));
-    let ended = run(watch.arg(dir.path()));
-    let other_way = format!("only receiving was watched: netfathom watch tx --pid {} shows", sleeper.id());
-    ended.exited(3).shows(&[&other_way]);
+    let held = std::os::unix::net::UnixStream::pair().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    for (socket, other_way) in [
+        (OwnedFd::from(listener), "only receiving was watched: netfathom watch tx --pid PID shows"),
+        (held.0.into(), "that process has Unix sockets alone"),
+    ] {
+        let dir = out();
+        let sleeper = Killed(Command::new("sleep").arg("1000").stdin(socket).spawn().unwrap());
+        let mut watch = netfathom(&format!("watch --pid {} --time 200ms --out", sleeper.id()));
+        let ended = run(watch.arg(dir.path())).exited(3);
+        ended.shows(&[&other_way.replace("PID", &sleeper.id().to_string())]);
+    }
 }
 
 #[test]
@@ -296,27 +293,6 @@ fn a_process_that_ends_ends_the_run_and_one_that_is_not_there_begins_none() {
     assert!(out.contains("no message came") && out.contains(&why) && !out.contains("watch tx"), "{ended}");
     let mut gone = netfathom(&format!("watch --pid {} --time 1s --out", sleeper.id()));
     run(gone.arg(dir.path())).exited(2).explains(&["there is none of that number"]);
-}
-
-#[test]
-fn a_process_with_unix_sockets_alone_is_recognized() {
-    needs_root!();
-    let dir = out();
-    let (held, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    let sleeper = Killed(Command::new("sleep").arg("1000").stdin(OwnedFd::from(held)).spawn().unwrap());
-    let args = format!("watch --pid {} --time 200ms", sleeper.id());
-    run(netfathom(&args).arg("--out").arg(dir.path())).shows(&["that process has Unix sockets alone"]);
-}
-
-#[test]
-fn a_killed_watch_leaves_no_program() {
-    needs_root!();
-    let dir = out();
-    let mut child = watching("--port 1", dir.path());
-    let held = Held::by(child.id());
-    assert!(!held.is_gone(), "this test cannot see {held:?}");
-    kill(&mut child);
-    until("the kernel to clean up", || held.is_gone().then_some(()));
 }
 
 /// Linux 6.16 brought it.

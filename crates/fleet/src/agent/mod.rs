@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use async_nats::connection::State;
 use async_nats::{Client, Message};
 use futures_util::StreamExt;
 use netfathom_measure::kind::host;
@@ -56,6 +57,10 @@ pub enum AgentEvent {
     Refused {
         why: String,
     },
+    /// The connection to the server broke; the client tries to come back.
+    Disconnected,
+    /// It is back.
+    Reconnected,
     /// The controller is gone, and what ran for it was ended.
     Abandoned {
         tasks: usize,
@@ -82,14 +87,9 @@ struct Agent<'a> {
     client: Client,
     facts: Facts,
     desk: Desk,
-    done: (mpsc::Sender<Done>, mpsc::Receiver<Done>),
-}
-
-/// A task that is over.
-struct Done {
-    session: String,
-    number: u64,
-    outcome: Outcome,
+    is_connected: bool,
+    /// Of tasks that are over.
+    reports: (mpsc::Sender<Report>, mpsc::Receiver<Report>),
 }
 
 impl<'a> Agent<'a> {
@@ -108,7 +108,8 @@ impl<'a> Agent<'a> {
             lacks: plan.limits.lacks().into_iter().chain(host_lacks()).collect(),
             busy: false,
         };
-        Self { plan, client, facts, desk: Desk::new(&plan.name, &incarnation), done: mpsc::channel(64) }
+        let desk = Desk::new(&plan.name, &incarnation);
+        Self { plan, client, facts, desk, is_connected: true, reports: mpsc::channel(64) }
     }
 
     async fn refuse_twins(&self) -> Result<(), FleetError> {
@@ -151,8 +152,9 @@ impl<'a> Agent<'a> {
                         self.desk.beat(&beat.session, beat.over, Instant::now());
                     }
                 }
-                Some(done) = self.done.1.recv() => self.report(done).await,
+                Some(report) = self.reports.1.recv() => self.report(report).await,
                 _ = look.tick() => {
+                    self.note_connection(tell);
                     let abandoned = self.desk.look(Instant::now());
                     if abandoned > 0 {
                         tell(AgentEvent::Abandoned { tasks: abandoned });
@@ -161,7 +163,18 @@ impl<'a> Agent<'a> {
                 else => return Err(lost("it closed the connection".into())),
             }
         }
-        Ok(())
+        if stop.load(Relaxed) || self.client.connection_state() == State::Connected {
+            return Ok(());
+        }
+        Err(lost("the agent's time ended before it came back".into()))
+    }
+
+    fn note_connection(&mut self, tell: &mut dyn FnMut(AgentEvent)) {
+        let is_connected = self.client.connection_state() == State::Connected;
+        if is_connected != self.is_connected {
+            self.is_connected = is_connected;
+            tell(if is_connected { AgentEvent::Reconnected } else { AgentEvent::Disconnected });
+        }
     }
 
     async fn introduce(&mut self, message: Message) {
@@ -203,7 +216,7 @@ impl<'a> Agent<'a> {
         let most = self.plan.limits.time_of(&order.task);
         self.desk.runs(&order, Arc::clone(&stop), Instant::now() + most, Sends::of(&order.task));
         let work = work::Work { address: self.facts.address, limits: self.plan.limits.clone() };
-        let done = self.done.0.clone();
+        let reports = self.reports.0.clone();
         let client = self.client.clone();
         tokio::spawn(async move {
             // A task that ends without a port says why in its report.
@@ -212,21 +225,21 @@ impl<'a> Agent<'a> {
                 let _ = client.publish(reply, wire::written(&Answer::Taken { port }).into()).await;
             }
         });
-        let (session, number) = (order.session.clone(), order.number);
-        let task = move || {
-            let outcome = work.perform(&order.task, &stop, ready);
-            let _ = done.blocking_send(Done { session: order.session, number, outcome });
+        let Order { to: from, session, number, task, .. } = order;
+        let report = move |outcome| Report { from: from.clone(), session: session.clone(), number, outcome };
+        let report_failure = report.clone();
+        let work = move || {
+            let outcome = work.perform(&task, &stop, ready);
+            let _ = reports.blocking_send(report(outcome));
         };
-        if let Err(error) = thread::Builder::new().name("fleet task".into()).spawn(task) {
+        if let Err(error) = thread::Builder::new().name("fleet task".into()).spawn(work) {
             let outcome = Outcome::Failed { why: format!("no thread for it: {error}") };
-            let _ = self.done.0.try_send(Done { session, number, outcome });
+            let _ = self.reports.0.try_send(report_failure(outcome));
         }
     }
 
-    async fn report(&mut self, done: Done) {
-        self.desk.ended(&done.session, done.number);
-        let from = (self.facts.name.clone(), self.facts.incarnation.clone());
-        let mut report = Report { from, session: done.session, number: done.number, outcome: done.outcome };
+    async fn report(&mut self, mut report: Report) {
+        self.desk.ended(&report.session, report.number);
         let mut bytes = wire::written(&report);
         if bytes.len() > wire::MOST_REPORT_BYTES {
             let why = format!("its result of {} bytes is longer than NATS carries", bytes.len());

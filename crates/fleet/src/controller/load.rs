@@ -91,14 +91,9 @@ fn late(round: u32, ended: &Ended) -> FleetPair {
         _ => None,
     };
     FleetPair {
-        from: ended.from.clone(),
-        to: ended.to.clone(),
-        round,
-        late_ns: ended.start().map(|(late_ns, _)| late_ns),
-        start_waited_ns: ended.start().and_then(|(_, waited_ns)| waited_ns),
         sent: loaded.map(|l| l.sent),
         lost: loaded.map(|l| l.sent.saturating_sub(l.delivered)),
         failed: ended.sent.as_ref().err().map(|miss| miss.why().to_owned()),
-        ..FleetPair::default()
+        ..ended.pair(round)
     }
 }

@@ -67,11 +67,7 @@ impl<O: Observer<FleetResult>> Run<'_, O> {
 }
 
 fn pair(round: u32, ended: Ended) -> FleetPair {
-    let mut pair =
-        FleetPair { from: ended.from.clone(), to: ended.to.clone(), round, ..FleetPair::default() };
-    if let Some((late_ns, waited_ns)) = ended.start() {
-        (pair.late_ns, pair.start_waited_ns) = (Some(late_ns), waited_ns);
-    }
+    let mut pair = ended.pair(round);
     match (ended.sent, ended.received) {
         (Ok(Outcome::Transferred(sent)), Ok(Outcome::Transferred(received))) => {
             (pair.retransmits, pair.rtt_us) = (sent.retransmits, sent.rtt_us);

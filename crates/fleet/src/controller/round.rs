@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use netfathom_model::record::FleetClock;
+use netfathom_model::record::{FleetClock, FleetPair};
 use tokio::task::unconstrained;
 
 use super::link::ANSWER_WITHIN;
@@ -41,8 +41,15 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The pair that it was, without what came of it.
+    pub fn pair(&self, round: u32) -> FleetPair {
+        let (late_ns, start_waited_ns) = self.start().unzip();
+        let (from, to, start_waited_ns) = (self.from.clone(), self.to.clone(), start_waited_ns.flatten());
+        FleetPair { from, to, round, late_ns, start_waited_ns, ..FleetPair::default() }
+    }
+
     /// How late it started, and for how long it waited for a CPU then; `None` of a clock that was set meanwhile.
-    pub fn start(&self) -> Option<(i64, Option<u64>)> {
+    fn start(&self) -> Option<(i64, Option<u64>)> {
         let (started_utc_ns, waited_ns) = match self.sent.as_ref().ok()? {
             Outcome::Transferred(sent) => (sent.started_utc_ns, sent.start_waited_ns),
             Outcome::Loaded(sent) => (sent.started_utc_ns, sent.start_waited_ns),

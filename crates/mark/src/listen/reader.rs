@@ -119,7 +119,8 @@ impl Reader {
         let (header, slots) = (ring.header, ring.slots());
         let head = header.head.value.load(Acquire);
         // One behind is possible: a writer that was killed before it moved the head on.
-        if head.wrapping_sub(self.tail).wrapping_add(1) > slots + 1 {
+        let possible = self.tail.saturating_sub(1)..=self.tail.saturating_add(slots);
+        if !possible.contains(&head) {
             self.damaged += 1;
             self.tail = head;
         }

@@ -196,6 +196,15 @@ fn a_hostile_ring_neither_stops_nor_breaks_the_listener() {
 }
 
 #[test]
+fn a_head_before_the_first_mark_is_damage() {
+    let small = Small::new();
+    let mut reader = small.reader();
+    small.header().head.value.store(u64::MAX, Relaxed);
+    assert_eq!(drained(&mut reader, FOR_EVER), []);
+    assert_eq!(reader.damaged(), 1);
+}
+
+#[test]
 fn a_count_that_no_writer_has_made_is_damage_and_not_counted() {
     let small = Small::new();
     let mut reader = small.reader();

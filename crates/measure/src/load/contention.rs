@@ -100,11 +100,15 @@ fn holders(account: &Account) -> Vec<Held> {
                 others_ns += holder.ns;
                 continue;
             }
-            pid => {
+            _ => {
                 named += 1;
                 let (name, cgroup) = (holder.name.clone(), Some(holder.cgroup.clone()));
                 let cgroup = cgroup.filter(|cgroup| !cgroup.is_empty());
-                if holder.kernel { Holder::Kernel { name } } else { Holder::Process { name, pid, cgroup } }
+                match holder.number {
+                    _ if holder.kernel => Holder::Kernel { name },
+                    0 => Holder::Unnumbered { name },
+                    pid => Holder::Process { name, pid, cgroup },
+                }
             }
         };
         held.push(Held { by, ns: holder.ns });
@@ -153,6 +157,7 @@ mod tests {
     fn the_parts_of_a_wait_add_up_and_the_shortest_have_no_names() {
         let process = |pid| kernel::Holder {
             process: pid,
+            number: if pid == 1001 { 0 } else { pid },
             own: pid == 7,
             kernel: pid == 8,
             name: format!("p{pid}"),
@@ -184,5 +189,6 @@ mod tests {
         let grouped = Holder::Process { name: "p1000".into(), pid: 1000, cgroup: Some("build.slice".into()) };
         assert_eq!(of(&grouped), Some(100));
         assert_eq!(of(&Holder::Kernel { name: "p8".into() }), Some(100));
+        assert_eq!(of(&Holder::Unnumbered { name: "p1001".into() }), Some(100));
     }
 }

@@ -6,6 +6,7 @@ pub use netfathom_model::print::percent;
 use netfathom_model::record::{Contention, Holder, Holders, Load, LoadThread};
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_sys::cpu::is_before_others;
+use netfathom_sys::probe::effective_user;
 
 use super::accounting::DEVICE_OUT;
 
@@ -71,9 +72,7 @@ pub fn no_number(_: f64) -> String {
 }
 
 pub fn of_a_slot(value: f64) -> String {
-    let text = percent(value);
-    let of = if text.ends_with('%') { " of" } else { "" };
-    format!("{text}{of} a send slot")
+    print::share_of(value, "send slot")
 }
 
 /// What part of the send slots may be missed.
@@ -109,9 +108,22 @@ pub fn unsplit(messages_a_packet: f64) -> String {
     )
 }
 
+/// What gives netfathom real-time priority, as this user types it before the command.
+pub fn chrt() -> &'static str {
+    chrt_of(effective_user())
+}
+
+fn chrt_of(user: u32) -> &'static str {
+    if user == 0 { "chrt -f 50" } else { "sudo chrt -f 50" }
+}
+
 /// What helps against whoever it is, of what is not so already.
-pub fn priority() -> &'static str {
-    if is_before_others() { "choose another CPU with --cpu" } else { "run netfathom under chrt -f 50" }
+pub fn priority() -> String {
+    if is_before_others() {
+        "choose another CPU with --cpu".into()
+    } else {
+        format!("run netfathom under {}", chrt())
+    }
 }
 
 /// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
@@ -189,23 +201,28 @@ pub fn missed(load: &Load) -> f64 {
 const NO_ONE_HAD_IT: &str =
     "lower the rate: no other program held the sender's CPU long enough to explain it";
 
-/// What to do against whoever had the CPUs of the senders for at least such a part of the time, in all of these trials or
+/// What to do against whoever had the CPUs of such threads for at least such a part of the time, in all of these trials or
 /// in one; `None` where they were followed and no one had.
-pub fn free_cpus<'a>(threads: impl Iterator<Item = &'a Contention>, least: f64) -> Option<String> {
-    let senders: Vec<&Contention> = threads.filter(|c| c.thread == LoadThread::Sender).collect();
-    let free = occupied(senders.iter().copied(), &[LoadThread::Sender], least);
-    let in_one = |c: &&Contention| occupied(std::iter::once(*c), &[LoadThread::Sender], least);
-    free.or_else(|| senders.iter().find_map(in_one)).or_else(|| senders.is_empty().then(|| priority().into()))
+pub fn free_cpus<'a>(
+    threads: impl Iterator<Item = &'a Contention>,
+    of: &[LoadThread],
+    least: f64,
+) -> Option<String> {
+    let threads: Vec<&Contention> = threads.filter(|c| of.contains(&c.thread)).collect();
+    let free = occupied(threads.iter().copied(), of, least);
+    let in_one = |c: &&Contention| occupied(std::iter::once(*c), of, least);
+    free.or_else(|| threads.iter().find_map(in_one)).or_else(|| threads.is_empty().then(priority))
 }
 
 pub fn free_sender<'a>(loads: impl Iterator<Item = &'a Load>, missed: f64) -> String {
     // A tenth of what was missed is cause enough: one wait makes many messages late.
-    free_cpus(loads.flat_map(|load| &load.contention), missed / 10.0).unwrap_or_else(|| NO_ONE_HAD_IT.into())
+    free_cpus(loads.flat_map(|load| &load.contention), &[LoadThread::Sender], missed / 10.0)
+        .unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }
 
 pub fn even_load<'a>(threads: impl Iterator<Item = &'a Contention>) -> String {
     // Many waits that are short each make the 99th percentile, too.
-    free_cpus(threads, 0.005).unwrap_or_else(|| NO_ONE_HAD_IT.into())
+    free_cpus(threads, &[LoadThread::Sender], 0.005).unwrap_or_else(|| NO_ONE_HAD_IT.into())
 }
 
 /// Whether messages were sent when the plan wanted them.

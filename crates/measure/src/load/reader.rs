@@ -31,8 +31,6 @@ pub struct ReaderTask<'a> {
     pub delay_ns: u64,
     /// Bytes of each message, where they come in a stream.
     pub stream: Option<usize>,
-    /// When to end, and how far it is.
-    pub end: &'a EndSignal<'a>,
 }
 
 /// What the reader and those who wait for it tell each other.
@@ -67,21 +65,25 @@ impl<'a> EndSignal<'a> {
 }
 
 /// Reads until the senders are done and the socket is empty.
-pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> Result<Tally, FlightError> {
+pub fn read_all<T: ReceiveTap>(
+    task: &ReaderTask<'_>,
+    end: &EndSignal<'_>,
+    tap: &mut T,
+) -> Result<Tally, FlightError> {
     let mut tally = Tally::new(task.flow, task.lanes, task.planned);
     let mut buffer = vec![0; task.stream.unwrap_or(BUFFER_BYTES)];
     let cpu_before_ns = thread_time_ns();
     let mut ended_ns = None;
-    let senders_done = || task.end.senders_done.load(Relaxed);
+    let senders_done = || end.senders_done.load(Relaxed);
     // What is under way in a stream comes, if not at once.
-    let is_due = |delivered| task.stream.is_some() && delivered < task.end.accepted.load(Relaxed);
+    let is_due = |delivered| task.stream.is_some() && delivered < end.accepted.load(Relaxed);
     tap.begin(task.socket);
     loop {
         let bytes = match tap.receive(task.socket, &mut buffer) {
             Ok(0)
                 if senders_done()
                     && is_due(tally.read.delivered)
-                    && !task.end.is_over(monotonic_ns(), &mut ended_ns) =>
+                    && !end.is_over(monotonic_ns(), &mut ended_ns) =>
             {
                 continue;
             }
@@ -96,11 +98,11 @@ pub fn read_all<T: ReceiveTap>(task: &ReaderTask<'_>, tap: &mut T) -> Result<Tal
             tally.missing_before(&new).for_each(|sequence| tap.skipped(sequence));
             tap.delivered(&new.header, received_ns);
         }
-        task.end.received.store(tally.read.delivered, Relaxed);
+        end.received.store(tally.read.delivered, Relaxed);
         if !senders_done() {
             idle(task.delay_ns);
         }
-        if task.end.is_over(received_ns, &mut ended_ns) {
+        if end.is_over(received_ns, &mut ended_ns) {
             break;
         }
     }
@@ -139,17 +141,9 @@ mod tests {
         }
         let stop = AtomicBool::new(false);
         let end = EndSignal::new(&stop);
-        let task = ReaderTask {
-            socket: &socket,
-            flow: 5,
-            lanes: 1,
-            planned: 9,
-            delay_ns: 0,
-            stream: None,
-            end: &end,
-        };
+        let task = ReaderTask { socket: &socket, flow: 5, lanes: 1, planned: 9, delay_ns: 0, stream: None };
         let read = std::thread::scope(|s| {
-            let reader = s.spawn(|| read_all(&task, &mut ()).unwrap().read);
+            let reader = s.spawn(|| read_all(&task, &end, &mut ()).unwrap().read);
             std::thread::sleep(std::time::Duration::from_millis(100));
             end.senders_done.store(true, Relaxed);
             end_receiving(&socket);

@@ -92,6 +92,11 @@ impl Sent {
         self.accepted.saturating_sub(1) as f64 * 1e9 / self.span_ns().max(1) as f64
     }
 
+    /// The same from the start of the plan: a sender that begins late and then hurries is no faster than its plan.
+    pub fn reached_per_s(&self) -> f64 {
+        self.accepted.saturating_sub(1) as f64 * 1e9 / self.end_ns().max(1) as f64
+    }
+
     /// A call of the engine took `messages` messages.
     #[inline]
     pub fn call(&mut self, messages: usize, called_ns: u64, done_ns: u64) {
@@ -176,5 +181,18 @@ impl Sent {
         self.intervals.merge(&other.intervals);
         self.cpu_ns += other.cpu_ns;
         self.contention.extend_from_slice(&other.contention);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_that_hurries_after_a_late_start_is_no_faster() {
+        let windows = Windows { start_ns: 1000, shift: 20 };
+        let mut sent = Sent::new(windows, 1, 1, None);
+        (sent.accepted, sent.first_ns, sent.last_ns) = (101, 60_001_000, 100_001_000);
+        assert_eq!((sent.reached_per_s(), sent.per_s()), (1000.0, 2500.0));
     }
 }

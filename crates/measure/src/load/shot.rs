@@ -15,7 +15,7 @@ use super::accounting::{Ways, account};
 use super::answers::{self, Answers, Asked};
 use super::contention::Contention;
 use super::engine;
-use super::flight::{Departures, FarEnd, Flight, Generator, Sender, await_count, spawn};
+use super::flight::{Departures, FarEnd, Flight, Generator, Landed, Sender, await_count, spawn};
 use super::frame::{Frame, FrameAddresses};
 use super::message_log::{MessageLog, SenderLog};
 use super::receive::{Receiver, Streams};
@@ -182,12 +182,8 @@ impl Shot<'_> {
             planned: departures.messages(),
             start_ns: windows.start_ns,
         };
-        let (landed, answers) = self.with_answers(
-            answered,
-            asked,
-            || flight.run(senders, far, far_cpu),
-            |landed| landed.read.delivered,
-        )?;
+        let fly = || flight.run(senders, far, far_cpu);
+        let (landed, answers) = self.with_answers(answered, asked, fly)?;
         let senders: Vec<Sent> = landed.sent.into_iter().map(|(sent, _)| sent).collect();
         let sent = Sent::merged(senders.iter().cloned(), windows);
         let accounting = account(self.rig, &before, &sent, &landed.read, None, ways)?;
@@ -214,15 +210,14 @@ impl Shot<'_> {
         self.cpus.senders.len() as u32
     }
 
-    /// Reads the answers on these sockets while `work` runs, and until as many have come as
+    /// Reads the answers on these sockets while the messages fly, and until as many have come as
     /// messages arrived, or none comes any more.
-    fn with_answers<T>(
+    fn with_answers<S>(
         &self,
         sockets: &[UdpSocket],
         asked: Asked,
-        work: impl FnOnce() -> Result<T, FlightError>,
-        arrived: impl Fn(&T) -> u64,
-    ) -> Result<(T, Answers), FlightError> {
+        fly: impl FnOnce() -> Result<Landed<S>, FlightError>,
+    ) -> Result<(Landed<S>, Answers), FlightError> {
         let (over, count) = (AtomicBool::new(false), AtomicU64::new(0));
         thread::scope(|scope| {
             let read = |socket| {
@@ -230,16 +225,16 @@ impl Shot<'_> {
                 spawn(scope, "answers", move || answers::read(socket, asked, count, over))
             };
             let readers = sockets.iter().map(read).collect::<Result<Vec<_>, _>>();
-            let done = work();
-            if let (Ok(done), false) = (&done, sockets.is_empty()) {
-                await_count(&count, arrived(done), || self.stop.load(Relaxed));
+            let landed = fly();
+            if let (Ok(landed), false) = (&landed, sockets.is_empty()) {
+                await_count(&count, landed.read.delivered, || self.stop.load(Relaxed));
             }
             over.store(true, Relaxed);
             let mut all = Answers::default();
             for reader in readers? {
                 all.merge(&reader.join().unwrap_or(Err(FlightError::Thread("answers")))?);
             }
-            Ok((done?, all))
+            Ok((landed?, all))
         })
     }
 

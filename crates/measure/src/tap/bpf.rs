@@ -35,12 +35,11 @@ impl<'a> BpfReader<'a> {
     pub fn new(
         view: View,
         windows: Windows,
-        window_count: usize,
         rx: bool,
         sampling: Sampling,
         undisturbed: Option<Undisturbed<'a>>,
     ) -> Self {
-        let collected = Collected::new(Direction::Rx.stages(), window_count);
+        let collected = Collected::new(Direction::Rx.stages());
         Self { view, windows, rx, number: 0, call: Moment::default(), collected, sampling, undisturbed }
     }
 

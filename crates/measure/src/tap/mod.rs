@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_bpf::stack::WINDOWS;
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::record::{Added, Captured};
@@ -50,10 +51,10 @@ pub struct Collected {
 
 impl Collected {
     /// Empty, with room for the stages.
-    pub fn new(stages: &[Stage], windows: usize) -> Self {
-        let part = |&stage| (stage, Windowed::new(PART_GRAIN, windows));
+    pub fn new(stages: &[Stage]) -> Self {
+        let part = |&stage| (stage, Windowed::new(PART_GRAIN, WINDOWS));
         Self {
-            total: Windowed::new(GRAIN, windows),
+            total: Windowed::new(GRAIN, WINDOWS),
             stages: stages.iter().map(part).collect(),
             unstaged: 0,
             undisturbed: None,

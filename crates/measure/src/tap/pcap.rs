@@ -6,7 +6,6 @@ use std::env;
 use std::fs::File;
 use std::path::PathBuf;
 
-use netfathom_bpf::stack::WINDOWS;
 use netfathom_capture::error::CaptureError;
 use netfathom_capture::join::{self, Joined, Sighting};
 use netfathom_capture::log::{Columns, LogReader};
@@ -183,7 +182,7 @@ impl DeviceCapture {
         };
         let file = files.open(what)?;
         let to = capture::Target { file: &file.file, path: file.path() };
-        let task = capture::Task { device: &device, way, port: Some(port), to, by: by.clone(), cpu: None };
+        let task = capture::Task { device: &device, way, port: Some(port), to, by: by.clone() };
         let capturing = capture::begin(&task, rig, role)?;
         Ok(Self { direction, device, capturing, file })
     }
@@ -197,7 +196,7 @@ impl DeviceCapture {
     ) -> Result<(Collected, record::Captured), TapError> {
         let Self { direction, device, capturing, file } = self;
         let captured = capturing.finish()?;
-        let mut collected = Collected::new(&[], WINDOWS);
+        let mut collected = Collected::new(&[]);
         let joined = joined(&file, log, |s: &Sighting| {
             let span_ns = match direction {
                 Direction::Tx => s.out_ns(),

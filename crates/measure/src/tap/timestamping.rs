@@ -50,14 +50,7 @@ impl SendStamps {
     /// `socket` is the sender's own, which has the stamps enabled. `ahead_ns` is what
     /// CLOCK_REALTIME is ahead of CLOCK_MONOTONIC; `stages` tells whether
     /// the socket takes the stamp that parts the stages.
-    pub fn new(
-        socket: UdpSocket,
-        bytes: u32,
-        ahead_ns: i64,
-        stages: bool,
-        windows: Windows,
-        window_count: usize,
-    ) -> Self {
+    pub fn new(socket: UdpSocket, bytes: u32, ahead_ns: i64, stages: bool, windows: Windows) -> Self {
         let stages: &[Stage] = if stages { &[Stage::Socket, Stage::Device] } else { &[] };
         Self {
             socket,
@@ -66,7 +59,7 @@ impl SendStamps {
             bytes,
             ahead_ns,
             windows,
-            collected: Collected::new(stages, window_count),
+            collected: Collected::new(stages),
             next: 0,
         }
     }
@@ -145,9 +138,8 @@ pub struct ReceiveStamps {
 
 impl ReceiveStamps {
     /// `ahead_ns` is what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
-    pub fn new(ahead_ns: i64, windows: Windows, window_count: usize) -> Self {
-        let collected = Collected::new(&[], window_count);
-        Self { ahead_ns, windows, stamp_ns: None, collected }
+    pub fn new(ahead_ns: i64, windows: Windows) -> Self {
+        Self { ahead_ns, windows, stamp_ns: None, collected: Collected::new(&[]) }
     }
 }
 

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use netfathom_measure::kind::load::run;
 use netfathom_measure::kind::load::sink::{MOST_NS, SinkEvent, SinkPlan, serve};
 use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;
@@ -72,24 +71,6 @@ impl Drop for Running {
 }
 
 #[test]
-fn a_sink_tells_what_arrived() {
-    let _alone = alone();
-    let sink = Running::start();
-    let p = measure(LoadPlan { trials: 2, ..sink.to("constant:2k/200ms") });
-    for trial in &p.result.trials {
-        let a = &trial.accounting;
-        // As of several senders, below.
-        assert!(nearly(a.sent, 400), "{a:?}");
-        assert_eq!((a.count(&Fate::Delivered), a.gap()), (a.sent, 0));
-        assert!(
-            a.counters.iter().any(|c| c.counter.starts_with("sink: "))
-                && a.counters.iter().all(|c| c.agrees())
-        );
-    }
-    assert_eq!(p.result.receive, Some(Receive::Recvmmsg));
-}
-
-#[test]
 fn each_of_several_senders_has_its_own_account() {
     let _alone = alone();
     let sink = Running::start();
@@ -97,8 +78,9 @@ fn each_of_several_senders_has_its_own_account() {
         let p = measure(load);
         let a = &p.result.trials[0].accounting;
         assert_eq!((a.gap(), a.foreign, a.reordered, a.duplicates), (0, 0, 0, 0), "{a:?}");
+        assert!(a.counters.iter().any(|c| c.counter.starts_with("sink: ")), "{:?}", a.counters);
         assert!(a.counters.iter().all(|c| c.agrees()), "{:?}", a.counters);
-        assert_eq!(a.sent, a.count(&Fate::Delivered));
+        assert_eq!((a.sent, p.result.receive), (a.count(&Fate::Delivered), Some(Receive::Recvmmsg)));
         a.sent
     };
     let loads =
@@ -170,23 +152,6 @@ fn whatever_comes_is_counted_as_what_it_is() {
     assert_eq!((flow.delivered, flow.duplicates, flow.reordered), (3, 1, 1));
     let none = of(None);
     assert_eq!((none.truncated, none.garbage), (1, 3));
-}
-
-#[test]
-fn a_sender_that_loses_its_sink_stops() {
-    let _alone = alone();
-    let mut sink = Running::start();
-    let plan = sink.to("constant:1k/20s");
-    let started = Instant::now();
-    let sending = thread::spawn(move || run(&plan.validated().unwrap(), &mut (), &AtomicBool::new(false)));
-    while !matches!(sink.events.recv(), Ok(SinkEvent::Begins { .. })) {}
-    thread::sleep(Duration::from_millis(500));
-    sink.stop();
-    let outcome = sending.join().unwrap();
-    let error = outcome.err();
-    let reason = error.as_ref().and_then(|error| error.reason());
-    assert!(matches!(reason, Some(FlightError::PeerLost(_))), "{error:?}");
-    assert!(started.elapsed() < Duration::from_secs(10));
 }
 
 fn message(flow: u32, sequence: u64) -> Vec<u8> {

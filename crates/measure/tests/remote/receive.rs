@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage, Tap};
-use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan, TapChoice};
+use netfathom_model::plan::{Family, LoadPlan, Place, StackPlan};
 use netfathom_model::record::TrialKind;
 use netfathom_sys::link;
 use netfathom_testkit::{needs, needs_root_alone};
@@ -46,16 +46,6 @@ fn the_way_in_of_what_another_host_sends() {
     assert_eq!(p.result.trials.iter().filter(|t| t.tap == Some(Tap::Timestamping)).count(), 1);
     assert!((25..=50).contains(&p.samples.len()), "{}", p.samples.len());
     assert!(p.samples.iter().all(|s| s.netif_receive_skb_ns < s.received_ns));
-}
-
-#[test]
-fn the_way_in_by_timestamps_alone() {
-    needs_root_alone!();
-    let plan = StackPlan { tap: TapChoice::Only(Tap::Timestamping), ..listening() };
-    let (p, sent, _) = listen(plan, &AtomicBool::new(false), |to| send(sending(to, 1)).unwrap());
-    assert_accounted(&p.result.trials[0]);
-    assert_of_one_clock(&p.result.trials[0].paths[0]);
-    assert_eq!(sent.result.trials.len(), 1);
 }
 
 #[test]

@@ -61,8 +61,19 @@ fn a_receiver_of_fewer_streams_fails_the_sender_with_what_to_do() {
         }
         Err(error) => error.to_string(),
     };
-    assert!(reason.contains("--parallel 5 too, or --serve"), "{reason}");
+    assert!(reason.contains("-P 5 too, or --serve"), "{reason}");
     assert!(to.result().streams.len() <= 2);
+}
+
+/// The sender gives up before it sends, as the next of its streams is refused.
+#[test]
+fn a_stream_that_is_cut_before_any_data_names_the_number_of_streams() {
+    let to = Here::start(receiver_of(1));
+    let from = TcpStream::connect(to.address()).unwrap();
+    endpoint::cut_on_close(from.as_fd(), true).unwrap();
+    drop(from);
+    let result = to.result();
+    assert!(why(&result).contains("give -P N here too, or --serve"), "{result:?}");
 }
 
 /// Both ends of it in one go: whoever is behind the door when it is shut is cut.
@@ -77,7 +88,7 @@ fn a_stream_that_is_cut_beside_others_says_what_it_may_be() {
     std::io::copy(&mut kept, &mut std::io::sink()).unwrap();
     drop(kept);
     let result = from.result();
-    assert!(why(&result).contains("give it --parallel 2 too, or --serve"), "{result:?}");
+    assert!(why(&result).contains("give it -P 2 too, or --serve"), "{result:?}");
 }
 
 #[test]
@@ -141,12 +152,17 @@ fn others_do_not_make_the_wait_longer() {
 
 #[test]
 fn a_time_ends_all_streams() {
-    let to = Here::start(receiver_of(3));
-    let plan = TransferPlan { time_ns: Some(300_000_000), ..sender_of(3, to.address()) };
-    let (from, to) = (Here::start(plan).result(), to.result());
-    assert_eq!((from.streams.len(), &from.end), (3, &TransferEnd::Whole));
-    assert!(from.streams.iter().all(|s| s.bytes > 0 && s.duration_ns >= 200_000_000), "{from:?}");
-    assert_eq!(from.bytes(), to.bytes());
+    for zero_copy in [false, true] {
+        let to = Here::start(receiver_of(3));
+        let plan = TransferPlan { time_ns: Some(300_000_000), zero_copy, ..sender_of(3, to.address()) };
+        let (from, to) = (Here::start(plan).result(), to.result());
+        assert_eq!((from.streams.len(), &from.end), (3, &TransferEnd::Whole));
+        assert!(from.streams.iter().all(|s| s.bytes > 0 && s.duration_ns >= 200_000_000), "{from:?}");
+        assert_eq!(from.bytes(), to.bytes());
+        for stream in &from.streams {
+            assert_eq!(stream.zero_copy.map(|of| of.copied_bytes), zero_copy.then_some(stream.bytes));
+        }
+    }
 }
 
 #[test]

@@ -175,20 +175,6 @@ fn clients_that_cut_their_own_connection_do_no_harm() {
 }
 
 #[test]
-fn the_end_cuts_those_who_are_there() {
-    let (here, at) = serving(SERVICE);
-    let mut running = connect(at);
-    running.write_all(&[1; 100]).unwrap();
-    client(at, 10);
-    let (result, served) = stopped(here);
-    is_cut(&mut running);
-    assert_eq!((served.whole, served.broken, served.bytes), (1, 1, result.bytes()));
-    // What it sent need not have been read by then.
-    let cut = result.streams.iter().find(|s| s.end != TransferEnd::Whole).unwrap();
-    assert!(matches!(&cut.end, TransferEnd::Broken { why } if why.contains("the service was ended")));
-}
-
-#[test]
 fn an_unused_service_ends_as_well() {
     let (here, _) = serving(SERVICE);
     let (result, served) = stopped(here);

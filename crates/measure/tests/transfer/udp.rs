@@ -1,3 +1,4 @@
+use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -69,6 +70,19 @@ fn a_classic_sender_is_received_from_mark_to_mark() {
     assert_eq!(result.peer, Some(classic.local_addr().unwrap().to_string()));
 }
 
+#[test]
+fn a_lost_start_begins_with_the_data_and_what_is_longer_than_the_buffer_is_counted() {
+    for (lengths, bytes, truncated) in [(&[100, 4][..], 100, 0), (&[4, 1500, 1000, 4], 2000, 1)] {
+        let here = Here::start(TransferPlan { buffer_bytes: 1000, ..receiver(Udp) });
+        send(&socket(), here.address(), lengths);
+        let (result, verdict) = here.end().unwrap();
+        assert_eq!((result.bytes(), &result.end), (bytes, &TransferEnd::Whole));
+        assert_eq!(counts(&result).truncated, truncated);
+        let reported = verdict.reasons.iter().any(|reason| reason.text.contains("longer than the buffer"));
+        assert_eq!(reported, truncated > 0, "{verdict:?}");
+    }
+}
+
 /// Datagrams of any length up to four are marks; those left over from a transfer before this
 /// one neither begin it nor end it.
 #[test]
@@ -89,14 +103,6 @@ fn a_lost_end_is_noticed_after_the_idle_time_which_does_not_count() {
     assert_eq!((result.bytes(), &result.end), (200, &TransferEnd::Idle));
     assert!(result.duration_ns() < 400_000_000, "{}", result.duration_ns());
     assert!(verdict.reasons[0].text.contains("no mark of the end came, and nothing else for 400ms"));
-}
-
-#[test]
-fn a_lost_start_begins_with_the_data() {
-    let here = Here::start(receiver(Udp));
-    send(&socket(), here.address(), &[100, 4]);
-    let result = here.result();
-    assert_eq!((result.bytes(), &result.end), (100, &TransferEnd::Whole));
 }
 
 #[test]
@@ -132,19 +138,32 @@ fn a_second_sender_does_not_keep_it_for_ever() {
     });
 }
 
+/// Marks of the end find it full too, and are no data.
 #[test]
-fn what_is_longer_than_the_buffer_is_counted() {
-    let here = Here::start(TransferPlan { buffer_bytes: 1000, ..receiver(Udp) });
-    send(&socket(), here.address(), &[4, 1500, 1000, 4]);
+fn what_finds_the_socket_full_is_counted_without_the_marks() {
+    let mut here =
+        Here::start(TransferPlan { generated: false, socket_buffer_bytes: Some(1 << 17), ..receiver(Udp) });
+    let (to, classic) = (here.address(), socket());
+    // Its output is not read yet: the receiver stands still once the pipe is full, and then its socket is.
+    send(&classic, to, &[1400; 200]);
+    thread::sleep(Duration::from_millis(300));
+    send(&classic, to, &[1; 2000]);
+    send(&classic, to, &[0; 4]);
+    let mut output = here.output.take().unwrap();
+    let reading = thread::spawn(move || output.read_to_end(&mut Vec::new()));
+    thread::sleep(Duration::from_millis(300));
+    send(&classic, to, &[0]);
     let (result, verdict) = here.end().unwrap();
-    assert_eq!((result.bytes(), counts(&result).truncated), (2000, 1));
-    assert!(verdict.reasons[0].text.contains("longer than the buffer"));
+    let counts = counts(&result);
+    assert!(result.end == TransferEnd::Whole && counts.dropped > 0, "{result:?}");
+    assert_eq!(counts.datagrams + counts.dropped, 2200);
+    assert!(verdict.reasons.iter().any(|r| r.text.contains("of 2,200 datagrams (")), "{verdict:?}");
+    reading.join().unwrap().unwrap();
 }
 
 /// From standard input any length may come, so that only no bytes at all are the end.
 #[test]
 fn short_data_from_standard_input_is_no_mark() {
-    use std::io::{Read, Write};
     let mut to_here = Here::start(TransferPlan { generated: false, ..receiver(Udp) });
     let to = to_here.address();
     let mut from_here = Here::start(TransferPlan { generated: false, ..sender(Udp, to) });

@@ -77,6 +77,7 @@ pub struct LoadPlan {
     /// Whether it goes on without a peer that tells what it got.
     pub one_way: bool,
     /// Where the senders write down what they sent, message by message.
+    #[serde(serialize_with = "super::path_text::as_text")]
     pub log: Option<PathBuf>,
     /// Networks that may be sent to besides private ones, as `ADDR/LEN`.
     pub allow: Vec<String>,

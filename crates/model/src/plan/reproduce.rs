@@ -33,6 +33,7 @@ pub struct ReproducePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Project {
     /// Where they are.
+    #[serde(serialize_with = "super::path_text::as_text")]
     pub directory: PathBuf,
     /// Of all its files.
     pub size_bytes: u64,

@@ -136,6 +136,12 @@ impl WatchPlan {
             WatchTarget::Flow { local, peer } if local.port() == 0 || peer.port() == 0 => {
                 "--flow: a port is 0; `ss -tn` lists connections"
             }
+            WatchTarget::Name(name) if name.is_empty() => {
+                "NAME: it is empty; name a program, or --pid, --port or --all"
+            }
+            WatchTarget::Container(name) if name.is_empty() => {
+                "--container: it is empty; write its name, or at least four digits of its id"
+            }
             WatchTarget::Cgroup(path) if path.trim_matches('/').is_empty() => {
                 "--cgroup: the root has all processes; name one below it, as in `systemd-cgls`, or --all"
             }

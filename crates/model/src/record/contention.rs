@@ -76,11 +76,16 @@ pub enum Holder {
     Process {
         /// As the kernel has it.
         name: String,
-        /// In the first PID namespace; 0: several processes, by their name alone.
+        /// In the PID namespace of netfathom; 0: several processes, by their name alone.
         pid: u32,
         /// The last part of its cgroup's path; nothing in the first cgroup.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cgroup: Option<String>,
+    },
+    /// Processes of a name that have no number in the PID namespace of netfathom: they are outside of it, or had just ended.
+    Unnumbered {
+        /// As the kernel has it.
+        name: String,
     },
     /// A thread of the kernel, which does somebody's work.
     Kernel {
@@ -124,7 +129,12 @@ impl Holder {
     pub fn is_foreign(&self) -> bool {
         matches!(
             self,
-            Self::Process { .. } | Self::Kernel { .. } | Self::Others | Self::Hypervisor | Self::Quota
+            Self::Process { .. }
+                | Self::Unnumbered { .. }
+                | Self::Kernel { .. }
+                | Self::Others
+                | Self::Hypervisor
+                | Self::Quota
         )
     }
 
@@ -147,6 +157,7 @@ impl fmt::Display for Holder {
             Self::Process { name, pid, cgroup: Some(cgroup) } => {
                 write!(f, "{name} (pid {pid}, cgroup {cgroup})")
             }
+            Self::Unnumbered { name } => write!(f, "{name} (no PID here)"),
             Self::Kernel { name } => write!(f, "the kernel's {name}"),
             Self::Others => f.write_str("other processes"),
             Self::Netfathom => f.write_str("netfathom itself"),

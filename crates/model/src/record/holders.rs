@@ -8,8 +8,12 @@ use std::hash::Hash;
 use super::{Held, Holder};
 use crate::print;
 
-/// Processes that a command has room for.
+/// Processes that a command has room for, and a sentence.
 const MOST_LISTED: usize = 8;
+const MOST_NAMED: usize = 3;
+
+/// Beside processes that had this part of a name's time, its others do not matter.
+const NEARLY_ALL: f64 = 0.9;
 
 /// One that had a CPU, or all processes of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +57,74 @@ impl<'a> Holders<'a> {
         summed(each(held), Holder::shown)
     }
 
-    /// How to move `them`, a process or all of its name among `held`, so that `waiting` has other CPUs. Many may be
-    /// short-lived: a command that has their numbers would come too late.
+    /// The fewest that had nearly all of the time of this name among `held`: all of it, if these are many.
+    #[must_use]
+    pub fn most<'b>(&self, held: &'b [Held]) -> Holders<'b>
+    where
+        'a: 'b,
+    {
+        let longest = self.longest(held).unwrap_or_default();
+        summed(longest, Holder::shown).into_iter().next().map_or(*self, |(most, _)| most)
+    }
+
+    /// All of them, and who had nearly all of their time, if these are fewer: `sh (7 processes, mostly pid 4711)`.
+    pub fn named(&self, held: &[Held]) -> String {
+        let (all, pids) = (self.to_string(), numbers(&self.longest(held).unwrap_or_default()));
+        let is_fewer = (1..=MOST_NAMED).contains(&pids.len()) && (pids.len() as u64) < self.count;
+        let what = if pids.len() == 1 { "pid" } else { "pids" };
+        match all.strip_suffix(')').filter(|_| is_fewer) {
+            Some(all) => format!("{all}, mostly {what} {})", print::listed(pids)),
+            None => all,
+        }
+    }
+
+    /// How to move `them`, a process or those of its name that had nearly all of its time among `held`, so that `waiting` has
+    /// other CPUs. Many may be short-lived: a command that has their numbers would come too late.
     pub fn moving(&self, them: &str, held: &[Held], waiting: &str) -> String {
         let cpus = format!("a list such as 0, the rest for {waiting}");
-        match (self.count, self.pids(held)) {
-            (_, None) => format!("start what runs {them} with taskset -c CPUS ({cpus})"),
-            (1, Some(pid)) => format!("move {them} to other CPUs (taskset -acp CPUS {pid}; CPUS: {cpus})"),
-            (_, Some(pids)) => format!(
-                "move {them} to other CPUs (echo {pids} | xargs -n1 taskset -acp CPUS; CPUS: {cpus}; new ones have the CPUs of their parent)"
+        let pids = self.pids(held).map(|pids| pids.iter().map(ToString::to_string).collect::<Vec<_>>());
+        match pids.as_deref() {
+            None => format!("start what runs {them} with taskset -c CPUS ({cpus})"),
+            Some([pid]) => format!("move {them} to other CPUs (taskset -acp CPUS {pid}; CPUS: {cpus})"),
+            Some(pids) => format!(
+                "move {them} to other CPUs (echo {} | xargs -n1 taskset -acp CPUS; CPUS: {cpus}; new ones have the CPUs of their parent)",
+                pids.join(" ")
             ),
         }
     }
 
-    /// Their numbers, where all are known and few.
-    fn pids(&self, held: &[Held]) -> Option<String> {
-        let all = held.iter().map(|held| &held.by).chain([self.first]);
-        let pid = |by: &Holder| match by {
-            Holder::Process { pid, .. } if by.shown() == self.first.shown() => Some(*pid),
-            _ => None,
-        };
-        let pids: BTreeSet<u32> = all.filter_map(pid).collect();
-        let is_whole = !pids.contains(&0) && pids.len() <= MOST_LISTED;
-        is_whole.then(|| pids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    /// The numbers of those that had nearly all of the time, where all are known and few.
+    fn pids(&self, held: &[Held]) -> Option<BTreeSet<u32>> {
+        let mut longest = self.longest(held)?;
+        // What is not among them, as in what /proc shows, stands for itself.
+        if longest.is_empty() {
+            longest.push((self.first, 0));
+        }
+        Some(numbers(&longest)).filter(|pids| !pids.contains(&0))
     }
+
+    /// The fewest that had nearly all of the time of this name, the longest first; `None` of many, or without all numbers.
+    fn longest<'b>(&self, held: &'b [Held]) -> Option<Vec<(&'b Holder, u64)>> {
+        let all = each(held.iter().filter(|held| held.by.shown() == self.first.shown()));
+        let enough = NEARLY_ALL * all.iter().map(|of| of.1 as f64).sum::<f64>();
+        let mut sum = 0.0;
+        let is_needed = |of: &(&Holder, u64)| {
+            let before = sum;
+            sum += of.1 as f64;
+            before < enough
+        };
+        let longest: Vec<_> = all.into_iter().take_while(is_needed).collect();
+        let are_numbered = !longest.iter().any(|of| of.0.are_several());
+        (are_numbered && longest.len() <= MOST_LISTED).then_some(longest)
+    }
+}
+
+fn numbers(held: &[(&Holder, u64)]) -> BTreeSet<u32> {
+    let pid = |(by, _): &(&Holder, u64)| match by {
+        Holder::Process { pid, .. } => Some(*pid),
+        _ => None,
+    };
+    held.iter().filter_map(pid).collect()
 }
 
 impl fmt::Display for Holders<'_> {
@@ -202,6 +250,28 @@ mod tests {
         assert!(moving(&[2, 3, 4, 5, 6, 7, 8, 9]).contains("(echo 2 3 4 5 6 7 8 9 | "));
         // Not all have a number.
         assert_eq!(moving(&[7, 0]), start);
+    }
+
+    #[test]
+    fn those_that_had_nearly_all_of_the_time_of_a_name_are_named_and_moved_alone() {
+        let words = |times: &[u64]| {
+            let held: Vec<Held> =
+                times.iter().zip(4711..).map(|(&ns, pid)| Held { by: process("sh", pid), ns }).collect();
+            let all = Holders::of(&held)[0].0;
+            let most = all.most(&held);
+            (all.named(&held), most.to_string(), most.moving("it", &held, "this end"))
+        };
+        let (all, most, moving) = words(&[1, 1, 60, 1, 1, 1, 1]);
+        assert_eq!([all.as_str(), &most], ["sh (7 processes, mostly pid 4713)", "sh (pid 4713)"]);
+        assert!(moving.contains("(taskset -acp CPUS 4713;"), "{moving}");
+        let (all, most, moving) = words(&[1, 40, 1, 50]);
+        assert_eq!([all.as_str(), &most], ["sh (4 processes, mostly pids 4712, 4714)", "sh (2 processes)"]);
+        assert!(moving.contains("(echo 4712 4714 | xargs"), "{moving}");
+        let equal = words(&[1; 7]);
+        assert_eq!([equal.0.as_str(), &equal.1], ["sh (7 processes)"; 2]);
+        assert_eq!(words(&[0, 0]).0, "sh (2 processes)");
+        let alone = words(&[1]);
+        assert_eq!([alone.0.as_str(), &alone.1], ["sh (pid 4711)"; 2]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct LoadTrial {
     pub started_after_ns: u64,
     /// What the generator did, all workers together.
     pub load: Load,
-    /// Messages a second that left, over the time from the first departure to the last.
+    /// Messages a second that left, over the time from the start of the plan to the last departure.
     pub reached_per_s: f64,
     /// Each worker's part.
     pub workers: Vec<Worker>,

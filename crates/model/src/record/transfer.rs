@@ -297,7 +297,7 @@ pub struct UdpCounts {
     pub foreign: u64,
     /// Datagrams longer than the buffer, which lost their rest.
     pub truncated: u64,
-    /// What the socket's buffer had no room for.
+    /// Datagrams of data that the socket's buffer had no room for.
     pub dropped: u64,
     /// How often the device had no room, and the datagram was tried again.
     pub retried: u64,

@@ -1,7 +1,7 @@
 //! What threads of another program waited for a CPU.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,14 +28,31 @@ impl CpuWaits {
     /// What threads waited since an earlier state of the same sums, without those that had nothing of it.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let before: HashMap<&Holder, u64> = each(&earlier.holders).into_iter().collect();
+        let now = each(&self.holders);
+        let before = earlier.by_names_of(&now);
         let since = |(by, ns): (&Holder, u64)| {
             let ns = ns.saturating_sub(before.get(by).copied().unwrap_or(0));
             (ns > 0).then(|| Held { by: by.clone(), ns })
         };
-        let mut holders: Vec<Held> = each(&self.holders).into_iter().filter_map(since).collect();
+        let mut holders: Vec<Held> = now.into_iter().filter_map(since).collect();
         holders.sort_by_key(|held| Reverse(held.ns));
         Self { waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns), holders }
+    }
+
+    /// Holders as a later state has them: a process without room of its own loses its number once another has its name.
+    fn by_names_of(&self, later: &[(&Holder, u64)]) -> HashMap<Holder, u64> {
+        let there: HashSet<&Holder> = later.iter().map(|(by, _)| *by).collect();
+        let mut sums: HashMap<Holder, u64> = HashMap::new();
+        for (by, ns) in each(&self.holders) {
+            let by = match by {
+                Holder::Process { name, .. } | Holder::Unnumbered { name } if !there.contains(by) => {
+                    Holder::Process { name: name.clone(), pid: 0, cgroup: None }
+                }
+                by => by.clone(),
+            };
+            *sums.entry(by).or_default() += ns;
+        }
+        sums
     }
 
     /// The part that no holder accounts for.
@@ -68,5 +85,25 @@ mod tests {
         let earlier = waits(100, vec![held("a", 70), held("b", 30)]);
         let later = waits(190, vec![held("a", 75), held("c", 60), held("b", 30)]);
         assert_eq!(later.since(&earlier), waits(90, vec![held("c", 60), held("a", 5)]));
+    }
+
+    fn cc1(pid: u32, ns: u64) -> Held {
+        Held { by: Holder::Process { name: "cc1".into(), pid, cgroup: None }, ns }
+    }
+
+    #[test]
+    fn the_time_of_a_process_that_loses_its_number_is_not_that_of_the_last_second() {
+        let waits = |waited_ns, held| CpuWaits { waited_ns, holders: vec![held] };
+        let (first, both) = (waits(70, cc1(712, 70)), waits(85, cc1(0, 85)));
+        assert_eq!(both.since(&first), waits(15, cc1(0, 15)));
+    }
+
+    #[test]
+    fn waits_since_an_earlier_state_have_all_holders_however_many() {
+        let waits = |ns: u64| {
+            let holders = (1..=3000).map(|pid| cc1(pid, ns)).collect();
+            CpuWaits { waited_ns: 3000 * ns, holders }
+        };
+        assert_eq!(waits(7).since(&waits(5)), waits(2));
     }
 }

@@ -58,7 +58,10 @@ fn rises(original: &Original, lightest: &Level, heaviest: &Level, ours: Option<&
     let each = [lightest, heaviest].map(|level| format!("{}: PCost {}", level.ours, pcost(level, ours)));
     Claim {
         origin: Origin::Source,
-        says: format!("The more {} has to do, the higher is its PCost", original.who),
+        says: format!(
+            "The PCost of {} is higher where it has most to do than where it has least",
+            original.who
+        ),
         there: format!("{}; {}", printed(original, lightest), printed(original, heaviest)),
         here: format!(
             "{}: {} points more (95 % intervals between blocks)",

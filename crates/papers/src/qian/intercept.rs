@@ -84,7 +84,8 @@ fn table(ours: Option<&Ours<'_>>, rows: &[Row<'_>]) -> BesideTable {
         rows: theirs.into_iter().chain(bare_here).chain(here).collect(),
         note: Some(
             "The paper's slowdown is computed from its total times. Ours: geometric mean over the blocks, and half its 95 % \
-             interval; times are means of the trials."
+             interval; times are means of the trials. User and system time under another program include that program's; perf \
+             trace does not wait for the tar, so the tar's own are missing there."
                 .into(),
         ),
     }

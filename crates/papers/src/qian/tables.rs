@@ -46,8 +46,8 @@ pub fn costs(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
             "PCost is the sum over the spans of (d' - d) / (d' + d): formula (1) has times in the denominator, but the \
              printed results (10, 13, 55 and 58 % for make) come out only with spans. The paper's rows are computed from \
              {}, in whole seconds. Both are over six spans, from the start to the sixth file; slowdown here is that of the \
-             whole tar.{meaning}",
-            original.table
+             whole tar.{meaning}{}",
+            original.table, original.misprints
         )),
     }
 }
@@ -88,9 +88,24 @@ pub fn sequences(original: &Original, ours: Option<&Ours<'_>>) -> BesideTable {
         title: format!("Base sequences ({}): when each mark is reached, in s from the start", original.table),
         columns: (1..most).map(|at| format!("t{at}, s")).collect(),
         rows,
-        note: Some(
-            "Ours: means of the trials; the marks are the six planted files, as the paper's, and the end, which is not among its marks."
-                .into(),
-        ),
+        note: Some(format!(
+            "Ours: means of the trials; the marks are the six planted files, as the paper's, and the end, which is not among its marks.{}",
+            original.misprints
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::originals::{MAKE, TCPDUMP};
+    use super::*;
+
+    #[test]
+    fn names_that_are_corrected_are_noted() {
+        let has_note = |table: BesideTable| table.note.is_some_and(|note| note.contains("ltp-ful."));
+        for (original, expected) in [(&MAKE, true), (&TCPDUMP, false)] {
+            let tables = [costs(original, None), sequences(original, None)];
+            assert_eq!(tables.map(has_note), [expected; 2], "{}", original.who);
+        }
     }
 }

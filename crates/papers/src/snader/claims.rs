@@ -57,7 +57,7 @@ fn elsewhere(claim: Claim) -> Claim {
     Claim { origin: Origin::Ours, there: format!("not in the book, which has: {}", claim.there), ..claim }
 }
 
-/// How many times as fast the system's buffer is as that of one segment.
+/// How many times as fast the system's buffer is as one of `SEGMENT_BYTES`.
 pub fn times_as_slow(ours: &Ours<'_>, no_delay: bool) -> Option<Estimate> {
     let of = |buffer| rates(ours.point(buffer, no_delay));
     ratio(&of(None), &of(Some(SEGMENT_BYTES)))
@@ -67,7 +67,7 @@ fn slower(ours: &Ours<'_>, which: &str) -> Claim {
     let times = times_as_slow(ours, false);
     Claim {
         origin: Origin::Source,
-        says: format!("A send buffer of one segment makes a transfer slower, {which}"),
+        says: format!("A send buffer of {SEGMENT_BYTES} bytes makes a transfer slower, {which}"),
         there: SLOWER_THERE.into(),
         here: format!(
             "{}: the system's buffer is {} times as fast; with -D, {} times (95 % intervals between the trials)",
@@ -84,7 +84,7 @@ fn no_delay_changes_nothing(ours: &Ours<'_>) -> Claim {
     let times = ratio(&of(true), &of(false));
     Claim {
         origin: Origin::Source,
-        says: format!("With a send buffer of one segment -D changes nothing ({})", ours.name),
+        says: format!("With a send buffer of {SEGMENT_BYTES} bytes -D changes nothing ({})", ours.name),
         there: NO_DELAY_THERE.into(),
         here: format!(
             "with -D {} times as fast (95 % interval between the trials); nothing is an interval within {:.2} to {ALIKE:.2}",

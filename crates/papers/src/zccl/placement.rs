@@ -12,7 +12,7 @@ use super::plans::{ONEWAY, PINGPONG, PLACED_BYTES, sendfile};
 use super::rounds::Rounds;
 use crate::beside::{self, bar, columns, named, own};
 
-/// A client gains little if it significantly gains less.
+/// A client in the kernel changes little where the rate is significantly within this factor.
 const LITTLE: f64 = 1.05;
 
 const ONE_WAY: &str = "one way";
@@ -199,7 +199,7 @@ pub fn claims(ours: &[Ours<'_>]) -> Vec<Claim> {
     let of_part = |part: &Part<'_>| {
         let Some(pair) = part.ours.and_then(|o| o.extremes().first().copied()) else { return Vec::new() };
         let of = |(layer, theirs): &(Layer, Theirs)| {
-            [server_gains, client_gains_little, client_is_slower]
+            [server_gains, client_changes_little, client_is_slower]
                 .map(|claim| claim(part, pair, layer, theirs))
         };
         both().iter().flat_map(of).collect()
@@ -247,7 +247,7 @@ fn server_gains(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) ->
     )
 }
 
-fn client_gains_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
+fn client_changes_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &Theirs) -> Claim {
     let gain = part.gain(Placement::KU, pair, layer);
     let undecidable = undecidable(part, &gain);
     let near = part.rounds(Placement::UU, pair, &sendfile(), per_s);
@@ -265,14 +265,15 @@ fn client_gains_little(part: &Part<'_>, pair: usize, layer: &Layer, theirs: &The
     claim(
         part,
         pair,
-        &format!("With {} a client in the kernel gains little", theirs.name),
+        &format!("With {} a client in the kernel changes little", theirs.name),
         theirs.client,
         format!(
-            "KU over UU {}; it gains little if significantly below {:.0} %{undecidable}{instead}",
+            "KU over UU {}; little: significantly between {:.0} and {:.0} %{undecidable}{instead}",
             gain.percent(1),
+            100.0 / LITTLE,
             100.0 * LITTLE
         ),
-        gain.below(LITTLE),
+        gain.within(1.0 / LITTLE, LITTLE),
     )
 }
 

@@ -17,12 +17,15 @@ pub(super) const STRICT: f64 = 0.95;
 /// Power at the minimum detectable effect.
 pub(super) const FOUND: f64 = 0.8;
 
+/// What both runs of a pair say.
+type Sides = (Vec<Quantity>, Vec<Quantity>);
+
 /// Fills in all quantities that both sides have. The main ones are decided together, and so are the others; thresholds
 /// have no part in it.
 pub(super) fn fill(comparison: &mut Comparison, pairs: &[(&Run, &Run)], rounds: &[usize]) {
     let of = |run| trust::quantities(run, comparison.forced);
     comparison.withheld = trust::withheld(pairs, comparison.forced);
-    let mut sides: Vec<(Vec<Quantity>, Vec<Quantity>)> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
+    let mut sides: Vec<Sides> = pairs.iter().map(|(a, b)| (of(a), of(b))).collect();
     agree_on_main(&mut sides);
     let (of_a, of_b) = (of_any(sides.iter().map(|(a, _)| a)), of_any(sides.iter().map(|(_, b)| b)));
     let least = LEAST_PAIRS.min(sides.len());
@@ -68,7 +71,7 @@ impl Levels {
 }
 
 /// What is a main quantity of one run is one of the comparison.
-fn agree_on_main(sides: &mut [(Vec<Quantity>, Vec<Quantity>)]) {
+fn agree_on_main(sides: &mut [Sides]) {
     let all = || sides.iter().flat_map(|(a, b)| a.iter().chain(b));
     let main: BTreeSet<String> = all().filter(|q| q.main).map(|q| q.name.clone()).collect();
     for quantity in sides.iter_mut().flat_map(|(a, b)| a.iter_mut().chain(b)) {
@@ -103,14 +106,14 @@ struct Weighed {
 }
 
 /// The values in those pairs where both runs vouch for a quantity, with the pairs' places.
-fn counting(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str) -> Vec<(usize, Vec<f64>, Vec<f64>)> {
+fn counting(sides: &[Sides], name: &str) -> Vec<(usize, Vec<f64>, Vec<f64>)> {
     let values = |side: &[Quantity]| find(side, name).map_or(&[][..], |q| &q.trials).to_vec();
     let both = sides.iter().enumerate().map(|(place, (a, b))| (place, values(a), values(b)));
     both.filter(|(_, a, b)| !a.is_empty() && !b.is_empty()).collect()
 }
 
 /// How many pairs count, and how many runs of each side keep the others from it; `None` where all count.
-fn fewer(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str, count: usize) -> Option<String> {
+fn fewer(sides: &[Sides], name: &str, count: usize) -> Option<String> {
     let is_void = |side: &[Quantity]| find(side, name).is_some_and(|q| q.trials.is_empty());
     let is_missing = |side: &[Quantity]| find(side, name).is_none();
     let runs = |is: &dyn Fn(&[Quantity]) -> bool, what: &str| {
@@ -124,12 +127,7 @@ fn fewer(sides: &[(Vec<Quantity>, Vec<Quantity>)], name: &str, count: usize) -> 
     (count < all).then(|| format!("{count} of {all} pairs: {}", why.join(", ")))
 }
 
-fn weigh(
-    design: Design,
-    quantity: &Quantity,
-    sides: &[(Vec<Quantity>, Vec<Quantity>)],
-    rounds: &[usize],
-) -> Weighed {
+fn weigh(design: Design, quantity: &Quantity, sides: &[Sides], rounds: &[usize]) -> Weighed {
     let all = counting(sides, &quantity.name);
     let fewer = fewer(sides, &quantity.name, all.len());
     let positive = all.iter().all(|(_, a, b)| a.iter().chain(b).all(|&value| value > 0.0));

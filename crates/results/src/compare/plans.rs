@@ -11,6 +11,7 @@ use crate::quantity::{figures, plan};
 const LONGEST: usize = 40;
 
 /// What differs, and what of that makes a comparison meaningless.
+#[derive(Default)]
 pub(super) struct PlanDifferences {
     pub differences: Vec<Difference>,
     pub obstacles: Vec<String>,
@@ -51,9 +52,7 @@ const WHY: [(&str, &str); 12] = [
 
 /// Of pairs what differs between the two is what they are compared for; but each side must be one thing.
 pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDifferences {
-    let Some(&(a, b)) = pairs.first() else {
-        return PlanDifferences { differences: Vec::new(), obstacles: Vec::new() };
-    };
+    let Some(&(a, b)) = pairs.first() else { return PlanDifferences::default() };
     let of_a = &a.record.measurement;
     if let Some(other) = pairs
         .iter()

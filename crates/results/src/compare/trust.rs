@@ -6,6 +6,7 @@ use netfathom_model::record::State;
 use netfathom_model::verdict::{Level, Part, Reason};
 
 use super::{Design, Run, Withheld};
+use crate::grouping::by_key;
 use crate::quantity::{self, Quantity};
 
 /// What a run says; of what it does not vouch for without a value, unless that is forced.
@@ -45,6 +46,7 @@ pub(super) fn withheld(pairs: &[(&Run, &Run)], force: bool) -> BTreeMap<String, 
 }
 
 /// The pairs that count, and remarks on the others.
+#[derive(Default)]
 pub(super) struct Trusted<'a> {
     pub pairs: Vec<(&'a Run, &'a Run)>,
     /// Which they are, from 1.
@@ -57,8 +59,7 @@ pub(super) struct Trusted<'a> {
 pub(super) const LEAST_PAIRS: usize = 2;
 
 pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: bool) -> Trusted<'a> {
-    let mut trusted =
-        Trusted { pairs: Vec::new(), rounds: Vec::new(), obstacles: Vec::new(), cautions: Vec::new() };
+    let mut trusted = Trusted::default();
     let mut unusable_pairs: Vec<String> = Vec::new();
     for (round, &(a, b)) in (1..).zip(pairs) {
         let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
@@ -118,21 +119,14 @@ fn unusable(run: &Run) -> Option<String> {
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
 fn cautions(pairs: &[(&Run, &Run)], force: bool) -> Vec<String> {
-    let mut cautions: Vec<(String, Vec<&str>)> = Vec::new();
-    for run in pairs.iter().flat_map(|&(a, b)| [a, b]) {
-        for text in lacks(run, force) {
-            match cautions.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, names)) => names.push(&run.name),
-                None => cautions.push((text, vec![&run.name])),
-            }
-        }
-    }
+    let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
+    let cautions = runs.flat_map(|run| lacks(run, force).map(move |text| (text, run.name.as_str())));
     let who = |names: &[&str]| match names {
         [one] => format!("{one} is"),
         [first, second] => format!("{first} and {second} are"),
         many => format!("{} runs are", many.len()),
     };
-    cautions.into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
+    by_key(cautions).into_iter().map(|(text, names)| format!("{} {text}", who(&names))).collect()
 }
 
 fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
@@ -143,12 +137,13 @@ fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
     };
     let verdict = &run.record.verdict;
     let (level, more) = (verdict.level.name(), more(run));
+    let but = if verdict.level == Level::Void { String::new() } else { format!("{level}, but ") };
     let trust = match (in_part(run, Level::Void), verdict.level) {
         // It is an obstacle then.
         (Some(_), _) if force => None,
         (Some(void), _) => {
             let scope = void.scope();
-            Some(format!("{level}, but VOID in {scope}, which is not compared: {}{more}", void.text))
+            Some(format!("{but}VOID in {scope}, which is not compared: {}{more}", void.text))
         }
         (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
         (None, _) => {
@@ -166,8 +161,8 @@ fn in_part(run: &Run, level: Level) -> Option<&Reason> {
 
 /// Whether it is about what is compared, and not about the overhead or the cross-check.
 fn is_of_quantities(reason: &Reason) -> bool {
-    let parts = [Part::Load, Part::Tx, Part::Rx];
-    reason.about.is_empty() || parts.iter().any(|part| reason.about.contains(part))
+    let is_other = |part: &Part| matches!(part, Part::Overhead | Part::CrossCheck);
+    reason.about.is_empty() || !reason.about.iter().all(is_other)
 }
 
 fn reasons(run: &Run) -> String {

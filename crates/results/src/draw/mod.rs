@@ -20,17 +20,23 @@ const LEFT_OUT: usize = 2;
 /// Draws a page as text of at most `width` columns (80 where it is less), each line ended by a newline. With `color`
 /// it has ANSI escapes; without, none at all, whatever the page says.
 pub fn terminal(page: &Page, width: usize, color: bool) -> String {
-    Sheet::draw(page, width.max(LEAST_WIDTH), usize::MAX, medium(color))
+    Sheet::draw(page, width.max(LEAST_WIDTH), medium(color))
 }
 
-/// Draws the short view of a page, on at most [`MOST_LINES`] lines. Below it there is room for where the rest is.
+/// Draws the short view of a page, on at most [`MOST_LINES`] lines. Below it there is room for where the rest is. The notes under
+/// tables make room for their rows, the last ones first.
 pub fn short(page: &Page, width: usize, color: bool) -> String {
-    let page = page.short();
+    let mut page = page.short();
     let whole = terminal(&page, width, color);
-    if whole.lines().count() <= MOST_LINES {
+    let (lines, room) = (whole.lines().count(), MOST_LINES - LEFT_OUT);
+    if lines <= MOST_LINES {
         return whole;
     }
-    Sheet::draw(&page, width.max(LEAST_WIDTH), MOST_LINES - LEFT_OUT, medium(color))
+    let mut left = lines;
+    while left > room && page.drop_note() {
+        left = terminal(&page, width, color).lines().count();
+    }
+    Sheet::without(lines.saturating_sub(left), &page, width.max(LEAST_WIDTH), room, medium(color))
 }
 
 fn medium(color: bool) -> Medium {
@@ -40,7 +46,7 @@ fn medium(color: bool) -> Medium {
 /// Draws a page as GitHub's Markdown. Nothing in it is obeyed: what the page says is text.
 pub fn markdown(page: &Page) -> String {
     // The reader's program wraps.
-    Sheet::draw(page, usize::MAX, usize::MAX, Medium::Markdown)
+    Sheet::draw(page, usize::MAX, Medium::Markdown)
 }
 
 /// How prose is wrapped: at the hyphens of words, but not within what is copied, such as the name of a quantity, a path

@@ -8,6 +8,9 @@ use crate::page::{Block, Page, Style, Table, printable};
 /// What a page takes at most, in bytes; a record may have a million of anything.
 const MOST_BYTES: usize = 400_000;
 
+/// A longer table is cut behind this row at the earliest.
+const LEAST_ROWS: usize = 4;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
     /// Wrapped at the width, without escapes.
@@ -44,8 +47,13 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// The page as text of at most `width` columns and `most_lines` lines.
-    pub fn draw(page: &Page, width: usize, most_lines: usize, medium: Medium) -> String {
+    /// The page as text of at most `width` columns.
+    pub fn draw(page: &Page, width: usize, medium: Medium) -> String {
+        Self::without(0, page, width, usize::MAX, medium)
+    }
+
+    /// The same on at most `most_lines` lines, of a page that `omitted` lines were taken from.
+    pub fn without(omitted: usize, page: &Page, width: usize, most_lines: usize, medium: Medium) -> String {
         let text = String::new();
         let mut sheet = Self { text, width, medium, most_lines, lines: 0, left_out: 0, bare_heading: None };
         page.lead.blocks.iter().for_each(|block| sheet.block(block));
@@ -53,6 +61,7 @@ impl Sheet {
             sheet.heading(&section.title);
             section.blocks.iter().for_each(|block| sheet.block(block));
         }
+        sheet.left_out += omitted;
         sheet.finish()
     }
 
@@ -60,10 +69,9 @@ impl Sheet {
         if self.left_out > 0 {
             let gap = if self.text.ends_with("\n\n") { "" } else { "\n" };
             let lines = counted(self.left_out, "more line");
-            let where_from = match self.most_lines {
-                usize::MAX => " left out here; the record has all",
-                _ => ": -v",
-            };
+            // Whoever prints a short view names below it what shows the rest.
+            let is_whole = self.most_lines == usize::MAX;
+            let where_from = if is_whole { " left out here; the record has all" } else { "" };
             self.text.push_str(&format!("{gap}{lines}{where_from}\n"));
         }
         self.text
@@ -82,7 +90,8 @@ impl Sheet {
         self.wrapped(Style::Strong, "", "  ", text);
     }
 
-    /// Draws a block; what is no table stands whole or not at all, and no heading without what it is of.
+    /// Draws a block; what is no table stands whole or not at all, a table with its first rows, and no heading without what it is
+    /// of.
     fn block(&mut self, block: &Block) {
         let (had_room, before) = (self.left_out == 0, (self.text.len(), self.lines));
         self.lines_of(block);
@@ -169,12 +178,25 @@ impl Sheet {
             grid::markdown(table).iter().for_each(|line| self.put(line));
             self.blank();
         } else {
-            for (line, strong) in grid::lines(table, self.width) {
-                self.line(if strong { Style::Strong } else { Style::Plain }, &line);
-            }
+            self.lines_of_table(&grid::lines(table, self.width), table.rows.len());
         }
         if let Some(text) = table.cut() {
             self.block(&Block::Note { text });
+        }
+    }
+
+    fn lines_of_table(&mut self, lines: &[(String, bool)], rows: usize) {
+        let height = |of: &[(String, bool)]| of.iter().map(|line| line.0.split('\n').count()).sum::<usize>();
+        let header = lines.iter().take_while(|(_, strong)| *strong).count();
+        // Halves of intervals and long names take lines of their own.
+        let lines_of_row = (lines.len() - header).div_ceil(rows.max(1));
+        let least = lines.len().min(header + LEAST_ROWS * lines_of_row);
+        if self.lines.saturating_add(height(&lines[..least])) > self.most_lines {
+            self.left_out += height(lines);
+            return;
+        }
+        for (line, strong) in lines {
+            self.line(if *strong { Style::Strong } else { Style::Plain }, line);
         }
     }
 

@@ -1,9 +1,14 @@
 //! How a transfer went on, in intervals of about a second: what the formats of other tools tell of one.
 
-use netfathom_model::record::{TransferResult, TransferStream};
+use netfathom_model::record::{Measured, Measurement, TransferResult, TransferStream};
 
 /// Length of an interval where the run was not asked for another.
 const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// The measurement that has intervals.
+pub fn transfer(measurement: &Measurement) -> Option<&TransferResult> {
+    TransferResult::of(measurement)
+}
 
 /// One interval of one stream.
 #[derive(Clone, Copy, Debug, PartialEq)]

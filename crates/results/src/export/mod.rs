@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use netfathom_model::record::{Export, Record};
 use netfathom_model::sample::Sample;
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
 pub use openmetrics::{Exposition, Part, exposition};
@@ -29,7 +29,7 @@ use crate::quantity::{Figures, Sampled, figures};
 use crate::store;
 
 /// The formats there are. Each is described, to users too, by its own line here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// Apache Parquet
@@ -66,7 +66,7 @@ impl Format {
 }
 
 /// The tables there are. Each is described, to users too, by its own line here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum What {
     /// Every quantity, a row a trial
@@ -117,7 +117,7 @@ pub fn write(
     let record = &run.record;
     let figures = figures(&record.measurement);
     let nothing = |what| ExportError::nothing(format.name(), &record.measurement, what);
-    let streams = || figures.streams().ok_or_else(|| nothing(Export::Streams));
+    let streams = || intervals::transfer(&record.measurement).ok_or_else(|| nothing(Export::Streams));
     let sampled = |what| samples(run, format, figures).unwrap_or_else(|| Err(nothing(what)));
     match format {
         Format::Csv => csv::write(out, rows::table(run, what, format)?).map(|()| untold),

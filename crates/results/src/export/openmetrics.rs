@@ -62,12 +62,21 @@ pub struct Part<'a> {
 }
 
 /// What a run that goes on has counted and timed so far, and by part: the same in two formats.
-#[derive(Clone, Debug)]
-pub struct Exposition {
+pub struct Exposition(Families);
+
+impl Exposition {
     /// OpenMetrics.
-    pub text: String,
+    pub fn text(&self) -> String {
+        let mut text = Vec::new();
+        // Memory takes all of it.
+        let _ = text::write(&mut text, &self.0);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
     /// Delimited messages, with native histograms.
-    pub protobuf: Vec<u8>,
+    pub fn protobuf(&self) -> Vec<u8> {
+        protobuf::encode(&self.0)
+    }
 }
 
 /// A set of times has its series from its first time on, and then always the same ones, so that Prometheus can tell what
@@ -84,10 +93,7 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
         let labels = vec![label("quantity", &set.name)];
         grown(&mut families, &name(measurement, "times", "seconds"), labels, &set.times.into());
     }
-    let mut text = Vec::new();
-    // Memory takes all of it.
-    let _ = text::write(&mut text, &families);
-    Exposition { text: String::from_utf8_lossy(&text).into_owned(), protobuf: protobuf::encode(&families) }
+    Exposition(families)
 }
 
 /// What the run is, as a metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.

@@ -19,7 +19,7 @@ const GROUP_ROWS: usize = 100_000;
 
 pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result::Result<(), ExportError> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let schema = schema(table.name, table.columns)?;
+    let schema = schema(table.name, &table.columns)?;
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     loop {
         let rows = table.rows.by_ref().take(GROUP_ROWS).collect::<std::result::Result<Vec<_>, _>>()?;

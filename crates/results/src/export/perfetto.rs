@@ -92,10 +92,15 @@ fn run_track(record: &Record) -> TracePacket {
 fn lane_tracks(of: Sampled<'_>, trial: u32, lane: Lane) -> [TracePacket; 3] {
     let kind = of.trials.iter().find(|t| t.index == trial).map_or("", |t| trial_prefix(t));
     let name = format!("{}trial {}, lane {}", kind.replace('.', " "), u64::from(trial) + 1, lane.number);
+    tracks(lane, name, "way out", "way in")
+}
+
+/// Those of a lane, the first above the others.
+fn tracks(lane: Lane, name: String, second: &str, third: &str) -> [TracePacket; 3] {
     [
         track(lane.track, Some(RUN_TRACK), name),
-        track(lane.track + 1, Some(lane.track), "way out".into()),
-        track(lane.track + 2, Some(lane.track), "way in".into()),
+        track(lane.track + 1, Some(lane.track), second.into()),
+        track(lane.track + 2, Some(lane.track), third.into()),
     ]
 }
 

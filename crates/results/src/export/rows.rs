@@ -13,7 +13,7 @@ use crate::store::samples;
 pub struct Table<'a> {
     pub name: &'static str,
     /// The columns, in order.
-    pub columns: &'static [Column],
+    pub columns: Vec<Column>,
     /// A cell a column.
     pub rows: Box<dyn Iterator<Item = Result<Vec<FieldValue>, ExportError>> + 'a>,
 }
@@ -122,7 +122,7 @@ fn of_trials(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
         return Err(ExportError::Empty { wanted: "a table of trials".into(), why });
     }
     let rows = quantities.into_iter().flat_map(move |quantity| trial_rows(measurement.name(), &quantity));
-    Ok(Table { name: "trials", columns: &TRIAL_COLUMNS, rows: Box::new(rows.map(Ok)) })
+    Ok(Table { name: "trials", columns: TRIAL_COLUMNS.into(), rows: Box::new(rows.map(Ok)) })
 }
 
 fn trial_rows(measurement: &str, quantity: &Quantity) -> Vec<Vec<FieldValue>> {
@@ -161,7 +161,7 @@ fn of_series(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
         return Err(ExportError::nothing("series", measurement, Export::Series));
     }
     let rows = curves.into_iter().flat_map(move |curve| window_rows(measurement.name(), &curve));
-    Ok(Table { name: "series", columns: &SERIES_COLUMNS, rows: Box::new(rows.map(Ok)) })
+    Ok(Table { name: "series", columns: SERIES_COLUMNS.into(), rows: Box::new(rows.map(Ok)) })
 }
 
 fn window_rows(measurement: &str, curve: &Curve) -> Vec<Vec<FieldValue>> {
@@ -198,7 +198,7 @@ fn of_histograms(measurement: &Measurement) -> Result<Table<'_>, ExportError> {
         return Err(ExportError::nothing("histograms", measurement, Export::Histograms));
     }
     let rows = sets.into_iter().flat_map(move |set| bucket_rows(measurement.name(), &set));
-    Ok(Table { name: "histograms", columns: &HISTOGRAM_COLUMNS, rows: Box::new(rows.map(Ok)) })
+    Ok(Table { name: "histograms", columns: HISTOGRAM_COLUMNS.into(), rows: Box::new(rows.map(Ok)) })
 }
 
 fn bucket_rows(measurement: &str, set: &Histogram<'_>) -> Vec<Vec<FieldValue>> {
@@ -217,23 +217,15 @@ fn bucket_rows(measurement: &str, set: &Histogram<'_>) -> Vec<Vec<FieldValue>> {
     negative.into_iter().chain(buckets).collect()
 }
 
-const SAMPLE_COLUMNS: [Column; samples::FIELDS.len()] = sample_columns();
-
-const fn sample_columns() -> [Column; samples::FIELDS.len()] {
-    let mut columns = [Column::required("", FieldKind::Whole); samples::FIELDS.len()];
-    let mut i = 0;
-    while i < columns.len() {
-        let field = &samples::FIELDS[i];
-        columns[i] = Column { name: field.name, kind: FieldKind::Whole, optional: field.optional };
-        i += 1;
-    }
-    columns
-}
-
 /// The messages of a file, read as they are written.
 fn of_samples(file: &Path) -> Result<Table<'static>, ExportError> {
     let rows = samples::rows(file)?.map(|sample| Ok(sample_row(&sample?)));
-    Ok(Table { name: "samples", columns: &SAMPLE_COLUMNS, rows: Box::new(rows) })
+    let column = |field: &samples::Field| Column {
+        name: field.name,
+        kind: FieldKind::Whole,
+        optional: field.optional,
+    };
+    Ok(Table { name: "samples", columns: samples::FIELDS.iter().map(column).collect(), rows: Box::new(rows) })
 }
 
 fn sample_row(sample: &Sample) -> Vec<FieldValue> {

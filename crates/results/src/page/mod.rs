@@ -171,6 +171,15 @@ impl Page {
         Self { lead, sections }
     }
 
+    /// Takes away the last note in a section that has a table. False if there is none.
+    pub(crate) fn drop_note(&mut self) -> bool {
+        let has_table = |of: &&mut Section| of.blocks.iter().any(|block| matches!(block, Block::Table(_)));
+        self.sections.iter_mut().rev().filter(has_table).any(|section| {
+            let last = section.blocks.iter().rposition(|of| matches!(of, Block::Note { .. }));
+            last.map(|place| section.blocks.remove(place)).is_some()
+        })
+    }
+
     pub fn gap(&mut self) {
         self.push(Block::Gap);
     }

@@ -2,6 +2,7 @@
 
 use netfathom_model::print::counted;
 use netfathom_model::record::{CapacityResult, CapacityRow, Search};
+use netfathom_model::verdict::{Level, Verdict};
 
 use super::{Figures, Quantity, word};
 
@@ -16,10 +17,21 @@ impl Figures for CapacityResult {
         ));
         all
     }
+
+    /// A row that cannot be used is VOID in a run that other rows answer.
+    fn level(&self, verdict: &Verdict, name: &str) -> Level {
+        let is_of = |row: &&CapacityRow| name.starts_with(&format!("{}.", prefix(row)));
+        let row = self.rows.iter().find(is_of).map(|row| row.verdict.level);
+        verdict.level.max(row.unwrap_or_default())
+    }
+}
+
+fn prefix(row: &CapacityRow) -> String {
+    format!("{}.{}", word(row.engine.name()), row.workers)
 }
 
 fn of_row(row: &CapacityRow) -> [Quantity; 4] {
-    let prefix = format!("{}.{}", word(row.engine.name()), row.workers);
+    let prefix = prefix(row);
     let who = format!("{}, {}", row.engine.name(), counted(row.workers, "worker"));
     let of = |what: &str, title: &str, rates: Vec<f64>| {
         Quantity::rate(format!("{prefix}.{what}"), format!("{who}: {title}"), rates)

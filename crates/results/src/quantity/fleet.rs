@@ -65,17 +65,13 @@ fn load(result: &FleetResult) -> Vec<Quantity> {
 }
 
 fn alone(result: &FleetResult) -> Vec<Quantity> {
-    let unit = |short: &str| {
-        let all =
-            [Unit::Nanoseconds, Unit::PerSecond, Unit::BytesPerSecond, Unit::Share, Unit::Ratio, Unit::Count];
-        all.into_iter().find(|unit| unit.short() == short).unwrap_or(Unit::Count)
-    };
     let of = |figure: &netfathom_model::record::FleetFigure| {
         let better = if figure.less { Better::Less } else { Better::More };
         let name: Vec<String> = figure.name.split('.').map(word).collect();
         let title = format!("{}, median of the hosts", figure.title);
         let median = middle_of(figure.hosts.values().copied());
-        Quantity::new((name.join("."), title), (unit(&figure.unit), better), median).main(figure.main)
+        let unit = figure.unit.parse().unwrap_or(Unit::Count);
+        Quantity::new((name.join("."), title), (unit, better), median).main(figure.main)
     };
     result.figures.iter().map(of).collect()
 }

@@ -1,13 +1,11 @@
 //! Times as histograms: of each trial, and of all trials in one.
 
-use std::collections::BTreeMap;
-
 use netfathom_model::record::{Distribution, Measurement};
 use netfathom_stats::bucket_bounds;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{figures, word};
+use super::{figures, make_names_unique, word};
 
 /// A set of times, its name and its place in the run.
 #[derive(Serialize, JsonSchema)]
@@ -64,23 +62,11 @@ impl Pooled {
 pub fn histograms(measurement: &Measurement) -> Vec<Histogram<'_>> {
     let mut all = figures(measurement).histograms();
     all.retain(|histogram| histogram.times.n > 0);
-    make_names_unique(&mut all);
+    make_names_unique(all.iter_mut().map(|set| (set.trial, &mut set.name)));
     all
 }
 
 /// The main distributions of a run; empty where it keeps none.
 pub fn pooled(measurement: &Measurement) -> Vec<Pooled> {
     figures(measurement).pooled().into_iter().filter(|pooled| pooled.times.n > 0).collect()
-}
-
-/// A name that stands twice in a trial gets a number, as quantities' names do.
-fn make_names_unique(sets: &mut [Histogram<'_>]) {
-    let mut seen = BTreeMap::new();
-    for set in sets {
-        let n = seen.entry((set.name.clone(), set.trial)).or_insert(0);
-        *n += 1;
-        if *n > 1 {
-            set.name = format!("{}-{n}", set.name);
-        }
-    }
 }

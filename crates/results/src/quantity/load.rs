@@ -2,6 +2,7 @@
 
 use netfathom_model::accounting::Fate;
 use netfathom_model::record::{Distribution, Echo, LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
+use netfathom_model::verdict::{Level, Part, Verdict};
 use serde_json::{Value, json};
 
 use super::{Curve, Figures, Histogram, Pooled, Quantity, of_times};
@@ -26,6 +27,14 @@ impl Figures for LoadResult {
         all.extend(echoes("echo", "under load", &loaded));
         all.extend(echoes("echo.idle", "at rest", &of_kind(LoadTrialKind::Idle)));
         all
+    }
+
+    fn level(&self, verdict: &Verdict, name: &str) -> Level {
+        verdict.of(match name.split('.').next() {
+            Some("lost") => Part::Loss,
+            Some("missed" | "lag") => Part::Lateness,
+            _ => Part::Load,
+        })
     }
 
     fn choices(&self) -> Vec<(&'static str, Value)> {

@@ -21,12 +21,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use curve::{Curve, Point, curves};
 pub use histogram::{Histogram, Pooled, histograms, pooled};
-use netfathom_model::record::{Distribution, Measurement, SlowMessage, TransferResult};
+use netfathom_model::record::{Distribution, Measurement, SlowMessage};
 use netfathom_model::verdict::{Level, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 pub(crate) use stack::{Sampled, trial_prefix};
+use strum::{EnumString, IntoStaticStr};
 
 /// One thing that a run says about what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -45,12 +46,16 @@ pub struct Quantity {
     pub trials: Vec<f64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, EnumString, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Unit {
+    #[strum(serialize = "ns")]
     Nanoseconds,
     /// Things in a second: messages, calls, transactions.
+    #[strum(serialize = "per_s")]
     PerSecond,
+    #[strum(serialize = "bytes_per_s")]
     BytesPerSecond,
     /// A part of a whole, 0 to 1.
     Share,
@@ -62,14 +67,7 @@ pub enum Unit {
 impl Unit {
     /// As tables have it.
     pub fn short(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::PerSecond => "per_s",
-            Self::BytesPerSecond => "bytes_per_s",
-            Self::Share => "share",
-            Self::Ratio => "ratio",
-            Self::Count => "count",
-        }
+        self.into()
     }
 }
 
@@ -114,6 +112,10 @@ pub enum Better {
 /// What a result says in figures, in one form for every measurement.
 pub(crate) trait Figures {
     fn quantities(&self) -> Vec<Quantity>;
+    /// How far a quantity can be trusted, by the reasons of a verdict.
+    fn level(&self, verdict: &Verdict, _name: &str) -> Level {
+        verdict.level
+    }
     /// What netfathom chose where the plan left it open, by name.
     fn choices(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
@@ -143,10 +145,6 @@ pub(crate) trait Figures {
     }
     /// The single messages in a record, of a measurement that may keep them; or why it kept none.
     fn slow(&self) -> Option<Result<&[SlowMessage], &'static str>> {
-        None
-    }
-    /// Of a measurement that is one transfer over streams.
-    fn streams(&self) -> Option<&TransferResult> {
         None
     }
 }
@@ -205,17 +203,14 @@ pub(crate) fn plan(measurement: &Measurement) -> Value {
 pub fn of(measurement: &Measurement) -> Vec<Quantity> {
     let mut all = figures(measurement).quantities();
     all.retain(|quantity| !quantity.trials.is_empty() && quantity.trials.iter().all(|v| v.is_finite()));
-    make_names_unique(&mut all);
+    make_names_unique(all.iter_mut().map(|quantity| (None, &mut quantity.name)));
     all.sort_by_key(|quantity| !quantity.main);
     all
 }
 
 /// How far a quantity of a record can be trusted.
 pub fn level(measurement: &Measurement, verdict: &Verdict, name: &str) -> Level {
-    match measurement {
-        Measurement::Stack(result) if !verdict.reasons.is_empty() => stack::level(result, verdict, name),
-        _ => verdict.level,
-    }
+    if verdict.reasons.is_empty() { verdict.level } else { figures(measurement).level(verdict, name) }
 }
 
 /// Makes a quantity of its name, its title and its trials.
@@ -276,17 +271,17 @@ pub(crate) fn word(text: &str) -> String {
     if word.is_empty() { "unnamed".into() } else { word.into() }
 }
 
-/// Gives names that stand twice a number: the second `x` becomes `x-2`. Names from outside, such as those of
+/// Gives names that stand twice in one trial a number: the second `x` becomes `x-2`. Names from outside, such as those of
 /// benchmarks, may fall together once they are words.
-fn make_names_unique(all: &mut [Quantity]) {
+fn make_names_unique<'a>(all: impl Iterator<Item = (Option<u32>, &'a mut String)>) {
     let (mut seen, mut numbers) = (BTreeSet::new(), BTreeMap::new());
-    for quantity in all {
-        let mut name = quantity.name.clone();
-        let number = numbers.entry(name.clone()).or_insert(1_u64);
-        while !seen.insert(name.clone()) {
+    for (trial, wanted) in all {
+        let mut name = wanted.clone();
+        let number = numbers.entry((trial, name.clone())).or_insert(1_u64);
+        while !seen.insert((trial, name.clone())) {
             *number += 1;
-            name = format!("{}-{number}", quantity.name);
+            name = format!("{wanted}-{number}");
         }
-        quantity.name = name;
+        *wanted = name;
     }
 }

@@ -1,6 +1,6 @@
 //! Of `netfathom reproduce`.
 
-use netfathom_model::record::{ReproduceResult, ReproducedRun};
+use netfathom_model::record::{Measurement, ReproduceResult, ReproducedRun};
 use serde_json::Value;
 
 use super::{Curve, Figures, Histogram, Pooled, Quantity, word};
@@ -8,7 +8,11 @@ use super::{Curve, Figures, Histogram, Pooled, Quantity, word};
 impl Figures for ReproduceResult {
     /// What each of its measurements says, with the measurement's name before it.
     fn quantities(&self) -> Vec<Quantity> {
-        self.runs.iter().flat_map(of_run).collect()
+        of_runs(self, super::of, |run, quantity| Quantity {
+            name: format!("{}.{}", word(run), quantity.name),
+            title: format!("{run}: {}", quantity.title),
+            ..quantity
+        })
     }
 
     fn choices(&self) -> Vec<(&'static str, Value)> {
@@ -17,36 +21,31 @@ impl Figures for ReproduceResult {
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
-        let mut all = Vec::new();
-        for run in &self.runs {
-            all.extend(super::histograms(&run.measurement).into_iter().map(|h| h.within(&run.name)));
-        }
-        all
+        of_runs(self, super::histograms, |run, histogram| histogram.within(run))
     }
 
     fn pooled(&self) -> Vec<Pooled> {
-        let of_run = |run: &ReproducedRun| {
-            let all = super::pooled(&run.measurement).into_iter();
-            all.map(|pooled| Pooled { name: format!("{}: {}", run.name, pooled.name), ..pooled })
-                .collect::<Vec<_>>()
-        };
-        self.runs.iter().flat_map(of_run).collect()
+        of_runs(self, super::pooled, |run, pooled| Pooled {
+            name: format!("{run}: {}", pooled.name),
+            ..pooled
+        })
     }
 
     fn curves(&self) -> Vec<Curve> {
-        let of_run = |run: &ReproducedRun| {
-            let all = super::curves(&run.measurement).into_iter();
-            all.map(|curve| Curve { name: format!("{}.{}", word(&run.name), curve.name), ..curve })
-                .collect::<Vec<_>>()
-        };
-        self.runs.iter().flat_map(of_run).collect()
+        of_runs(self, super::curves, |run, curve| Curve {
+            name: format!("{}.{}", word(run), curve.name),
+            ..curve
+        })
     }
 }
 
-fn of_run(run: &ReproducedRun) -> impl Iterator<Item = Quantity> {
-    super::of(&run.measurement).into_iter().map(|quantity| Quantity {
-        name: format!("{}.{}", word(&run.name), quantity.name),
-        title: format!("{}: {}", run.name, quantity.title),
-        ..quantity
-    })
+/// What the measurements of all runs have, each named after its run too.
+fn of_runs<'a, T>(
+    result: &'a ReproduceResult,
+    of: fn(&'a Measurement) -> Vec<T>,
+    named: fn(&str, T) -> T,
+) -> Vec<T> {
+    let of_run =
+        |run: &'a ReproducedRun| of(&run.measurement).into_iter().map(move |part| named(&run.name, part));
+    result.runs.iter().flat_map(of_run).collect()
 }

@@ -36,21 +36,6 @@ impl Sampled<'_> {
     }
 }
 
-/// How far a quantity can be trusted. A time of all messages rests on the load, too, where its way was judged by others.
-pub(super) fn level(result: &StackResult, verdict: &Verdict, name: &str) -> Level {
-    let words: Vec<&str> = name.split('.').collect();
-    let Some(way) = [Direction::Tx, Direction::Rx].into_iter().find(|way| way.name() == words[0]) else {
-        return verdict.of(Part::Load);
-    };
-    let (is_of_others, value) = match words[1..] {
-        ["undisturbed", value] => (false, Of::named(value)),
-        [value] => (stand(&paths(result, way)), Of::named(value)),
-        _ => (stand(&paths(result, way)), None),
-    };
-    let of_load = if is_of_others { verdict.of(Part::Load) } else { Level::Valid };
-    of_load.max(verdict.of_value(way.into(), value))
-}
-
 fn measured(result: &StackResult) -> impl Iterator<Item = &Trial> {
     result.trials.iter().filter(|trial| trial.kind == TrialKind::Measured)
 }
@@ -74,6 +59,21 @@ impl Figures for StackResult {
             profile: &plan.profile,
             seed: plan.seed,
         })
+    }
+
+    /// A time of all messages rests on the load, too, where its way was judged by others.
+    fn level(&self, verdict: &Verdict, name: &str) -> Level {
+        let words: Vec<&str> = name.split('.').collect();
+        let Some(way) = [Direction::Tx, Direction::Rx].into_iter().find(|way| way.name() == words[0]) else {
+            return verdict.of(Part::Load);
+        };
+        let (is_of_others, value) = match words[1..] {
+            ["undisturbed", value] => (false, Of::named(value)),
+            [value] => (stand(&paths(self, way)), Of::named(value)),
+            _ => (stand(&paths(self, way)), None),
+        };
+        let of_load = if is_of_others { verdict.of(Part::Load) } else { Level::Valid };
+        of_load.max(verdict.of_value(way.into(), value))
     }
 
     /// Stack time of each direction, its stages, and the rate that was reached.

@@ -48,10 +48,6 @@ impl Figures for TransferResult {
         vec![("way", json!(self.way)), ("congestion", json!(self.congestion))]
     }
 
-    fn streams(&self) -> Option<&TransferResult> {
-        Some(self)
-    }
-
     fn curves(&self) -> Vec<Curve> {
         let watched = self.streams.iter().enumerate().filter(|(_, stream)| !stream.samples.is_empty());
         watched.flat_map(|(place, stream)| curves_of(place + 1, stream)).collect()

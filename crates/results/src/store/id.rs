@@ -16,7 +16,7 @@ const TIME_BYTES: usize = "20261121T031400Z".len();
 pub struct IdError(std::io::Error);
 
 /// The name of a run: `<UTC time>-<measurement>-<short id>`, such as
-/// `20261121T031400Z-stack-1a2b3c4d`. Names sort by time.
+/// `20261121T031400Z-stack-1a2b3c4d`. Names sort by time, but not those of one second.
 ///
 /// The short id is random: plans with the same seed start within the same second. A clock outside the years that
 /// can be written down counts as 1970.
@@ -29,13 +29,9 @@ fn name(started: SystemTime, measurement: &str, short_id: u32) -> String {
     format!("{}-{measurement}-{short_id:08x}", timestamp(started).strftime(TIME))
 }
 
-/// A time as RFC 3339 in UTC with whole seconds, such as `2026-11-21T03:14:00Z`.
+/// A time as RFC 3339 in UTC, such as `2026-11-21T03:14:00.125Z`: runs of one second are in order by it.
 pub fn rfc3339(time: SystemTime) -> String {
-    in_seconds(timestamp(time))
-}
-
-pub(super) fn in_seconds(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    format!("{:.3}", timestamp(time))
 }
 
 /// When a run of that name began; `None` of what is not named like a run.
@@ -69,9 +65,9 @@ mod tests {
     fn a_name_tells_when_and_what() {
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_230_840_700);
         assert_eq!(name(started, "stack", 0x1a_2b3c), "20261121T031400Z-stack-001a2b3c");
-        assert_eq!(rfc3339(started), "2026-11-21T03:14:00Z");
+        assert_eq!(rfc3339(started), "2026-11-21T03:14:00.700Z");
         let started = started_of("20261121T031400Z-stack-1a2b3c").expect("a time");
-        assert_eq!(in_seconds(started), "2026-11-21T03:14:00Z");
+        assert_eq!(started.to_string(), "2026-11-21T03:14:00Z");
     }
 
     #[test]

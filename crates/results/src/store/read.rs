@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::head::record_of;
 use super::record_file::Version;
-use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds};
+use super::{MOST_RECORD_BYTES, RECORD_FILE, ReadError, bounds, catalogue};
 
 /// Reads a record from a run directory, from a `record.json`, or from standard input if
 /// the path is `-`.
@@ -83,12 +83,11 @@ fn read_from(path: &Path, from: impl Read) -> Result<Record, ReadError> {
 
 /// Says what a directory without a record is instead.
 fn without_record(path: &Path) -> ReadError {
-    let names = fs::read_dir(path).into_iter().flatten().flatten();
-    let mut runs: Vec<_> = names.map(|e| e.path()).filter(|p| p.join(RECORD_FILE).is_file()).collect();
-    runs.sort();
-    let why = match runs.last() {
+    let runs = catalogue(path).map(|all| all.entries).unwrap_or_default();
+    let why = match runs.iter().find(|run| run.head.is_some()) {
         Some(newest) => {
-            format!("it is a directory of runs; name one of them, such as the newest, {}", newest.display())
+            let newest = newest.path.display();
+            format!("it is a directory of runs; name one of them, such as the newest, {newest}")
         }
         None => {
             format!("it holds no {RECORD_FILE}; a run that was killed before its first trial leaves none")

@@ -195,11 +195,7 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
         }
     }
     page.table(table);
-    for thread in &threads {
-        for text in losses(thread) {
-            page.text(&text);
-        }
-    }
+    threads.iter().flat_map(losses).for_each(|text| page.text(&text));
     page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
 }
 

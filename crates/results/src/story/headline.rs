@@ -10,14 +10,15 @@ use crate::story::{Body, answer, place, story};
 pub(super) fn draw(page: &mut Page, record: &Record, body: &Body<'_>) {
     let level = record.verdict.level;
     let label = story(&record.measurement).partial().unwrap_or_else(|| level.name().into());
-    page.labelled(style(level), &label, &answer(&record.measurement, level));
+    page.labelled(style(level), &label, &answer(&record.measurement, &record.verdict));
     if let Some(text) = unfinished(record.state, &body.done) {
         page.bullet(&format!("NOT WHOLE: {text}"));
     }
     let reasons = record.verdict.shown();
     let (mut deciding, others): (Vec<_>, Vec<_>) = reasons.partition(|r| r.level == level);
     // What is wrong with the answer itself comes before what is wrong with its load.
-    deciding.sort_by_key(|reason| reason.about.contains(&Part::Load) || !reason.is_of_answer());
+    let is_of_load = |part: &Part| matches!(part, Part::Load | Part::Loss | Part::Lateness);
+    deciding.sort_by_key(|reason| reason.about.iter().any(is_of_load) || !reason.is_of_answer());
     let has_reason = !deciding.is_empty();
     let mut reasons = deciding.into_iter().chain(others).map(|r| format!("{}{}", r.label(level), r.text));
     // What is not part of the answer does not change how to read it.

@@ -2,6 +2,7 @@
 //! is missing its reason and its remedy.
 
 use crate::page::{Page, Style};
+use itertools::Itertools as _;
 use netfathom_model::host::{HostGroup, HostReport, HostRow, HostStatus};
 
 pub fn of(report: &HostReport) -> Page {
@@ -19,12 +20,7 @@ pub fn of(report: &HostReport) -> Page {
 }
 
 fn machine(report: &HostReport) -> String {
-    [&report.kernel, &report.cpu_model]
-        .map(String::as_str)
-        .into_iter()
-        .filter(|s| !s.is_empty())
-        .collect::<Vec<_>>()
-        .join(", ")
+    [&report.kernel, &report.cpu_model].into_iter().filter(|text| !text.is_empty()).join(", ")
 }
 
 /// What does not work, and the remedy: a line each, and one for neighbors that lack the same.

@@ -84,6 +84,11 @@ pub(crate) trait Story {
         None
     }
 
+    /// What of the answer holds though the verdict is VOID, such as `none lost`.
+    fn usable(&self, _verdict: &Verdict) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Where it was made.
     fn site(&self) -> Site;
 
@@ -113,11 +118,16 @@ pub fn of(record: &Record) -> Page {
 }
 
 /// The answer of a measurement in one short sentence, if it has a use.
-pub fn answer(measurement: &Measurement, level: Level) -> String {
+pub fn answer(measurement: &Measurement, verdict: &Verdict) -> String {
     let story = story(measurement);
-    match level {
-        Level::Void if story.is_of_values() => "no usable answer; the values below are not to be used".into(),
-        _ => shortened(&story.answer(), LONGEST_ANSWER),
+    if verdict.level < Level::Void || !story.is_of_values() {
+        return shortened(&story.answer(), LONGEST_ANSWER);
+    }
+    // Without a reason, none of its parts is known to hold.
+    let usable = verdict.deciding().map_or_else(Vec::new, |_| story.usable(verdict));
+    match &usable[..] {
+        [] => "no usable answer; the values below are not to be used".into(),
+        some => format!("{}; the other values below are not to be used", some.join(", ")),
     }
 }
 

@@ -15,16 +15,6 @@ pub(super) fn least(ns: i64) -> String {
     if ns < 0 { "<0".into() } else { time(ns) }
 }
 
-/// A time with half its interval: `1.18 µs ± 0.04`.
-pub(super) fn interval(ns: f64, half_width_ns: Option<f64>) -> String {
-    Scale::Time.interval(ns, half_width_ns)
-}
-
-/// Half an interval alone: `± 0.04 µs`; a dash where there is none.
-pub(super) fn half_width(ns: Option<f64>) -> String {
-    ns.map_or_else(|| "-".into(), |ns| format!("± {}", mean(ns)))
-}
-
 /// A time behind which stands a quantile; `<0` where it fell among the negative ones.
 pub(super) fn quantile(d: &Distribution, ns: i64) -> String {
     if d.n == 0 { "-".into() } else { least(ns) }
@@ -49,29 +39,9 @@ pub(super) fn short_count(n: u64) -> String {
     Scale::Count.text(n as f64)
 }
 
-/// A rate with half its interval: `452k/s ± 6k`.
-pub(super) fn rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    Scale::Rate.interval(per_s, half_width_per_s)
-}
-
-/// A share with half its interval: `94.1 % ± 1.2`.
-pub(super) fn share_interval(share: f64, half_width: Option<f64>) -> String {
-    Scale::Share.interval(share, half_width)
-}
-
 /// Where tenths would say more than is known.
 pub(super) fn whole_percent(share: f64) -> String {
     if share.abs() < 9.995 { format!("{:.0} %", share * 100.0) } else { percent(share) }
-}
-
-/// One thing over another, with half its interval.
-pub(super) fn ratio(ratio: f64, half_width: Option<f64>) -> String {
-    Scale::Ratio.interval(ratio, half_width)
-}
-
-/// The rate below a heading that says that it is a second.
-pub(super) fn bare_rate_interval(per_s: f64, half_width_per_s: Option<f64>) -> String {
-    Scale::Multiple.interval(per_s, half_width_per_s)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Every quantity of a run in one table.
 
+use netfathom_model::print::NOT_KNOWN;
 use netfathom_model::record::Record;
 
 use crate::page::{Page, Table};
@@ -30,29 +31,28 @@ fn row(quantity: &Quantity) -> [String; 6] {
     let mean = netfathom_stats::mean(values);
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let [mean, least, most] = [mean, least, most].map(|value| number(quantity.unit, value));
-    [quantity.title.clone(), unit(quantity.unit).into(), values.len().to_string(), mean, least, most]
+    let (unit, in_unit) = unit(quantity.unit);
+    let [mean, least, most] = [mean, least, most].map(|value| number(in_unit(value)));
+    [quantity.title.clone(), unit.into(), values.len().to_string(), mean, least, most]
 }
 
-fn unit(unit: Unit) -> &'static str {
+/// What a row is counted in, and a value in it.
+fn unit(unit: Unit) -> (&'static str, fn(f64) -> f64) {
     match unit {
-        Unit::Nanoseconds => "µs",
-        Unit::PerSecond => "/s",
-        Unit::BytesPerSecond => "MB/s",
-        Unit::Share => "%",
-        Unit::Ratio => "×",
-        Unit::Count => "",
+        Unit::Nanoseconds => ("µs", |ns| ns / 1e3),
+        Unit::PerSecond => ("/s", |value| value),
+        Unit::BytesPerSecond => ("MB/s", |bytes| bytes / 1e6),
+        Unit::Share => ("%", |part| part * 100.0),
+        Unit::Ratio => ("×", |value| value),
+        Unit::Count => ("", |value| value),
     }
 }
 
-/// Four digits that count, in the unit of the row.
-fn number(unit: Unit, value: f64) -> String {
-    let value = match unit {
-        Unit::Nanoseconds => value / 1e3,
-        Unit::BytesPerSecond => value / 1e6,
-        Unit::Share => value * 100.0,
-        Unit::PerSecond | Unit::Ratio | Unit::Count => value,
-    };
+/// Four digits that count.
+fn number(value: f64) -> String {
+    if !value.is_finite() {
+        return NOT_KNOWN.into();
+    }
     if !(1e-4..1e15).contains(&value.abs()) && value != 0.0 {
         return format!("{value:.3e}");
     }

@@ -2,7 +2,7 @@
 
 use crate::page::{Axis, Band, Chart, Page, Table};
 use netfathom_model::plan::{Place, Variant};
-use netfathom_model::print::listed;
+use netfathom_model::print::{Scale, listed};
 use netfathom_model::record::{
     BetweenHosts, Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary,
     ReverseTrial, VariantResult,
@@ -121,7 +121,7 @@ fn observed(result: &ReverseResult) -> impl Iterator<Item = &Contention> {
 
 /// `41.2 % ± 1.1`.
 fn share(value: f64, interval: Option<Estimate>) -> String {
-    number::share_interval(value, interval.map(|i| i.half_width))
+    Scale::Share.interval(value, interval.map(|i| i.half_width))
 }
 
 fn overview(page: &mut Page, result: &ReverseResult) {
@@ -286,7 +286,7 @@ fn stages(page: &mut Page, s: &ReverseSummary) {
             number::mean(stage.peak_ns),
             format!("{sign}{}", number::mean(change)),
             if stage.before_ns > 0.0 {
-                format!("{}x", number::ratio(stage.peak_ns / stage.before_ns, None))
+                format!("{}x", Scale::Ratio.text(stage.peak_ns / stage.before_ns))
             } else {
                 String::new()
             },

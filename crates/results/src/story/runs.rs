@@ -96,7 +96,7 @@ pub fn show(entry: &RunEntry, record: &Record, files: &[RunFile]) -> Page {
     page.labelled(Style::Strong, &format!("netfathom {}", record.measurement.name()), &named);
     page.gap();
     let level = record.verdict.level;
-    page.labelled(style(level), level.name(), &answer(&record.measurement, level));
+    page.labelled(style(level), level.name(), &answer(&record.measurement, &record.verdict));
     for reason in record.verdict.shown() {
         let label = format!("{} {}", reason.scope(), reason.level.name());
         page.bullet(&format!("{}: {}", label.trim(), reason.text));

@@ -15,6 +15,12 @@ pub(super) fn new_table() -> Table {
     Table::of("<stage|n|mean|p50|p99|p99.9|share|<").bars(7, LONGEST_BAR)
 }
 
+/// Beside a stage's part of a mean over `all` messages: the mean over those that passed it.
+pub(super) fn each(d: &Distribution, all: u64) -> Option<String> {
+    let passed = d.n as f64 / all as f64;
+    (d.n < all).then(|| format!("{} passed, {} each", number::percent(passed), number::mean(d.mean_ns)))
+}
+
 /// A stage, with the share that has the longest bar.
 pub(super) fn row(table: &mut Table, name: &str, d: &Distribution, share: Option<f64>, most: f64) {
     let q = |ns| number::quantile(d, ns);

@@ -1,21 +1,24 @@
 //! `netfathom watch`: where the messages of an application spend their time, from the link layer to its read, and from its
 //! call that sends to the device.
 
+use itertools::Itertools as _;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print::{bytes, counted, listed_first, rate};
-use netfathom_model::record::{
-    WatchAccount, WatchPrograms, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage,
-};
+use netfathom_model::record::{WatchAccount, WatchResult, WatchSend, WatchSent, WatchStage, WatchedStage};
 
 use super::place::Site;
 use super::{Body, Story, number};
 use crate::page::{Page, Table};
 
+mod application;
+mod overhead;
 mod slow;
 mod sockets;
 mod way;
+mod who;
 
+use overhead::{distorts, own, programs};
 use way::Way;
 
 impl Story for WatchResult {
@@ -56,7 +59,7 @@ impl Story for WatchResult {
 
     /// Such as `redis-server (pid 712): 24.1 µs from link layer to read, p99 81.0 µs`.
     fn answer(&self) -> String {
-        let name = name(self);
+        let name = who::name(self);
         let sent = self.send.as_ref().map_or(0, |send| send.account.seen);
         let ways: Vec<Way<'_>> = ways(self).into_iter().filter(|way| way.total.n > 0).collect();
         let answers: Vec<String> = ways.iter().map(|way| way.answer(ways.len() > 1)).collect();
@@ -74,9 +77,9 @@ impl Story for WatchResult {
         }
     }
 
-    /// Slow messages, and the largest stage, which is the reason for the finding.
+    /// The application where it takes most, slow messages, and the largest stage, which is the reason for the finding.
     fn before_remedy(&self) -> usize {
-        slow_remarks(self).count() + 1
+        usize::from(application::takes_most(self)) + slow_remarks(self).count() + 1
     }
 
     fn site(&self) -> Site {
@@ -112,19 +115,6 @@ fn plan(result: &WatchResult) -> Vec<(&'static str, String)> {
     words.extend(plan.slow.map(|bound| ("slow messages", slow::named(bound))));
     words.extend(plan.budget.map(|part| ("budget", format!("{} of a CPU", number::percent(part)))));
     words
-}
-
-fn name(result: &WatchResult) -> String {
-    match (&result.reader, &result.plan.target) {
-        (_, WatchTarget::All) => "this host".to_owned(),
-        (Some(reader), _) => format!("{} (pid {})", reader.name, reader.pid),
-        (None, WatchTarget::Process(pid)) => format!("process {pid}"),
-        (None, WatchTarget::Port(port)) => format!("port {port}"),
-        (None, WatchTarget::Name(name) | WatchTarget::Cgroup(name) | WatchTarget::Container(name)) => {
-            name.clone()
-        }
-        (None, WatchTarget::Flow { local, peer }) => format!("{local} to {peer}"),
-    }
 }
 
 /// What came and was not read is no part of the times.
@@ -202,7 +192,8 @@ fn slow_remarks(result: &WatchResult) -> impl Iterator<Item = String> {
     slow.into_iter().chain(answering)
 }
 
-/// The direction that takes longest first. What distorts the times comes before the other one, so that the short view has it.
+/// The application first where it takes most, then the direction that takes longest. What distorts the times comes before the
+/// other one, so that the short view has it.
 fn remarks(result: &WatchResult) -> Vec<String> {
     let mut ways = ways(result);
     ways.sort_by(|a, b| b.total.mean_ns.total_cmp(&a.total.mean_ns));
@@ -226,12 +217,11 @@ fn remarks(result: &WatchResult) -> Vec<String> {
             merged(result, timed.len() > 1)
         )
     });
-    let application = result.application.as_ref().filter(|times| times.n > 0).map(|times| {
-        let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
-        format!("from its read to its answer the application takes {mean}, p99 {p99}")
-    });
+    let application = application::remark(result);
+    let (longest, application) =
+        if application::takes_most(result) { (application, None) } else { (None, application) };
     let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
-    let first = slow_remarks(result).chain(most.next()).chain(own);
+    let first = longest.into_iter().chain(slow_remarks(result)).chain(most.next()).chain(own);
     first.chain(most).chain([application, timed, joined(result)].into_iter().flatten()).collect()
 }
 
@@ -249,24 +239,6 @@ fn joined(result: &WatchResult) -> Option<String> {
             bytes(mean)
         )
     })
-}
-
-/// From these parts of a CPU, and of the mean time, on, what the programs take changes how to read the times.
-const MUCH_OF_CPU: f64 = 0.05;
-const MUCH_OF_MEAN: f64 = 0.1;
-
-fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
-    let share = programs.share();
-    let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
-    let sums = totals.into_iter().flatten().map(|of| (of.sum_ns as f64, of.n as f64));
-    let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-    let each = programs.ns as f64 / programs.messages.max(1) as f64;
-    programs.messages > 0 && (share > MUCH_OF_CPU || each * n > MUCH_OF_MEAN * sum_ns)
-}
-
-/// With slow messages they are counted once, perhaps while none came.
-fn programs(result: &WatchResult) -> impl Iterator<Item = &WatchPrograms> {
-    result.programs.iter().filter(|of| of.messages > 0 || result.slow.is_none())
 }
 
 /// A smaller part stands in the account alone.
@@ -350,25 +322,6 @@ fn account(page: &mut Page, result: &WatchResult) {
     }
 }
 
-/// What its own programs took, and when.
-fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
-    let share = number::percent(programs.share());
-    let message = (programs.messages > 0).then(|| {
-        let each = |sum: u64| sum as f64 / programs.messages as f64;
-        let (runs, time) = (number::ratio(each(programs.runs), None), number::mean(each(programs.ns)));
-        format!(", {time} in {runs} calls per message")
-    });
-    let message = message.unwrap_or_default();
-    let attached = result.sampling.map_or_else(String::new, |sampling| {
-        let part = sampling.attached_ns as f64 / result.watched_ns.max(1) as f64;
-        format!("; they were attached for {} of the time", number::percent(part))
-    });
-    let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
-    format!(
-        "netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the cost of calling them is not included{attached}"
-    )
-}
-
 fn read(page: &mut Page, result: &WatchResult) {
     let account = &result.account;
     let bytes = account.bytes_read.max(1) as f64;
@@ -400,13 +353,7 @@ type Column = (&'static str, Vec<Row>);
 /// What both directions have stands in one row. What befell no message has none.
 fn table(page: &mut Page, columns: &[Column]) {
     let mut table = Table::of("<").figures(columns.iter().map(|(head, _)| head)).words([""]);
-    let mut names: Vec<&str> = Vec::new();
-    columns.iter().rev().flat_map(|(_, rows)| rows).for_each(|(name, ..)| {
-        if !names.contains(name) {
-            names.push(name);
-        }
-    });
-    for name in names {
+    for name in columns.iter().rev().flat_map(|(_, rows)| rows).map(|row| row.0).unique() {
         let of = |(_, rows): &Column| rows.iter().find(|row| row.0 == name).copied();
         let rows: Vec<Option<Row>> = columns.iter().map(of).collect();
         let known: Vec<Row> = rows.iter().flatten().copied().collect();

@@ -2,8 +2,9 @@
 
 use netfathom_model::record::StageSummaryTimes;
 use netfathom_results::page::{Bar, Bars, Page};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::kinds::of;
 use crate::pictures::{bars, charts};
 use crate::records::fixture;
 use crate::{Shown, records, show};
@@ -136,4 +137,17 @@ fn bars_begin_where_the_one_before_ended_and_are_as_long_as_the_stages_take() {
             assert!((two[0].0 + two[0].1 - two[1].0).abs() < 0.5, "{two:?}");
         }
     }
+}
+
+#[test]
+fn a_part_of_the_mean_has_the_mean_of_those_that_passed_beside_it() {
+    let Some(mut shown) = show("asides", &of("watch-slow")) else { return };
+    let asides = "[...document.querySelector('.waterfall').querySelectorAll('li:has(.mean small)')]
+        .map((step) => [step.querySelector('b'), step.querySelector('.mean small')].map((n) => n.textContent).join(': '))";
+    let few = [
+        "wakeup: 64.5 % passed, 3.10 µs each",
+        "runqueue: 88.0 % passed, 25.9 µs each",
+        "blocked: 0.250 % passed, 4.05 ms each",
+    ];
+    assert_eq!(shown.page.eval(asides), json!(few));
 }

@@ -43,6 +43,27 @@ fn names_come_before_their_figures_on_a_small_screen() {
 }
 
 #[test]
+fn links_shares_and_the_first_figures_are_within_the_report() {
+    let beyond = "(() => {
+        const edge = document.getElementById('report').getBoundingClientRect().right + 0.5;
+        const heads = [...document.querySelectorAll('thead th')]
+            .filter((head) => ['stage', 'largest stage', 'time', 'mean', 'p99'].includes(head.textContent));
+        return [...document.querySelectorAll('nav a, .waterfall .share'), ...heads].filter((node) => {
+            const text = document.createRange();
+            text.selectNodeContents(node);
+            return text.getBoundingClientRect().right > edge;
+        }).map((node) => node.textContent);
+    })()";
+    let Some(mut shown) = show("edge", &of("watch-slow")) else { return };
+    for width in [1600, 360] {
+        shown.page.resize(width, 900, false);
+        shown.page.open(&address(&shown.file));
+        shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
+        assert_eq!(shown.page.eval(beyond), json!([]), "at {width}");
+    }
+}
+
+#[test]
 fn charts_follow_the_width() {
     let Some(mut shown) = show("width", &fixture()) else { return };
     for width in [1600, 360] {

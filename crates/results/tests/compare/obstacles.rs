@@ -315,14 +315,30 @@ fn a_pair_counts_for_what_both_of_its_runs_vouch_for() {
     let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap();
     assert_eq!([of("tx.mean").a.len(), of("rx.mean").a.len(), of("rx.mean").b.len()], [4, 3, 3]);
     assert_eq!(of("rx.mean").note.as_deref(), Some("3 of 4 pairs: VOID in 1 run of A and 0 of B"));
-    assert!(
-        comparison.cautions.iter().any(|caution| caution.contains("but VOID in rx, which is not compared"))
-    );
+    assert!(comparison.cautions.iter().any(|caution| caution.contains("VOID in rx, which is not compared")));
     late(&mut made[2].1);
     late(&mut made[3].1);
     let comparison = pairs(&made, &Wishes::default()).unwrap();
     let has = |name: &str| comparison.quantities.iter().any(|q| q.name == name);
     assert_eq!((has("tx.mean"), has("rx.mean"), comparison.withheld["rx.mean"].void), (true, false, 3));
+}
+
+#[test]
+fn losses_of_a_late_load_are_compared_and_its_rate_is_not() {
+    let run = |id: &str, about: &[Part]| {
+        let mut record = fixture("load");
+        record.id = format!("20261121T031400Z-load-{id}");
+        record.verdict.lower_only(about, Level::Void, "late");
+        Run { name: id.into(), record }
+    };
+    let (a, b) = (run("000001", &[Part::Load]), run("000002", &[Part::Load]));
+    let comparison = compared(&a, &b);
+    let has = |name: &str| comparison.quantities.iter().any(|q| q.name == name);
+    assert_eq!(["lost", "missed", "lag.p99", "rate"].map(has), [true, true, true, false]);
+    assert!(comparison.withheld.contains_key("rate"), "{:?}", comparison.withheld);
+    let caution = "000001 and 000002 are VOID in load, which is not compared: late";
+    assert!(comparison.cautions.iter().any(|text| text == caution), "{:?}", comparison.cautions);
+    assert!(refused(&a, &run("000003", &[])).contains("000003 is VOID: late"));
 }
 
 #[test]

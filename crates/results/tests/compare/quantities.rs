@@ -83,6 +83,36 @@ fn a_quantity_has_the_level_of_the_reasons_about_it() {
 }
 
 #[test]
+fn a_late_load_lowers_neither_its_losses_nor_its_lateness() {
+    let measurement = fixture("load").measurement;
+    let levels = |verdict: &Verdict| {
+        let names = ["rate", "echo.response.p99", "lost", "missed", "lag.p99"];
+        names.map(|name| level(&measurement, verdict, name).name()).join(" ")
+    };
+    let mut verdict = Verdict::default();
+    verdict.lower_only(&[Part::Load], Level::Void, "late");
+    verdict.lower_only(&[Part::Loss], Level::Degraded, "in bursts");
+    assert_eq!(levels(&verdict), "VOID VOID DEGRADED VALID VALID");
+    // As in records with reasons that name no part.
+    verdict.lower(Level::Void, "late");
+    assert_eq!(levels(&verdict), "VOID VOID VOID VOID VOID");
+}
+
+#[test]
+fn a_void_row_takes_its_own_rates_alone() {
+    let Measurement::Capacity(mut capacity) = fixture("capacity").measurement else { panic!() };
+    // Of the same engine; the name of one begins with that of the other.
+    capacity.rows[1].workers = 10;
+    capacity.rows[0].verdict.lower(Level::Void, "searches differ");
+    let engine = capacity.rows[0].engine.name();
+    let mut verdict = Verdict::default();
+    verdict.lower(Level::Degraded, "searches differ");
+    let measurement = Measurement::Capacity(capacity);
+    let of_row = |workers| level(&measurement, &verdict, &format!("{engine}.{workers}.sustained"));
+    assert_eq!([of_row(1), of_row(10)], [Level::Void, Level::Degraded]);
+}
+
+#[test]
 fn dropped_packets_are_rates_by_reason() {
     let Measurement::Watch(mut watch) = fixture("watch").measurement else { panic!() };
     let drop = |direction, reason: &str, packets| WatchDrop { direction, reason: reason.into(), packets };

@@ -84,7 +84,7 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
     let receive = SocketWay { total: WatchTimes::from(&watch.total), stages };
     let seen = WatchSocket { receive, ..WatchSocket::default() };
     let part = Part { label: ("process", "a \"name\""), seen: &seen };
-    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[part]).text).unwrap();
+    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[part]).text()).unwrap();
     let families = read(&python, OPENMETRICS, &file);
     let of = |kind, name: &str, labels: &[(&str, &str)]| {
         let mut all = samples(&families, kind)

@@ -37,6 +37,16 @@ fn numbers_that_no_measurement_has_break_no_picture() {
     }
 }
 
+/// In percent it is beyond its type.
+#[test]
+fn a_share_that_no_percent_can_hold_is_not_known() {
+    let mut value = serde_json::to_value(fixture("reverse")).expect("JSON");
+    let place = "/measurement/variants/1/trials/0/phases/0/sender_waited";
+    *value.pointer_mut(place).expect("a place") = json!(-1e308);
+    let page = markdown::render(&serde_json::from_value(value).expect("a record"));
+    assert!(page.contains("| n/a |") && !page.contains("inf |"), "{page}");
+}
+
 /// A missing part is named or left out, whichever it is.
 #[test]
 fn a_record_that_lacks_something_is_drawn_without_nonsense() {
@@ -53,7 +63,7 @@ fn a_record_that_lacks_something_is_drawn_without_nonsense() {
 
 fn make_all(record: &Record, honest: &Record, directory: &Path) {
     let _ = contract::render(record, 100, false);
-    let _ = story::answer(&record.measurement, record.verdict.level);
+    let _ = story::answer(&record.measurement, &record.verdict);
     let _ = markdown::render(record);
     html::render(record).expect("drawn");
     let run = |record: &Record, id: &str| {

@@ -46,7 +46,7 @@ fn lines_are_left_out_only_where_naming_them_takes_fewer() {
     let whole = drawn(draw::MOST_LINES);
     assert!(whole.lines().count() == draw::MOST_LINES && !whole.contains(" more line"), "{whole}");
     let cut = drawn(draw::MOST_LINES + 1);
-    assert!(cut.ends_with("3 more lines: -v\n"), "{cut}");
+    assert!(cut.ends_with("3 more lines\n"), "{cut}");
 }
 
 /// As if a third of the messages were disturbed, and took no other time.
@@ -200,8 +200,29 @@ fn what_does_not_fit_is_left_out_whole_and_with_its_heading() {
         let text = draw::short(&page, 80, false);
         let count = |what: &str| text.matches(what).count();
         assert_eq!((count("word0 "), count("word0 ")), (count("word39"), count("heading")), "{text}");
-        assert_eq!(count(": -v\n") == 1, count("word39") < notes, "{text}");
+        assert_eq!(count(" more lines\n") == 1, count("word39") < notes, "{text}");
     }
+}
+
+#[test]
+fn a_table_has_its_first_rows_or_is_left_out_and_its_note_makes_room() {
+    let note = (0..40).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    let drawn = |before: usize| {
+        let (mut page, mut table) = (Page::default(), Table::of("<name|n"));
+        (0..before).for_each(|_| page.text("line"));
+        page.main("heading");
+        ["a", "b", "c", "d", "e", "f"].iter().for_each(|name| table.row([*name, "1"]));
+        page.table(table);
+        page.note(&note);
+        let text = draw::short(&page, 80, false);
+        let rows = text.lines().filter(|line| line.ends_with("  1")).count();
+        assert_eq!(text.contains("heading"), rows > 0, "{text}");
+        (rows, text.contains("word39"), text.lines().next_back().unwrap().contains(" more line"))
+    };
+    let before_rows = draw::MOST_LINES - 13;
+    let drawn: Vec<_> = [0, 1, 3, 4, 5].iter().map(|more| drawn(before_rows + more)).collect();
+    let rows = [(6, true, false), (6, false, true), (5, false, true), (4, false, true), (0, false, true)];
+    assert_eq!(drawn, rows);
 }
 
 #[test]
@@ -369,4 +390,30 @@ fn a_reason_that_is_no_part_of_the_answer_stands_behind_the_remarks() {
     assert!(deciding.is_none() && remark < other && remark.is_some(), "{deciding:?} {other:?} {remark:?}");
     let [deciding, other, remark] = bullets(Level::Degraded);
     assert!(deciding.is_some() && deciding < remark && remark < other, "{deciding:?} {other:?} {remark:?}");
+}
+
+#[test]
+fn a_late_load_is_answered_by_what_holds_of_it() {
+    let first = |about: &[Part]| {
+        let mut record = fixture("load");
+        record.verdict.lower_only(about, Level::Void, "late");
+        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+    };
+    let others = "late by 149 ns (p99); the other values below are not to be used";
+    let late = first(&[Part::Load]);
+    assert!(late.ends_with(others) && late.contains("% lost, ") && late.chars().count() <= 100, "{late}");
+    let lost = first(&[Part::Load, Part::Loss]);
+    assert!(lost.ends_with(others) && !lost.contains("lost"), "{lost}");
+    let none = first(&[]);
+    assert!(none.ends_with("no usable answer; the values below are not to be used"), "{none}");
+}
+
+#[test]
+fn a_late_load_comes_before_what_its_bursts_may_have_lost() {
+    let mut record = fixture("load");
+    record.verdict.lower_only(&[Part::Load], Level::Degraded, "late");
+    record.verdict.lower_only(&[Part::Loss], Level::Degraded, "in bursts");
+    let text = draw::short(&story::of(&record), 200, false);
+    let at = |reason: &str| text.find(reason).unwrap_or(usize::MAX);
+    assert!(at("load: late") < at("loss: in bursts"), "{text}");
 }

@@ -96,24 +96,39 @@ fn a_record_from_before_the_first_message_is_only_partial() {
     assert!(text.contains("NOT WHOLE: watched for 0 ns; the record is partial"), "{text}");
 }
 
+/// The short view of programs with `runs` calls and this share of a CPU in a second, in a run with this number of messages.
+fn overhead(runs: u64, share: f64, messages: u64) -> String {
+    let ns = (share * 1e9) as u64;
+    let record = with("watch", |watch| {
+        watch.account.seen = messages;
+        // A sample without any.
+        watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000_000, messages: 0, runs, ns });
+    });
+    draw::short(&story::of(&record), 80, false)
+}
+
 #[test]
 fn programs_that_take_much_are_among_the_first_remarks_and_others_in_the_account() {
-    // The mean is 91.7 µs.
-    let programs = |share: u64, each_ns: u64| {
-        let ns = share * 10_000;
-        let programs = WatchPrograms { sampled_ns: 1_000_000, messages: ns / each_ns, runs: 10, ns };
-        draw::short(&story::of(&with("watch", |watch| watch.programs = Some(programs))), 80, false)
-    };
-    for (share, each_ns, is_much) in [(4, 1000, false), (6, 1000, true), (4, 10_000, true)] {
-        let text = programs(share, each_ns);
+    // The mean is 91.7 µs, of 6.00 s.
+    for (share, messages, is_much) in [(0.04, 240_000, false), (0.06, 360_000, true), (0.04, 24_000, true)] {
+        let text = overhead(10_000, share, messages);
         let second = text.lines().nth(2).unwrap();
         assert_eq!(
             second.starts_with("  - netfathom's BPF programs took"),
             is_much,
-            "{share} {each_ns}: {text}"
+            "{share} {messages}: {text}"
         );
         assert_eq!(text.matches("BPF programs took").count(), 1, "{text}");
     }
+}
+
+#[test]
+fn what_the_programs_take_is_by_the_messages_of_the_whole_run_unless_most_calls_are_for_others() {
+    let some = flat(&overhead(10_000, 0.11, 1_000));
+    assert!(some.contains("took 11.0 % of a CPU, 660 µs in 60.0 calls per message;"), "{some}");
+    let few = flat(&overhead(10_000, 0.11, 500));
+    let share_alone = "overhead: netfathom's BPF programs took 11.0 % of a CPU; the cost";
+    assert!(few.contains(share_alone) && !few.contains("- netfathom's BPF"), "{few}");
 }
 
 #[test]
@@ -124,8 +139,7 @@ fn the_reason_of_the_longest_direction_comes_first_and_its_remedy_next() {
             watch.programs = Some(WatchPrograms { sampled_ns: 1_000_000, messages: 10, runs: 10, ns });
             watch.send.as_mut().unwrap().total.mean_ns = send_ns;
         });
-        let [seen, cause, evidence, remedy] = ["slow", "", "", "a remedy"].map(String::from);
-        record.findings = vec![Finding { seen, cause, evidence, remedy }];
+        record.findings = vec![finding("a remedy")];
         let text = flat(&draw::short(&story::of(&record), 80, false));
         let remarks = ["of receive time is", "of send time is", "a remedy", "BPF programs took"];
         remarks.map(|remark| text.find(remark).unwrap_or(usize::MAX))
@@ -134,6 +148,75 @@ fn the_reason_of_the_longest_direction_comes_first_and_its_remedy_next() {
     assert!(receive < remedy && remedy < own && own < usize::MAX && send == usize::MAX);
     let [receive, send, remedy, own] = order(1e9);
     assert!(send < remedy && remedy < own && own < usize::MAX && receive == usize::MAX);
+}
+
+#[test]
+fn an_application_that_takes_longer_than_its_messages_comes_first_with_what_to_do() {
+    let remarks = |mean_ns: f64, answers: u64| {
+        let mut record = with("watch-both", |watch| {
+            let application = watch.application.as_mut().unwrap();
+            application.mean_ns = mean_ns;
+            let mut answer = application.clone();
+            answer.n = answers;
+            watch.answer = Some(answer);
+        });
+        record.findings = vec![finding("a remedy")];
+        let text = flat(&draw::short(&story::of(&record), 80, false));
+        text.split(" - ").skip(1).take(3).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let [first, stage, remedy] = &remarks(17.9e6, 0)[..] else { panic!("three") };
+    assert!(first.starts_with("from its read to its answer the application takes 17.9 ms, p99 "), "{first}");
+    assert!(first.ends_with("(perf top -p 712) or waits for (strace -f -T -p 712)"), "{first}");
+    assert!(stage.starts_with("82.3 % of receive time is"), "{stage}");
+    assert!(remedy.contains("a remedy"), "{remedy}");
+    // A client sends its next request when it likes.
+    for others in [remarks(900e3, 0), remarks(17.9e6, 10_000)] {
+        assert!(others[0].starts_with("82.3 % of receive time is"), "{others:?}");
+        assert!(others.iter().all(|remark| !remark.contains("perf top")), "{others:?}");
+    }
+}
+
+fn finding(remedy: &str) -> Finding {
+    let [seen, cause, evidence, remedy] = ["slow", "", "", remedy].map(String::from);
+    Finding { seen, cause, evidence, remedy }
+}
+
+#[test]
+fn the_account_has_the_reason_of_what_has_no_times_or_is_left_out() {
+    let shown = |lines: usize| {
+        let mut record = fixture("watch");
+        record.findings = vec![finding(&"word ".repeat(15 * lines))];
+        let text = flat(&draw::short(&story::of(&record), 80, false));
+        ["Account: ", "unfollowed 1 came before", " more line"].map(|what| text.contains(what))
+    };
+    let all: Vec<[bool; 3]> = (0..40).map(shown).collect();
+    assert!(all.iter().all(|[account, reason, _]| account == reason), "{all:?}");
+    assert!(all.contains(&[true; 3]) && all.contains(&[false, false, true]), "{all:?}");
+}
+
+#[test]
+fn the_answer_is_of_all_processes_that_the_record_has() {
+    let answer = |of: &[(&str, Vec<u32>)]| {
+        let text = page("watch", |watch| {
+            let all = of.iter().map(|(name, pids)| processes(watch, Some(*name), pids, 300)).collect();
+            watch.processes = all;
+        });
+        text.split_once(": mean ").unwrap().0.to_owned()
+    };
+    assert_eq!(answer(&[("redis-server", vec![712])]), "VALID redis-server (pid 712)");
+    assert_eq!(answer(&[("python3", vec![7, 8])]), "VALID python3 (2 processes)");
+    assert_eq!(answer(&[("nginx", vec![7]), ("php-fpm", vec![8, 9])]), "VALID nginx (pid 7) and others");
+}
+
+#[test]
+fn of_many_processes_with_a_cpu_the_one_that_had_nearly_all_of_the_time_is_named() {
+    let text = page("watch", |watch| {
+        let held = |pid, ns| Held { by: Holder::Process { name: "python3".into(), pid, cgroup: None }, ns };
+        watch.waits.waited_ns = 100;
+        watch.waits.holders = vec![held(7, 64), held(8, 1), held(9, 1)];
+    });
+    let named = "python3 (3 processes, mostly pid 7) had the CPU for 66.0 % of those waits";
+    assert!(text.contains(named), "{text}");
 }
 
 fn processes(watch: &WatchResult, name: Option<&str>, pids: &[u32], n: u64) -> WatchProcesses {

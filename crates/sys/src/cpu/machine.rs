@@ -35,13 +35,8 @@ impl MachineUsage {
 
 /// Reads it from /proc/stat.
 pub fn machine_usage() -> Result<MachineUsage, CpuError> {
-    fs::read_to_string("/proc/stat").and_then(|text| parse(&text, usage::tick_ns()?)).map_err(|source| {
-        CpuError {
-            action: "read what the machine did from /proc/stat".into(),
-            source,
-            hint: "; is /proc mounted?".into(),
-        }
-    })
+    let read = fs::read_to_string("/proc/stat").and_then(|text| parse(&text, usage::tick_ns()?));
+    read.map_err(CpuError::new("read what the machine did from /proc/stat", "; is /proc mounted?"))
 }
 
 fn parse(text: &str, tick_ns: u64) -> io::Result<MachineUsage> {

@@ -17,9 +17,8 @@ pub fn before_all_others() -> Result<(), CpuError> {
     if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
         return Ok(());
     }
-    let source = io::Error::last_os_error();
     let hint = "; run as root or grant CAP_SYS_NICE, in a control group with a real-time share";
-    Err(CpuError { action: "run before all others (SCHED_FIFO)".into(), source, hint: hint.into() })
+    Err(CpuError::new("run before all others (SCHED_FIFO)", hint)(io::Error::last_os_error()))
 }
 
 /// Whether the threads that this process starts run before every ordinary one, as under `chrt -f 50`.

@@ -48,13 +48,9 @@ impl ProcessorTimes {
 
 /// Reads the times of one processor from /proc/stat.
 pub fn processor_times(cpu: usize) -> Result<ProcessorTimes, CpuError> {
-    fs::read_to_string("/proc/stat").and_then(|text| parse_times(&text, cpu, tick_ns()?)).map_err(|source| {
-        CpuError {
-            action: format!("read the times of CPU {cpu} from /proc/stat"),
-            source,
-            hint: "; is /proc mounted, and the CPU online?".into(),
-        }
-    })
+    let read = fs::read_to_string("/proc/stat").and_then(|text| parse_times(&text, cpu, tick_ns()?));
+    let action = format!("read the times of CPU {cpu} from /proc/stat");
+    read.map_err(CpuError::new(action, "; is /proc mounted, and the CPU online?"))
 }
 
 /// The unit of /proc/stat: a hundredth of a second, on any machine that this was tried on.
@@ -113,11 +109,9 @@ pub struct Scheduling {
 /// CONFIG_SCHED_INFO.
 pub fn scheduling(thread: u32) -> Result<Scheduling, CpuError> {
     let path = format!("/proc/self/task/{thread}/schedstat");
-    fs::read_to_string(&path).and_then(|text| parse_scheduling(&text)).map_err(|source| CpuError {
-        action: format!("read {path}"),
-        source,
-        hint: "; does the thread still run, and has this kernel CONFIG_SCHED_INFO?".into(),
-    })
+    let read = fs::read_to_string(&path).and_then(|text| parse_scheduling(&text));
+    let hint = "; does the thread still run, and has this kernel CONFIG_SCHED_INFO?";
+    read.map_err(CpuError::new(format!("read {path}"), hint))
 }
 
 /// How long a thread has waited for a processor. The file stays open, so that a reading is one system call.

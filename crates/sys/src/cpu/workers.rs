@@ -8,7 +8,6 @@ use std::fs;
 use std::io;
 
 use super::CpuError;
-use super::usage::parse_scheduling;
 use crate::process;
 
 /// The thread that starts all others of the kernel.
@@ -43,14 +42,9 @@ impl KernelWorkers {
     /// Without /proc, where it shows no threads of the kernel (in a PID namespace), or shows not
     /// what they ran (CONFIG_SCHED_INFO).
     pub fn read() -> Result<Self, CpuError> {
-        let error = |source| CpuError {
-            action: "read what the threads of the kernel ran".into(),
-            source,
-            hint: "; is this the first PID namespace, its /proc mounted, and has this kernel \
-                   CONFIG_SCHED_INFO?"
-                .into(),
-        };
-        Self::read_from_proc().map_err(error)
+        let hint =
+            "; is this the first PID namespace, its /proc mounted, and has this kernel CONFIG_SCHED_INFO?";
+        Self::read_from_proc().map_err(CpuError::new("read what the threads of the kernel ran", hint))
     }
 
     fn read_from_proc() -> io::Result<Self> {
@@ -62,7 +56,8 @@ impl KernelWorkers {
             // It may end at any moment: then it is not among them.
             let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { continue };
             let Some(started) = start_of_worker(&stat) else { continue };
-            let Some(ran) = gone_is_none(ran_by(process))? else { continue };
+            let ran = process::run_times(process).map(|times| times.on_cpu_ns);
+            let Some(ran) = gone_is_none(ran)? else { continue };
             ran_ns.insert((process, started), ran);
         }
         Ok(Self { ran_ns })
@@ -103,11 +98,6 @@ fn start_of_worker(stat: &str) -> Option<u64> {
     let parent = fields.nth(1)?;
     let is_meant = name.starts_with("kworker/") || name.starts_with("ksoftirqd/");
     (is_meant && parent == "2").then(|| fields.nth(17)?.parse().ok())?
-}
-
-fn ran_by(process: u32) -> io::Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/schedstat"))?;
-    Ok(parse_scheduling(&text)?.on_cpu_ns)
 }
 
 /// `None` for a thread that ended. If kthreadd has no such file either, the kernel does not keep it: an error.

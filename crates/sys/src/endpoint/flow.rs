@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
-use rustix::net::{RecvFlags, recvfrom};
+use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
 
 use super::decoded;
 use crate::call::counted;
@@ -17,23 +17,19 @@ use crate::call::counted;
 /// Those of send(2). A peer that is gone is EPIPE, never a signal.
 #[inline]
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: pointer and length are those of `bytes`, which the kernel only reads.
-    counted(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) })
+    Ok(net::send(socket, bytes, SendFlags::NOSIGNAL)?)
 }
 
 /// As [`send`], with word that more follows soon (MSG_MORE): what is not a full segment waits for it.
 #[inline]
 pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_MORE;
-    // SAFETY: pointer and length are those of `bytes`, which the kernel only reads.
-    counted(unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) })
+    Ok(net::send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)?)
 }
 
 /// Receives into the buffer; 0 at the end of a stream.
 #[inline]
 pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: pointer and length are those of `into`, which the kernel writes within.
-    counted(unsafe { libc::recv(socket.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), 0) })
+    Ok(net::recv(socket, into, RecvFlags::empty())?.1)
 }
 
 /// Sends from several buffers in one call, as far as they are taken.
@@ -42,17 +38,13 @@ pub fn receive(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
 /// Those of sendmsg(2). A peer that is gone is EPIPE, never a signal.
 #[inline]
 pub fn send_parts(socket: BorrowedFd<'_>, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-    // SAFETY: msghdr is made of integers and pointers alone, for which zero is a value.
-    let mut message: libc::msghdr = unsafe { zeroed() };
-    // IoSlice has the layout of iovec, as the standard library guarantees; the kernel only reads.
-    (message.msg_iov, message.msg_iovlen) = (parts.as_ptr().cast_mut().cast(), parts.len());
-    // SAFETY: the header points to buffers that live through the call.
-    counted(unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) })
+    Ok(net::sendmsg(socket, parts, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?)
 }
 
 /// Receives into several buffers in one call, one after the other; 0 at the end of a stream.
 #[inline]
 pub fn receive_parts(socket: BorrowedFd<'_>, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    // The kernel is not asked for an address, as it would be by rustix.
     // SAFETY: msghdr is made of integers and pointers alone, for which zero is a value.
     let mut message: libc::msghdr = unsafe { zeroed() };
     // IoSliceMut has the layout of iovec, as the standard library guarantees.
@@ -73,15 +65,12 @@ pub fn discard(socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
 /// Waits until there is something to receive and leaves it there; `false` at the end of the stream.
 #[inline]
 pub fn more_comes(socket: BorrowedFd<'_>) -> io::Result<bool> {
-    let mut byte = 0_u8;
-    // SAFETY: the pointer is that of one byte, and the length says one.
-    let seen = unsafe { libc::recv(socket.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_PEEK) };
-    Ok(counted(seen)? > 0)
+    Ok(net::recv(socket, &mut [0_u8], RecvFlags::PEEK)?.1 > 0)
 }
 
 /// Receives a datagram: its whole length, even where the buffer is shorter, and who sent it.
 #[inline]
 pub fn receive_from(socket: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-    let (_, length, from) = recvfrom(socket, into, RecvFlags::TRUNC)?;
+    let (_, length, from) = net::recvfrom(socket, into, RecvFlags::TRUNC)?;
     Ok((length, decoded(from)?))
 }

@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use rustix::event::{PollFd, PollFlags};
+
 use crate::call::{done, poll};
 use crate::clock;
 
@@ -115,11 +117,11 @@ impl Listener {
 
     /// Waits for a notification; false if none can come.
     fn wait(&self) -> bool {
-        let gone = libc::POLLHUP | libc::POLLERR;
-        let mut one = [libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        let mut one = [PollFd::new(&self.0, PollFlags::IN)];
         // A signal of ours is no reason to leave.
         let is_interrupted = poll(&mut one, None).is_err();
-        is_interrupted || one[0].revents & libc::POLLIN != 0 || one[0].revents & gone == 0
+        let seen = one[0].revents();
+        is_interrupted || seen.contains(PollFlags::IN) || !seen.intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
     /// None if the caller was killed in the meantime.

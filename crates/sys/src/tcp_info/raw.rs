@@ -1,7 +1,9 @@
 //! What the kernel writes.
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
+
+use crate::socket::read_option;
 
 /// `struct tcp_info` of linux/tcp.h, up to what 6.7 has added; that of libc ends where it did in
 /// 2.6. The kernel only ever adds to its end: older ones write less, newer ones as much as asked.
@@ -75,12 +77,7 @@ impl Raw {
     pub fn read(socket: BorrowedFd<'_>) -> io::Result<(Self, usize)> {
         // An old kernel leaves zeros where it knows nothing.
         let mut raw = Self::default();
-        let mut length = size_of::<Self>() as libc::socklen_t;
-        // SAFETY: pointer and length are those of `raw`; the kernel writes at most so much.
-        let result = unsafe {
-            let into = (&raw mut raw).cast();
-            libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, into, &raw mut length)
-        };
-        if result == 0 { Ok((raw, length as usize)) } else { Err(io::Error::last_os_error()) }
+        let length = read_option(&socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
+        Ok((raw, length))
     }
 }

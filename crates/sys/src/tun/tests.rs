@@ -41,6 +41,14 @@ fn read(tun: &Tun) -> Vec<u8> {
 }
 
 #[test]
+fn a_mode_that_forbids_is_no_missing_capability() {
+    let refused = |errno| TunError::new("open it")(io::Error::from_raw_os_error(errno)).to_string();
+    let forbidden = refused(libc::EACCES);
+    assert!(forbidden.contains("the mode of /dev/net/tun") && !forbidden.contains("CAP_"), "{forbidden}");
+    assert!(refused(libc::EPERM).contains("CAP_NET_ADMIN"));
+}
+
+#[test]
 fn packets_go_out_and_come_in() {
     needs_root!();
     let (_host, tun, socket) = host(Packets::Single);

@@ -6,33 +6,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::net::xdp::XdpRingOffset;
+
 use crate::call::Mapped;
-
-/// Where the parts of a ring lie in its mapping, in bytes (struct xdp_ring_offset, since
-/// Linux 5.4).
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub(super) struct RingOffsets {
-    producer: u64,
-    consumer: u64,
-    entries: u64,
-    flags: u64,
-}
-
-/// struct xdp_mmap_offsets.
-#[repr(C)]
-#[derive(Default)]
-pub(super) struct Offsets {
-    pub(super) receive: RingOffsets,
-    pub(super) transmit: RingOffsets,
-    pub(super) fill: RingOffsets,
-    pub(super) completion: RingOffsets,
-}
 
 /// A ring in memory shared with the kernel. Entries are plain integers: any bytes are one.
 pub(super) struct Map<T> {
     mapped: Mapped,
-    place: RingOffsets,
+    /// Where its parts lie in the mapping, in bytes.
+    place: XdpRingOffset,
     mask: u32,
     entries: NonNull<T>,
 }
@@ -42,13 +24,13 @@ pub(super) struct Map<T> {
 unsafe impl<T> Send for Map<T> {}
 
 impl<T> Map<T> {
-    pub(super) fn new(fd: &OwnedFd, page: libc::off_t, place: RingOffsets, count: u32) -> io::Result<Self> {
-        let bytes = place.entries as usize + count as usize * size_of::<T>();
+    pub(super) fn new(fd: &OwnedFd, page: u64, place: XdpRingOffset, count: u32) -> io::Result<Self> {
+        let bytes = place.desc as usize + count as usize * size_of::<T>();
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
-        let mapped = Mapped::new(bytes, protection, flags, Some((fd.as_fd(), page)))?;
+        let mapped = Mapped::new(bytes, protection, flags, Some((fd.as_fd(), page as libc::off_t)))?;
         // SAFETY: by the kernel's account the entries begin there, within `bytes`.
-        let entries = unsafe { mapped.start.add(place.entries as usize) }.cast();
+        let entries = unsafe { mapped.start.add(place.desc as usize) }.cast();
         Ok(Self { mapped, place, mask: count - 1, entries })
     }
 

@@ -1,10 +1,12 @@
 //! Frames out.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::ptr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 
 use super::ring::{Consumer, Producer};
 use super::{FRAME_BYTES, RingKind, Socket, XskError};
@@ -72,7 +74,7 @@ impl XskSender {
     }
 
     pub(super) fn set_budget(&mut self, frames: u32) -> io::Result<()> {
-        self.socket.set_option(MAX_TX_SKB_BUDGET, &frames)?;
+        self.socket.set_option(MAX_TX_SKB_BUDGET, frames)?;
         self.budget = frames;
         Ok(())
     }
@@ -134,21 +136,15 @@ impl XskSender {
 
     /// Lets the kernel take some frames. That it could not take all is no error.
     fn kick(&mut self) -> io::Result<()> {
-        let fd = self.socket.fd.as_raw_fd();
-        // SAFETY: no payload and no address: the kernel reads the ring alone.
-        let result = unsafe { libc::sendto(fd, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) };
-        if result >= 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(()),
+        // Without payload: the kernel reads the ring alone.
+        match send(&self.socket.fd, &[], SendFlags::DONTWAIT) {
+            Ok(_) | Err(Errno::AGAIN | Errno::NOBUFS | Errno::INTR) => Ok(()),
             // A packet that was taken, and that the device threw away (NET_XMIT_DROP).
-            Some(libc::EBUSY) => {
+            Err(Errno::BUSY) => {
                 self.refused += 1;
                 Ok(())
             }
-            _ => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 

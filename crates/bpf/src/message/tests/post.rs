@@ -59,6 +59,15 @@ fn a_reply_is_answered_by_its_last_bytes() {
     }
 }
 
+/// Both ends come to the thousandth reply, and have counted the same until then.
+fn posted_1000(near: &KernelEnd, far: &KernelEnd, request: u32, length: u32) {
+    assert!(await_that(|| near.messages() == 1000), "{:?} {:?}", near.report(), far.report());
+    let (near, far) = (near.report(), far.report());
+    assert_eq!((far.messages, far.bytes), (1000, 1000 * u64::from(request)));
+    assert_eq!((near.bytes, near.returned_bytes), (1000 * u64::from(length), 999 * u64::from(request)));
+    [near, far].iter().for_each(adds_up);
+}
+
 #[test]
 fn posts_go_to_and_fro_by_themselves() {
     needs_root!();
@@ -67,12 +76,8 @@ fn posts_go_to_and_fro_by_themselves() {
         let near = attach(&client, ask(request, Some(1000)), length);
         let far = attach(&server, reply(length), request);
         client.write_all(&pattern(request as usize, 3)).unwrap();
-        assert!(await_that(|| near.messages() == 1000), "{:?} {:?}", near.report(), far.report());
-        let (near, far) = (near.report(), far.report());
-        assert_eq!((far.messages, far.bytes), (1000, 1000 * u64::from(request)));
-        assert_eq!((near.bytes, near.returned_bytes), (far.returned_bytes, 999 * u64::from(request)));
-        assert_eq!(near.bytes, 1000 * u64::from(length));
-        [near, far].iter().for_each(adds_up);
+        posted_1000(&near, &far, request, length);
+        assert_eq!(far.report().returned_bytes, near.report().bytes);
     }
 }
 
@@ -84,11 +89,7 @@ fn datagrams_are_made_longer_and_shorter() {
         let near = attach(&client, ask(request, Some(1000)), length);
         let far = attach(&server, reply(length), request);
         client.send(&pattern(request as usize, 3)).unwrap();
-        assert!(await_that(|| near.messages() == 1000), "{:?} {:?}", near.report(), far.report());
-        let (near, far) = (near.report(), far.report());
-        assert_eq!((far.messages, far.bytes), (1000, 1000 * u64::from(request)));
-        assert_eq!((near.bytes, near.returned_bytes), (1000 * u64::from(length), 999 * u64::from(request)));
-        [near, far].iter().for_each(adds_up);
+        posted_1000(&near, &far, request, length);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Marks, and who makes them.
 
-use netfathom_testkit::test_name;
+use netfathom_testkit::again_in_pid_namespace;
 
 use super::*;
 
@@ -166,24 +166,5 @@ fn wrong_marks_are_refused() {
 fn a_tree_is_followed_in_a_pid_namespace_too() {
     needs_root!();
     let same = ["others_opens_are_not_reported_and_a_full_ring_is", "the_kth_call_is_that_of_the_whole_tree"];
-    for test in same {
-        let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--mount-proc"]);
-        command.arg(current_exe().unwrap()).args([
-            &format!("tree::tests::marks::{test}"),
-            "--exact",
-            "--nocapture",
-        ]);
-        match command.output() {
-            Ok(output) => {
-                let output_text = String::from_utf8_lossy(&output.stdout);
-                assert!(
-                    output.status.success() && output_text.contains("1 passed"),
-                    "{output_text}{}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            }
-            Err(e) => skipped(test_name!(), &format!("unshare: {e}")),
-        }
-    }
+    same.iter().for_each(|test| again_in_pid_namespace(&format!("tree::tests::marks::{test}")));
 }

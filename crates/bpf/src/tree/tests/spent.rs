@@ -1,6 +1,7 @@
 //! What a tree spent.
 
 use super::*;
+use crate::lab::await_that;
 
 /// wait4(2) adds up the same for a tree in which every member waits for its children.
 #[test]
@@ -49,10 +50,7 @@ fn of_one_that_is_not_reaped_what_it_had_spent_at_its_end_is_taken() {
     needs_root!();
     let tree = Tree::attach(&Watching::default()).unwrap();
     let child = start(&tree, &mut shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"));
-    let until = Instant::now() + LONG;
-    while tree.spent().running > 0 && Instant::now() < until {
-        sleep(Duration::from_millis(5));
-    }
+    assert!(await_that(|| tree.spent().running == 0));
     tree.settle(Duration::from_millis(100)).unwrap();
     let early = tree.spent();
     assert_eq!((early.threads, early.early, early.unsettled), (1, 1, 0), "{early:?}");
@@ -127,9 +125,6 @@ fn a_member_that_leaves_its_parents_stays_one() {
     tree.settle(Duration::from_millis(200)).unwrap();
     assert!(tree.spent().running > 0);
     folder.file("go");
-    let until = Instant::now() + LONG;
-    while tree.spent().running > 0 && Instant::now() < until {
-        sleep(Duration::from_millis(5));
-    }
+    assert!(await_that(|| tree.spent().running == 0));
     assert_eq!(opened(&tree.events().unwrap()), [(0, Path::new("late"))]);
 }

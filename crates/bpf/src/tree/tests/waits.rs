@@ -1,10 +1,11 @@
 //! Who had the processors that a tree waited for.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use netfathom_model::record::Holder;
-use netfathom_sys::cpu;
-use netfathom_testkit::{Burner, Killed};
+use netfathom_sys::{cpu, process};
+use netfathom_testkit::{Burner, Killed, again_in_pid_namespace, in_pid_namespace};
 
 use super::*;
 
@@ -115,4 +116,42 @@ fn who_had_the_processor_that_a_tree_waited_for_is_named() {
     tree.reset().unwrap();
     run(&tree, &mut burner(0));
     assert_eq!(tree.waits().unwrap().waited_ns, 0);
+}
+
+/// The burners that /proc shows.
+fn burners_here() -> BTreeSet<u32> {
+    let entries = fs::read_dir("/proc").unwrap();
+    let all = entries.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    all.filter(|&pid| process::name(pid).as_deref() == Some(Burner::NAME)).collect()
+}
+
+/// In there the burner of the run outside has no number, and one that is deeper has two.
+#[test]
+fn a_holder_has_the_number_that_this_pid_namespace_has_for_it() {
+    const THIS: &str = "tree::tests::waits::a_holder_has_the_number_that_this_pid_namespace_has_for_it";
+    needs_root!();
+    needs_times!();
+    let first = cpu::allowed().unwrap()[0];
+    let _burner = Burner::on(first);
+    if !in_pid_namespace() {
+        return again_in_pid_namespace(THIS);
+    }
+    let mut deeper = Command::new("unshare");
+    deeper.args(["--pid", "--fork", "--kill-child", "taskset", "-c", &first.to_string(), Burner::NAME]);
+    let _deeper = Killed(deeper.arg("/dev/zero").stdout(Stdio::null()).spawn().unwrap());
+    while burners_here().len() < 2 {
+        std::thread::yield_now();
+    }
+    let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
+    tree.follow_waits(true).unwrap();
+    run(&tree, &mut burner(300_000));
+    let waits = tree.waits().unwrap();
+    let number = |by: &Holder| match by {
+        Holder::Process { name, pid, .. } if name == Burner::NAME => Some(*pid),
+        _ => None,
+    };
+    let numbers: BTreeSet<u32> = waits.holders.iter().filter_map(|held| number(&held.by)).collect();
+    assert_eq!(numbers, burners_here(), "{waits:?}");
+    let outside = Holder::Unnumbered { name: Burner::NAME.into() };
+    assert!(waits.holders.iter().any(|held| held.by == outside), "{waits:?}");
 }

@@ -38,8 +38,7 @@ fn datagrams_that_find_no_room_are_dropped_for_that_reason() {
 #[test]
 fn connections_that_begin_and_end_drop_nothing() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     (0..20).for_each(|_| exchange(&listener, 3, || ()));
     assert_eq!(watch.drops().unwrap(), []);
 }

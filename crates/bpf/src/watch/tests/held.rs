@@ -12,8 +12,7 @@ use super::*;
 /// The end of a server, which is watched, and that of its client. Both have read.
 pub(super) fn watched() -> (Watch, TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let (mut server, mut client) = connection(&listener);
     client.set_nodelay(true).unwrap();
     let watch = Watch::attach(Selection::Marked, &[Direction::Tx, Direction::Rx], Detail::default()).unwrap();
     watch.mark(&server, true).unwrap();

@@ -14,8 +14,7 @@ use super::*;
 #[test]
 fn what_goes_into_a_pipe_by_splice_is_read_and_nothing_copies_it() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut stream = listener.accept().unwrap().0;
@@ -145,8 +144,7 @@ fn answer(epoll: &Epoll, servers: &[TcpStream], open: &AtomicUsize) -> u64 {
 fn each_of_several_threads_that_wait_on_one_epoll_has_its_own_messages() {
     needs_root!();
     const THREADS: u64 = 4;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     let (epoll, open) = (Epoll::new(), AtomicUsize::new(THREADS as usize));
     let (mut clients, mut servers) = (Vec::new(), Vec::new());
     for at in 0..THREADS as usize {
@@ -188,8 +186,7 @@ fn each_file_that_the_kernel_sends_is_a_message() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = Selection::Port(listener.local_addr().unwrap().port());
     let watch = Watch::attach(port, &[Direction::Tx], Detail::default()).unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let server = listener.accept().unwrap().0;
+    let (server, mut client) = connection(&listener);
     server.set_nodelay(true).unwrap();
     let mut received = vec![0; BYTES];
     for _ in 0..ROUNDS {

@@ -8,7 +8,7 @@ use netfathom_sys::cpu;
 
 use super::held::{Absent, hold_lock, watched};
 use super::planted::{EACH, MS, SIZES_MS, median, planted, stop, stoppable, sum, work};
-use super::send::{closed_window, connection, set};
+use super::send::{closed_window, set};
 use super::wire::{self, watch_end};
 use super::*;
 use crate::contention::tests::CpuGroup;

@@ -35,6 +35,17 @@ fn sending(socket: &UdpSocket) -> Option<Watch> {
     attach(&[socket], &[Tx], Detail::default())
 }
 
+/// Sends one after the other of so many bytes, and each is one message with all of them.
+fn each_is_a_message(near: &UdpSocket, far: &UdpSocket, bytes: usize) -> Option<()> {
+    let watch = sending(near)?;
+    for _ in 0..SENT {
+        assert_eq!(near.send(&vec![7; bytes]).unwrap(), bytes);
+        assert_eq!(far.recv(&mut [0; 6000]).unwrap(), bytes);
+    }
+    holds(&watch, SENT, bytes as u64 * SENT);
+    Some(())
+}
+
 fn bound(at: &str) -> UdpSocket {
     let socket = UdpSocket::bind((at, 0)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -278,12 +289,7 @@ fn fragments_are_one_message_with_all_of_its_bytes() {
     let pair = Pair::new();
     for (from, to) in NEAR.into_iter().zip(FAR).take(1 + usize::from(link::ipv6_available())) {
         let (near, far) = connected(&pair, from, to);
-        let Some(watch) = sending(&near) else { return };
-        for _ in 0..SENT {
-            assert_eq!(near.send(&[7; 5001]).unwrap(), 5001);
-            assert_eq!(far.recv(&mut [0; 6000]).unwrap(), 5001);
-        }
-        holds(&watch, SENT, 5001 * SENT);
+        let Some(()) = each_is_a_message(&near, &far, 5001) else { return };
     }
 }
 
@@ -314,12 +320,7 @@ fn what_has_extension_headers_is_a_message() {
             assert_eq!(set, 0, "{}", io::Error::last_os_error());
         }
         for bytes in [64, 5001] {
-            let Some(watch) = sending(&near) else { return };
-            for _ in 0..SENT {
-                assert_eq!(near.send(&vec![7; bytes]).unwrap(), bytes);
-                assert_eq!(far.recv(&mut [0; 6000]).unwrap(), bytes);
-            }
-            holds(&watch, SENT, bytes as u64 * SENT);
+            let Some(()) = each_is_a_message(&near, &far, bytes) else { return };
         }
     }
 }
@@ -343,12 +344,7 @@ fn what_passes_a_device_upon_another_is_one_message() {
             return;
         }
         let (near, far) = connected(&pair, &format!("{net}1"), &format!("{net}2"));
-        let Some(watch) = sending(&near) else { return };
-        for _ in 0..SENT {
-            near.send(&[7; 64]).unwrap();
-            far.recv(&mut [0; 64]).unwrap();
-        }
-        holds(&watch, SENT, 64 * SENT);
+        let Some(()) = each_is_a_message(&near, &far, 64) else { return };
         assert!(done(&pair.near, "ip link del upper"));
     }
 }
@@ -375,12 +371,7 @@ fn what_came_from_a_device_is_no_other_message_at_the_next() {
         return;
     }
     let (near, far) = connected(&pair, "10.6.0.1", "10.6.0.2");
-    let Some(watch) = sending(&near) else { return };
-    for _ in 0..SENT {
-        near.send(&[7; 64]).unwrap();
-        far.recv(&mut [0; 64]).unwrap();
-    }
-    holds(&watch, SENT, 64 * SENT);
+    each_is_a_message(&near, &far, 64);
 }
 
 /// Each of several threads reads from one socket, takes its time, and answers there.

@@ -32,8 +32,7 @@ pub(super) struct Truth {
 /// The reader does `before` each read but the first, once there is something to read.
 pub(super) fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (Watch, Truth) {
     let truth = Mutex::new(Truth::default());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     let waited = || scheduling(thread_id()).unwrap().run_delay_ns;
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -60,13 +59,9 @@ pub(super) fn planted(before: impl Fn() + Sync, at_start: impl Fn() + Sync) -> (
                 last_ns = since.2 + waited_ns;
             }
         });
-        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         stream.set_nodelay(true).unwrap();
-        let mut message = [7; 64];
-        for _ in 0..=EACH {
-            stream.write_all(&message).unwrap();
-            stream.read_exact(&mut message).unwrap();
-        }
+        ask(stream, EACH + 1);
     });
     holds(&watch, EACH + 1);
     (watch, truth.into_inner().unwrap())
@@ -136,8 +131,7 @@ fn a_server_with_two_speeds_shows_as_two_humps() {
     const GAP_NS: u64 = 1 << 22;
     needs_root!();
     needs_times!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     // By the client's clock, which begins before a message and ends after it: on a busy machine more than are planted.
     let mut beyond_gap = 0;
     thread::scope(|scope| {

@@ -29,12 +29,6 @@ pub(super) fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
     assert_eq!(done, 0, "{}", io::Error::last_os_error());
 }
 
-/// A connection: the server's end, which is watched, and the client's.
-pub(super) fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
-    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (listener.accept().unwrap().0, client)
-}
-
 /// All of `messages` have times, which their stages add up to, but those that left while no program ran. Returns the sums of the stages.
 pub(super) fn holds(watch: &Watch, messages: u64, bytes: u64) -> Vec<(WatchStage, u64, i128)> {
     let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap());

@@ -14,22 +14,12 @@ fn directions() -> &'static [Direction] {
 }
 
 fn connections(listener: &TcpListener, n: usize) -> Vec<(TcpStream, TcpStream)> {
-    let one = |_| {
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        (listener.accept().unwrap().0, client)
-    };
-    (0..n).map(one).collect()
+    (0..n).map(|_| connection(listener)).collect()
 }
 
 /// Each request is answered, by this thread.
 fn exchange_on(connections: &mut [(TcpStream, TcpStream)]) {
-    let mut message = [7; 64];
-    for (server, client) in connections {
-        client.write_all(&message).unwrap();
-        server.read_exact(&mut message).unwrap();
-        server.write_all(&message).unwrap();
-        client.read_exact(&mut message).unwrap();
-    }
+    connections.iter_mut().for_each(|(server, client)| answers(client, server, 1));
 }
 
 fn sum(sockets: &Sockets, of: fn(&WatchSocket) -> (u64, i64)) -> (u64, i64) {

@@ -2,20 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
+use netfathom_testkit::again_in_pid_namespace;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::*;
-
-/// `first` and `second` are the ends of a connection: each request gets an answer.
-fn answers(first: &mut TcpStream, second: &mut TcpStream, requests: u64) {
-    let mut message = [7; 64];
-    for _ in 0..requests {
-        first.write_all(&message).unwrap();
-        second.read_exact(&mut message).unwrap();
-        second.write_all(&message).unwrap();
-        first.read_exact(&mut message).unwrap();
-    }
-}
 
 #[test]
 fn of_two_connections_to_a_port_one_can_be_watched() {
@@ -57,8 +47,7 @@ fn what_a_watched_process_connects_is_watched_from_the_first_message() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = attach(None);
     let connect = || {
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut server = listener.accept().unwrap().0;
+        let (mut server, mut client) = connection(&listener);
         answers(&mut server, &mut client, 3);
     };
     connect();
@@ -71,6 +60,17 @@ fn what_a_watched_process_connects_is_watched_from_the_first_message() {
     watch.forget_process(std::process::id());
     connect();
     assert_eq!(watch.account().unwrap().seen, 3);
+}
+
+#[test]
+fn processes_are_known_in_a_pid_namespace_too() {
+    needs_root!();
+    let same = [
+        "target::what_a_watched_process_connects_is_watched_from_the_first_message",
+        "each_request_of_a_port_is_a_message_and_its_stages_are_its_time",
+        "slow::what_this_process_had_of_the_cpu_is_netfathoms",
+    ];
+    same.iter().for_each(|test| again_in_pid_namespace(&format!("watch::tests::{test}")));
 }
 
 #[test]
@@ -110,6 +110,29 @@ fn a_client_has_the_time_to_its_answers() {
     assert!(application.sum * 4 < answer.moments.sum, "{application:?}");
 }
 
+/// Which has no listener left. The first message that is seen is an answer: the server sends it, the client reads it.
+#[test]
+fn the_client_of_an_older_connection_is_the_end_that_connected() {
+    needs_root!();
+    const ANSWERS: u64 = 5;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (mut server, mut client) = connection(&listener);
+    drop(listener);
+    answers(&mut client, &mut server, ANSWERS);
+    let mut message = [7; 64];
+    for is_client in [true, false] {
+        let watch = attach(None);
+        client.write_all(&message).unwrap();
+        server.read_exact(&mut message).unwrap();
+        watch.mark(if is_client { &client } else { &server }, false).unwrap();
+        server.write_all(&message).unwrap();
+        client.read_exact(&mut message).unwrap();
+        answers(&mut client, &mut server, ANSWERS);
+        let Some(answer) = watch.answer().unwrap() else { return };
+        assert_eq!(answer.moments.n, if is_client { ANSWERS } else { 0 });
+    }
+}
+
 /// Of MPTCP, which std knows nothing of, with a connected one or a listener.
 fn mptcp(at: Option<SocketAddr>) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::MPTCP))?;
@@ -136,8 +159,7 @@ fn connections_of_mptcp_are_recognized_and_not_seen() {
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.mptcp), (0, 1), "{account:?}");
     // One of TCP to the same listener is watched.
-    let mut client = TcpStream::connect(at).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let (mut server, mut client) = connection(&listener);
     answers(&mut client, &mut server, 5);
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.mptcp), (5, 1), "{account:?}");
@@ -160,8 +182,7 @@ fn a_socket_that_the_kernel_encrypts_is_recognized_and_counted_once() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();
     let watch = attach(Some(at.port()));
-    let mut client = TcpStream::connect(at).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let (mut server, mut client) = connection(&listener);
     if let Err(why) = add_tls(&server) {
         skip!("needs CONFIG_TLS: {why}");
     }
@@ -169,8 +190,7 @@ fn a_socket_that_the_kernel_encrypts_is_recognized_and_counted_once() {
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.encrypted), (3, 1), "{account:?}");
     // One of TCP alone to the same listener is none.
-    let mut client = TcpStream::connect(at).unwrap();
-    let mut server = listener.accept().unwrap().0;
+    let (mut server, mut client) = connection(&listener);
     answers(&mut client, &mut server, 3);
     let account = watch.account().unwrap();
     assert_eq!((account.seen, account.encrypted), (6, 1), "{account:?}");

@@ -116,11 +116,9 @@ fn what_comes_with_the_handshake_has_its_own_time_if_more_comes_before_the_read(
 #[test]
 fn the_first_message_to_a_server_that_is_done_with_sending_has_no_time() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     for is_done in [false, true] {
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
+        let (mut server, mut client) = connection(&listener);
         if is_done {
             server.shutdown(Shutdown::Write).unwrap();
         }
@@ -136,11 +134,9 @@ fn the_first_message_to_a_server_that_is_done_with_sending_has_no_time() {
 #[test]
 fn what_comes_to_a_half_closed_connection_is_counted_by_its_bytes() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(Some(listener.local_addr().unwrap().port()));
+    let (listener, watch) = listening();
     for is_done in [false, true] {
-        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut server, _) = listener.accept().unwrap();
+        let (mut server, mut client) = connection(&listener);
         // The thread is known, and so is the connection.
         client.write_all(&[7; 64]).unwrap();
         server.read_exact(&mut [0; 64]).unwrap();

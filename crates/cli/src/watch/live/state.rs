@@ -1,7 +1,6 @@
 //! What is shown, and what keys do to it. Nothing here knows a terminal.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::mem;
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
@@ -36,7 +35,7 @@ pub struct Point {
 /// Of both directions.
 pub type Points = VecDeque<[Point; 2]>;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct State {
     pub directions: Vec<Direction>,
     /// The answer so far.
@@ -46,11 +45,10 @@ pub struct State {
     pub history: BTreeMap<Scope, Points>,
     pub scope: Option<Scope>,
     pub by_process: bool,
-    pub is_frozen: bool,
     /// The row that is marked.
     pub selected: Option<Scope>,
-    /// What came since it was frozen.
-    waiting: VecDeque<(Second, String)>,
+    /// What `f` shows again, while this one is frozen.
+    latest: Option<Box<State>>,
 }
 
 /// A row of the list.
@@ -66,14 +64,15 @@ impl State {
     }
 
     pub fn add(&mut self, second: Second, answer: String) {
-        if self.is_frozen {
-            self.waiting.push_back((second, answer));
-            // The sparklines have no place for older ones.
-            self.waiting.drain(..self.waiting.len().saturating_sub(MINUTE));
-        } else {
-            self.remember(&second);
-            (self.second, self.answer) = (second, answer);
+        if let Some(latest) = &mut self.latest {
+            return latest.add(second, answer);
         }
+        self.remember(&second);
+        (self.second, self.answer) = (second, answer);
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.latest.is_some()
     }
 
     fn remember(&mut self, second: &Second) {
@@ -162,9 +161,11 @@ impl State {
     }
 
     fn freeze(&mut self) {
-        self.is_frozen = !self.is_frozen;
-        for (second, answer) in mem::take(&mut self.waiting) {
-            self.add(second, answer);
+        match self.latest.take().map(|latest| *latest) {
+            Some(latest) => {
+                (self.answer, self.second, self.history) = (latest.answer, latest.second, latest.history);
+            }
+            None => self.latest = Some(Box::new(self.clone())),
         }
     }
 

@@ -76,8 +76,38 @@ fn one_direction_has_the_whole_width() {
 }
 
 #[test]
-fn a_tiny_terminal_has_the_answer() {
-    assert!(screen(&state(&BOTH), 30, 5).starts_with("redis-server (pid 712): mean t"));
+fn a_smaller_terminal_has_fewer_parts() {
+    let state = state(&BOTH);
+    for (width, height, stages, curves, rows) in
+        [(37, 7, 0, 0, 0), (40, 10, 0, 0, 1), (40, 24, 1, 0, 3), (60, 16, 1, 0, 3), (80, 24, 2, 2, 3)]
+    {
+        let shown = screen(&state, width, height);
+        let count = |text: &str| shown.matches(text).count();
+        let parts = ["\n  receive ", " stages ", ", a minute", " 10.0.0.2:4000"].map(count);
+        assert_eq!(parts, [1, stages, curves, rows], "{width}x{height}: {shown}");
+        assert_eq!(shown.lines().next().unwrap().ends_with('…'), width < 66, "{shown}");
+        let keys = shown.lines().last().unwrap();
+        assert!(keys.starts_with("q quit ") && keys.ends_with('…') == (width < 80), "{shown}");
+    }
+}
+
+#[test]
+fn figures_are_whole_or_left_out() {
+    let list = |width, height| {
+        let shown = screen(&state(&BOTH), width, height);
+        assert!(shown.contains("  10.4k/s  40.0 µs  38.9 µs\n"), "{shown}");
+        shown.lines().find(|line| line.starts_with("peers: 3")).map(|line| line[8..].trim().to_owned())
+    };
+    assert_eq!(list(40, 10).as_deref(), Some("receive     send"));
+    assert_eq!(list(60, 16).as_deref(), Some("receive     mean     send     mean"));
+}
+
+#[test]
+fn a_terminal_without_room_has_the_size_that_it_lacks() {
+    for (width, height) in [(20, 5), (36, 30), (80, 6)] {
+        let shown = screen(&state(&BOTH), width, height).replace('\n', " ");
+        assert!(shown.starts_with("terminal of at least 37x7 ") && shown.contains(" q quit "), "{shown}");
+    }
 }
 
 #[test]
@@ -134,7 +164,20 @@ fn a_high_terminal_shows_who_had_the_cpus() {
     state.second.waits_so_far = CpuWaits { waited_ns: 2_000_000_000, holders };
     let line = "\nwaits for a CPU, 2.00 s: the kernel's kswapd0 75.0 %, unknown 25.0 %\n";
     assert!(screen(&state, 80, 24).contains(line), "{}", screen(&state, 80, 24));
-    assert!(!screen(&state, 80, 23).contains("had the CPU"));
+    assert!(!screen(&state, 80, 23).contains("waits for a CPU"));
+}
+
+#[test]
+fn three_holders_have_the_lines_that_they_need() {
+    let mut state = state(&BOTH);
+    let named = |name: &str| Holder::Process { name: name.into(), pid: 40_000, cgroup: None };
+    let holders = ["redis-benchmark", "memcached-bench", "postgres-worker"].map(named);
+    let holders = holders.map(|by| Held { by, ns: 1_000_000_000 }).into();
+    state.second.waits_so_far = CpuWaits { waited_ns: 4_000_000_000, holders };
+    for width in [40, 80] {
+        let shown = screen(&state, width, 24).replace("\n  ", " ");
+        assert_eq!(shown.matches(" (pid 40000) 25.0 %").count(), 3, "{shown}");
+    }
 }
 
 #[test]

@@ -10,7 +10,9 @@ use netfathom_results::store;
 use netfathom_testkit::{Killed, needs, needs_root};
 
 use super::SHORT;
-use crate::child::{children, end, kill_9, netfathom, out, run, shell, signal, start, until};
+use crate::child::{
+    children, end, kill_9, netfathom, only_run, out, run, shell, signal, start, unshared, until,
+};
 use crate::refusals::{refused, refused_for};
 
 /// Two rounds with these commands around each run.
@@ -261,4 +263,27 @@ fn the_job_for_ci_is_yaml_and_its_command_works() {
     run(shell(&script).current_dir(dir.path())).exited(0);
     let markdown = fs::read_to_string(dir.path().join("comparison.md")).unwrap();
     assert!(markdown.starts_with("**") && markdown.contains("## Settings and plan"), "{markdown}");
+}
+
+/// In a network namespace of its own, so that no sysctl of the host is touched.
+#[test]
+fn a_sysctl_that_was_changed_between_two_runs_is_the_first_thing_shown() {
+    needs_root!();
+    let dir = out();
+    let over_tcp = SHORT.replace("unix", "tcp");
+    let script = format!(
+        "set -e; ip link set lo up; cd '{}'; measure() {{ \"$0\" {over_tcp} --quiet --out $1 || test $? = 3; }}; \
+         cat /proc/sys/net/ipv4/tcp_wmem; measure before; \
+         echo '4096 4096 4096' > /proc/sys/net/ipv4/tcp_wmem; measure after",
+        dir.path().display()
+    );
+    let made = run(&mut unshared("--net", &script)).exited(0);
+    let usual = made.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [before, after] = ["before", "after"].map(|name| only_run(&dir.path().join(name)));
+    let mut shown = super::compare(&[&before, &after], "--force");
+    shown.out.truncate(shown.out.find("Main quantities").expect("a table after it"));
+    let change = format!("net.ipv4.tcp_wmem {usual} \u{2192} 4096 4096 4096");
+    shown.shows(&[&format!("changed {change} (limits TCP send buffers)")]);
+    let command = store::read(&before).unwrap().command;
+    assert!(command.starts_with("netfathom message pingpong") && command.contains("--over tcp"), "{command}");
 }

@@ -115,15 +115,6 @@ fn files_are_marks_in_the_order_in_which_they_are_opened() {
 }
 
 #[test]
-fn where_no_mark_is_asked_for_there_are_start_and_end() {
-    let short = Short::new();
-    let (_, result) = measured(short.beside("b=sleep 0.1").arg(NOTHING));
-    assert_eq!(result.benchmarks[0].marks, ["start", "end"]);
-    assert!(trials(&result, 0).iter().all(|trial| trial.total_ns >= 1e8));
-    assert_eq!(result.benchmarks[0].comparisons[0].blocks, 2);
-}
-
-#[test]
 fn marks_that_are_chosen_by_themselves() {
     needs_root!();
     let short = Short::new();

@@ -54,13 +54,8 @@ fn nothing_stays(whom: Whom) {
 }
 
 #[test]
-fn nothing_stays_of_a_run_with_a_killed_worker() {
-    nothing_stays(Whom::Worker);
-}
-
-#[test]
-fn nothing_stays_of_a_run_with_a_killed_guard() {
-    nothing_stays(Whom::Guard);
+fn nothing_stays_of_a_run_with_a_killed_guard_or_worker() {
+    [Whom::Guard, Whom::Worker].into_iter().for_each(nothing_stays);
 }
 
 /// Ends a run after a number of directories of the light benchmark, in some way, and waits until no process is left.
@@ -119,13 +114,8 @@ fn a_stopped_process_goes_on(whom: Whom) {
 }
 
 #[test]
-fn a_process_goes_on_if_the_worker_is_killed() {
-    a_stopped_process_goes_on(Whom::Worker);
-}
-
-#[test]
-fn a_process_goes_on_if_the_guard_is_killed() {
-    a_stopped_process_goes_on(Whom::Guard);
+fn a_process_goes_on_if_the_guard_or_the_worker_is_killed() {
+    [Whom::Guard, Whom::Worker].into_iter().for_each(a_stopped_process_goes_on);
 }
 
 #[test]

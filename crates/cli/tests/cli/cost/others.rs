@@ -23,6 +23,10 @@ fn a_process_is_stopped_and_goes_on() {
     let result = super::cost(&record);
     assert_eq!(result.subject, format!("sh (pid {pid})"));
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().wall_ns > 200_000_000));
+    // No marks were asked for.
+    assert_eq!(result.benchmarks[0].marks, ["start", "end"]);
+    assert_eq!(result.benchmarks[0].comparisons[0].blocks, 2);
+    assert!(trials(&result, 0).iter().all(|trial| trial.total_ns >= 2e8));
     assert!(record.findings.iter().any(|finding| finding.seen.contains("paused, not without it")));
     drop(process);
     assert!(Command::new("kill").arg(child).status().unwrap().success());

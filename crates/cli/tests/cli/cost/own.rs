@@ -1,14 +1,13 @@
 //! A program that is its own benchmark, and one that marks itself.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use netfathom_model::record::CostTrial;
 use netfathom_testkit::needs_root;
 
-use super::{Short, background, measured, trials};
+use super::{Short, measured, trials};
 use crate::child::{out, run, unprivileged};
+use crate::marks::Marked;
 
 /// Marks in turn until it is killed; says when it begins.
 const PROGRAM: &str = r#"
@@ -16,11 +15,12 @@ const PROGRAM: &str = r#"
 #include <unistd.h>
 #include "netfathom_mark.h"
 int main(void) {
-    for (;;) {
+    int round;
+    for (round = 0;; round++) {
         netfathom_mark("asked");
         usleep(2000);
         netfathom_mark("answered");
-        puts("on"); fflush(stdout);
+        if (round == 0) { puts("ready"); fflush(stdout); }
     }
 }
 "#;
@@ -88,16 +88,8 @@ fn without_privilege_its_calls_cannot_be_timed() {
 #[test]
 fn a_program_that_marks_itself_is_watched() {
     let short = Short::new();
-    let (source, program) = (short.file("marked.c"), short.file("cost-marked"));
-    std::fs::write(&source, PROGRAM).unwrap();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mark/include");
-    let mut cc = Command::new("cc");
-    assert!(cc.arg(&source).arg("-I").arg(include).arg("-o").arg(&program).status().unwrap().success());
-    let mut marking = background(Command::new(&program).stdout(Stdio::piped()));
-    let mut shown = BufReader::new(marking.stdout.take().unwrap());
-    shown.read_line(&mut String::new()).unwrap();
-    // Somebody has to read it.
-    let reading = std::thread::spawn(move || shown.lines().count());
+    let marked = Marked::of("cost", PROGRAM);
+    let marking = marked.running();
     let pid = marking.id().to_string();
     let args = ["--marks-from", &pid, "--window", "300ms", "--nothing"];
     let (_, result) = measured(short.command().args(args));
@@ -108,7 +100,6 @@ fn a_program_that_marks_itself_is_watched() {
     // It slept for 2 ms in between.
     assert!(trials(&result, 1).iter().all(|trial| trial.spans_ns[asked] >= 2e6));
     drop(marking);
-    reading.join().unwrap();
     let short = Short::new();
     short.refused(short.command().args(args), 1, &["--marks-from"]);
 }

@@ -1,7 +1,9 @@
 //! COMMAND, in all the ways in which programs come, go and misbehave.
 
+use std::process::Command;
+
 use netfathom_model::record::Holder;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{needs, needs_root};
 
 use super::{CHEAP, Short, cost, lives, measured, trials};
 use crate::child::{record, run, runs};
@@ -99,15 +101,10 @@ fn one_that_wants_a_terminal_gets_one_if_asked_for() {
 }
 
 #[test]
-fn a_job_may_be_done_before_the_benchmark_begins() {
+fn a_job_may_end_also_before_the_benchmark_begins_and_again_starts_it_anew() {
     let short = Short::new();
     let (_, result) = measured(short.beside(CHEAP).args(["--job", "--settle", "500ms", "--", "true"]));
     assert!(trials(&result, 1).iter().all(|trial| trial.program.unwrap().starts == 1));
-}
-
-#[test]
-fn a_job_may_end_and_again_starts_it_anew() {
-    let short = Short::new();
     let args = ["--job", "--", "sh", "-c", "sleep 0.05"];
     let (_, result) = measured(short.beside(SLOW).args(args));
     for trial in trials(&result, 1) {
@@ -122,7 +119,21 @@ fn a_job_may_end_and_again_starts_it_anew() {
     }
     // A job that fails is none.
     run(short.beside(SLOW).args(["--job", "--", "sh", "-c", "sleep 0.05; exit 5"])).exited(3);
-    assert_eq!(runs(&short.runs()).len(), 3);
+    assert_eq!(runs(&short.runs()).len(), 4);
+}
+
+#[test]
+fn one_beside_a_netfathom_with_real_time_priority_has_none() {
+    let may = Command::new("chrt").args(["-f", "50", "true"]).status().is_ok_and(|ended| ended.success());
+    needs!(may, "needs chrt, and CAP_SYS_NICE for real-time priority");
+    let short = Short::new();
+    let plain = short.quickly(CHEAP);
+    let mut first = Command::new("chrt");
+    first.args(["-f", "50"]).arg(plain.get_program()).args(plain.get_args());
+    let script = format!("cut -d ' ' -f 41 /proc/$$/stat >>{}; exec sleep 1000", short.file("policies"));
+    measured(first.args(["--", "sh", "-c", &script]));
+    let policies = short.lines("policies");
+    assert!(!policies.is_empty() && policies.iter().all(|policy| policy == "0"), "{policies:?}");
 }
 
 #[test]

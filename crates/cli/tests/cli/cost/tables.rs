@@ -67,39 +67,19 @@ fn the_headline_is_the_slowdown_and_never_pcost_alone() {
 }
 
 #[test]
-fn a_table_that_is_none_is_named_with_its_line() {
-    let short = Short::new();
-    for (text, what) in [
-        ("", "it is empty"),
-        ("condition,t0_s\nbaseline,0\nx,1\n", "line 1: fewer than two marks"),
-        ("condition,t0_s,t1_ms\nbaseline,0,1\nx,0,1\n", "line 1: marks in different units"),
-        ("condition,t0_s,t1_s\nbaseline,0,1\n", "no condition beside the baseline"),
-        (
-            "condition,t0_s,t1_s\n\n# half\nbaseline,0,1\nx,0\n",
-            "line 5: 2 fields, where the first line has 3",
-        ),
-        ("condition,t0_s,t1_s\nbaseline,0,1\nx,0,soon\n", "line 3: \"soon\" is no time"),
-        ("condition,t0_s,t1_s\nbaseline,0,1\nx,2,1\n", "line 3: t1_s is before t0_s"),
-        ("condition,t0_s,t1_s\nbaseline,0,0\nx,0,1\n", "line 2: it takes no time at all"),
-        ("condition,t0_s,t1_s\nbaseline,0,1\nbaseline,0,1\n", "line 3: baseline is there twice"),
-    ] {
-        let path = short.file("table.csv");
-        std::fs::write(&path, text).unwrap();
-        let mut command = netfathom("cost --sequences");
-        let why = format!("{path}: {what}");
-        short.refused(command.arg(&path).arg("--out").arg(short.runs()), 2, &[&why]);
-    }
-}
-
-#[test]
-fn tables_of_different_conditions_and_none_at_all() {
+fn tables_of_different_conditions_and_what_is_no_table_are_named() {
     let short = Short::new();
     let both = ["qian_tcpdump_sequences.csv", "qian_make_sequences.csv"]
         .map(|name| paper(name).display().to_string());
     let mut command = netfathom("cost --sequences");
     let other = [&*both[1], "conditions are not those of the first table"];
     short.refused(command.arg(both.join(",")).arg("--out").arg(short.runs()), 2, &other);
-    for (path, why) in [("/nonexistent.csv", "cannot read /nonexistent.csv"), ("/", "it is no file")] {
+    let table = short.file("table.csv");
+    std::fs::write(&table, "condition,t0_s,t1_s\nbaseline,0,1\nx,0,soon\n").unwrap();
+    let no_time = format!("{table}: line 3: \"soon\" is no time");
+    for (path, why) in
+        [(&*table, &*no_time), ("/nonexistent.csv", "cannot read /nonexistent.csv"), ("/", "it is no file")]
+    {
         short.refused(netfathom("cost --sequences").arg(path).arg("--out").arg(short.runs()), 2, &[why]);
     }
 }

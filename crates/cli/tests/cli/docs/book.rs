@@ -41,15 +41,11 @@ fn pages(folder: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_page_is_in_the_table_of_contents() {
+fn each_page_is_in_the_table_of_contents_and_once_in_the_summary_of_the_site() {
     let contents = contents();
     for name in pages("").into_iter().filter(|name| name != "README.md") {
         assert!(contents.contains(&format!("]({name})")), "docs/README.md does not link to {name}");
     }
-}
-
-#[test]
-fn each_page_is_in_the_summary_of_the_site_once() {
     let summary = page("SUMMARY.md");
     for name in [pages(""), pages("decisions/")].concat().into_iter().filter(|name| name != "SUMMARY.md") {
         let links = summary.matches(&format!("]({name})")).count();
@@ -100,7 +96,12 @@ fn each_command_has_a_page() {
 }
 
 #[test]
-fn the_page_of_a_measurement_says_all() {
+fn the_page_of_a_measurement_says_all_and_that_of_a_format_what_it_promises() {
+    let formats = part("Formats");
+    assert!(formats.len() >= 6, "{formats:?}");
+    for name in formats {
+        assert!(page(&name).lines().any(|line| line == PROMISE), "docs/{name} lacks {PROMISE:?}");
+    }
     let pages = part("Measurements");
     assert!(pages.len() >= 12, "{pages:?}");
     for name in pages {
@@ -109,14 +110,5 @@ fn the_page_of_a_measurement_says_all() {
             SHOWN.iter().filter(|message| !page.lines().any(|line| line == **message)).collect();
         assert!(missing.is_empty(), "docs/{name} lacks {missing:?}");
         assert!(page.contains("```sh"), "docs/{name} has no example");
-    }
-}
-
-#[test]
-fn the_page_of_a_format_says_what_it_promises() {
-    let pages = part("Formats");
-    assert!(pages.len() >= 6, "{pages:?}");
-    for name in pages {
-        assert!(page(&name).lines().any(|line| line == PROMISE), "docs/{name} lacks {PROMISE:?}");
     }
 }

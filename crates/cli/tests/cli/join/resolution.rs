@@ -85,7 +85,7 @@ fn joined(files: &[(&str, Vec<u8>)], args: &str) -> (Ended, Record) {
 }
 
 #[test]
-fn a_capture_in_microseconds_gives_the_times_of_the_messages() {
+fn captures_give_the_times_of_the_messages_by_the_steps_of_each_interface() {
     let truths = truths();
     let (ended, record) =
         joined(&[("us.pcap", pcap_us(&truths)), ("a.csv", csv_ns(&truths))], "us.pcap a.csv");
@@ -100,6 +100,13 @@ fn a_capture_in_microseconds_gives_the_times_of_the_messages() {
     assert!(out.seen.ends_with("4.15 µs, is uncertain by ±500 ns, 12 % of it"), "{out:?}");
     assert!(inward.remedy.contains("tcpdump --time-stamp-precision nano"), "{inward:?}");
     assert_eq!(out.evidence, "us.pcap: steps of 1.00 µs");
+    // Each interface has its own steps.
+    let files = [("both.pcapng", pcapng_of_both(&truths)), ("a.csv", csv_ns(&truths))];
+    let (_, record) = joined(&files, "both.pcapng a.csv");
+    let result = self::result(&record);
+    is_true(&result.spans[0], mean(truths.iter().map(|t| t.captured_ns - t.sent_ns)), 125.0);
+    is_true(&result.spans[1], mean(truths.iter().map(|t| t.received_ns - t.captured_ns)), 125.0);
+    assert_eq!(result.captures[0].steps_ns, [1000, 1]);
 }
 
 #[test]
@@ -129,17 +136,6 @@ fn messages_at_one_place_within_a_step_are_off_by_no_more_than_stated() {
         assert!(off_ns.abs() < span.uncertainty_ns + 1e-6, "{place}: {off_ns}");
         assert!((off_ns - (500.0 - place as f64)).abs() < 0.01, "{place}: {off_ns}");
     }
-}
-
-#[test]
-fn each_interface_of_a_capture_has_its_own_steps() {
-    let truths = truths();
-    let (_, record) =
-        joined(&[("both.pcapng", pcapng_of_both(&truths)), ("a.csv", csv_ns(&truths))], "both.pcapng a.csv");
-    let result = result(&record);
-    is_true(&result.spans[0], mean(truths.iter().map(|t| t.captured_ns - t.sent_ns)), 125.0);
-    is_true(&result.spans[1], mean(truths.iter().map(|t| t.received_ns - t.captured_ns)), 125.0);
-    assert_eq!(result.captures[0].steps_ns, [1000, 1]);
 }
 
 /// Seconds, as a program writes them that leaves zeros out at the end.

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::docs::words::forbidden;
 
 /// What a reader looks for in any page.
 const SECTIONS: [&str; 6] = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"];
@@ -45,21 +46,18 @@ fn all_commands() -> Vec<String> {
 }
 
 #[test]
-fn every_command_has_a_page() {
+fn every_command_has_a_page_with_what_readers_look_for() {
     let (_dir, pages) = pages();
     let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-    let mut wanted: Vec<String> = all_commands()
-        .iter()
-        .map(|command| format!("netfathom {command}").trim().replace(' ', "-"))
-        .collect();
+    let page_of = |command: &String| format!("netfathom {command}").trim().replace(' ', "-");
+    let mut wanted: Vec<String> = all_commands().iter().map(page_of).collect();
     wanted.sort();
     assert_eq!(names, wanted);
-}
-
-#[test]
-fn a_page_has_what_readers_look_for() {
-    let (_dir, pages) = pages();
     for (name, page) in &pages {
+        assert_eq!(forbidden(page), [""; 0], "{name}");
+        let at = page.find("\\fIdocs/").unwrap_or_else(|| panic!("{name}")) + 3;
+        let chapter = page[at..].split("\\f").next().unwrap();
+        assert!(sources().join(chapter).is_file(), "{name}: there is no {chapter}");
         let sections: Vec<&str> = page
             .lines()
             .filter_map(|line| line.strip_prefix(".SH "))
@@ -76,16 +74,6 @@ fn a_page_has_what_readers_look_for() {
         assert_eq!(sections.contains(&"FILES"), keeps, "{name}");
         assert!(page.starts_with(".ie") && page.contains("\"netfathom "), "{name}");
         assert!(!page.contains(" burn"), "{name} tells of a hidden command");
-    }
-}
-
-#[test]
-fn a_page_says_which_page_of_the_book_it_belongs_to() {
-    let (_dir, pages) = pages();
-    for (name, page) in &pages {
-        let at = page.find("\\fIdocs/").unwrap_or_else(|| panic!("{name}")) + 3;
-        let chapter = page[at..].split("\\f").next().unwrap();
-        assert!(sources().join(chapter).is_file(), "{name}: there is no {chapter}");
     }
 }
 

@@ -64,7 +64,7 @@ fn the_lines_are_those_of_the_book() {
 
 #[test]
 fn without_v_processor_and_address_are_left_out() {
-    let [from, _] = both("-ts -b 20000 -D", "-rs");
+    let [from, _] = both("-ts -b 20000 -D -P 1", "-rs");
     assert_eq!(
         from,
         "ttcp-t: buflen=#, nbuf=#, align=#/#, port=PORT, sockbufsize=# tcp -> localhost\n\

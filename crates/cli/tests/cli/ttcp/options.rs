@@ -92,19 +92,10 @@ fn congestion_control_and_pace_are_those_that_the_kernel_has() {
 }
 
 #[test]
-fn a_receiver_has_its_congestion_control_before_it_listens() {
-    let (mut child, port) = receiving("-rs -C reno");
+fn a_receiver_has_its_buffer_and_its_congestion_control_before_it_listens() {
+    let (mut child, port) = receiving("-rs -b 30k -C reno");
     let socket = socket_of(&mut child);
     assert_eq!(endpoint::congestion(socket.as_fd()).unwrap(), "reno");
-    drop(socket);
-    drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
-    assert_eq!(end(child).status, 0);
-}
-
-#[test]
-fn a_receiver_has_its_buffer_before_it_listens() {
-    let (mut child, port) = receiving("-rs -b 30k");
-    let socket = socket_of(&mut child);
     assert_eq!(endpoint::buffer_bytes(socket.as_fd(), SocketBuffer::Receive).unwrap(), 2 * 30 * 1024);
     drop(socket);
     drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
@@ -117,28 +108,22 @@ fn transferred(transmit: &str, receive: &str) -> [TransferResult; 2] {
 }
 
 #[test]
-fn a_buffer_lies_where_it_is_to() {
-    for (options, align, offset) in [
-        ("", 16_384, 0),
-        ("-A 4096", 4096, 0),
-        ("-A65536 -O3", 65_536, 3),
-        ("--align 1m --offset 4k", 1 << 20, 4096),
-        ("-A 0", 1, 0),
+fn sizes_counts_and_places_of_buffers_are_those_asked_for_and_the_way_is_recorded() {
+    const USUAL: u64 = 8192 * 2048;
+    for (options, bytes, calls, align, offset, receive, way) in [
+        ("", USUAL, 2048, 16_384, 0, "", Way::Copied),
+        ("-l 1000 -n 7", 7000, 7, 16_384, 0, "-T", Way::Copied),
+        ("--buffer-size 64k --count 3", 3 << 16, 3, 16_384, 0, "--discard", Way::Discarded),
+        ("-A 4096", USUAL, 2048, 4096, 0, "-A 4096", Way::Copied),
+        ("-A65536 -O3", USUAL, 2048, 65_536, 3, "-A65536 -O3", Way::Copied),
+        ("--align 1m --offset 4k", USUAL, 2048, 1 << 20, 4096, "--align 1m --offset 4k", Way::Copied),
+        ("-A 0", USUAL, 2048, 1, 0, "-A 0", Way::Copied),
     ] {
-        for end in transferred(options, options) {
-            assert_eq!(end.buffer_address % align, offset, "{options}");
-        }
-    }
-}
-
-#[test]
-fn sizes_and_counts_are_those_on_the_wire() {
-    for (options, buffer, buffers) in
-        [("", 8192, 2048), ("-l 1000 -n 7", 1000, 7), ("--buffer-size 64k --count 3", 65_536, 3)]
-    {
-        let [from, to] = transferred(options, "");
-        assert_eq!([from.bytes(), to.bytes()], [buffer * buffers; 2], "{options}");
-        assert_eq!(from.streams[0].calls, buffers, "{options}");
+        let [from, to] = transferred(options, receive);
+        assert_eq!(([from.bytes(), to.bytes()], to.way), ([bytes; 2], way), "{options}");
+        assert_eq!(from.streams[0].calls, calls, "{options}");
+        let places = [&from, &to].map(|end| end.buffer_address % align);
+        assert_eq!(places, [offset; 2], "{options}");
     }
     // A receiver's own size bounds its calls.
     let [_, to] = transferred("-l 64k -n 10", "-l 1000");
@@ -165,13 +150,6 @@ fn a_time_ends_it_also_without_a_reader() {
     let result = result(&ended.out);
     assert_eq!((ended.status, came.len() as u64), (0, result.bytes()), "{ended}");
     assert!(result.streams[0].duration_ns < 900_000_000, "the time was over while it was blocked");
-}
-
-#[test]
-fn ways_to_receive_stand_in_the_record() {
-    for (options, way) in [("", Way::Copied), ("-T", Way::Copied), ("--discard", Way::Discarded)] {
-        assert_eq!(transferred("", options)[1].way, way, "{options}");
-    }
 }
 
 #[test]

@@ -10,9 +10,9 @@ use crate::child::{end, run, shell, signal, start, unprivileged};
 use crate::refusals::{refused, refused_for};
 
 /// Arguments, exit status, and the message.
-const CASES: [(&str, i32, &str); 65] = [
+const CASES: [(&str, i32, &str); 78] = [
     ("-ts", 2, "<HOST>"),
-    ("-s host", 2, "ttcp -t HOST (--transmit) sends, ttcp -r (--receive) receives"),
+    ("-s host", 2, "(--transmit) sends, ttcp -r (--receive) receives; for iperf3 -s: ttcp -rs --serve"),
     ("-ts -r host", 2, "cannot be used with"),
     ("-ts -p 0 127.0.0.1", 2, "--port 0: choose from 1 to 65535"),
     ("-ts -p 65536 127.0.0.1", 2, "whole number from 0 to 65535"),
@@ -73,6 +73,20 @@ const CASES: [(&str, i32, &str); 65] = [
     ("-rs -Z --checksum", 2, "leave --checksum out"),
     ("-rs -Z -T", 2, "leave --full-blocks and --touch out"),
     ("-r -Z -B", 2, "leave --full-blocks and --touch out"),
+    ("sweep --sndbuf many", 2, "or auto"),
+    ("sweep --sndbuf 0", 2, "--sndbuf 0: choose from 1"),
+    ("sweep --write 0", 2, "--write 0: choose from 1"),
+    ("sweep --loss 100%", 2, "below 100"),
+    ("sweep --time 1ms", 2, "--time 1ms: choose from 20ms to 600s"),
+    ("sweep --trials 0", 2, "--trials 0: choose from 1"),
+    ("sweep --here loopback --delay 1ms", 2, "--here loopback has no --delay"),
+    ("sweep --here lab bsd", 2, "cannot be used with"),
+    ("sweep --delay 1ms bsd", 2, "cannot be used with"),
+    ("sweep --port 5002", 2, "<HOST>"),
+    ("sweep --queue 1m", 2, "--rate"),
+    ("sweep --no-delay perhaps", 2, "possible values: off, on, both"),
+    // Behind an option of the classic the word is a host, as it has always been.
+    ("-ts -n 1 sweep", 1, "the host `sweep`"),
     // No name can be like that: no server is asked.
     ("-ts no..such..host", 1, "cannot find the host `no..such..host`"),
     ("-rs 203.0.113.1", 1, "on an address of its own host"),
@@ -171,6 +185,15 @@ fn a_full_disk_at_the_receiver_fails_both_ends_with_how_much_went() {
     end(to).exited(1).explains(&["free some space", "received ", "not the whole"]);
     let from = from.exited(1).explains(&["sent "]);
     assert!(!from.err.contains("I/O calls"), "figures of what failed: {from}");
+}
+
+/// The kernel accepts for it, and its buffers fill.
+#[test]
+fn a_receiver_that_never_reads_is_named_as_the_reason() {
+    let never_reads = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = never_reads.local_addr().unwrap().port();
+    let from = run(&mut ttcp(&format!("-ts --time 300ms --idle 1s -p {port} 127.0.0.1")));
+    from.exited(1).explains(&["not the whole: 1s after its time (--idle)", "had not acknowledged"]);
 }
 
 /// The receiver must not take what came for the whole, however the sender ended.

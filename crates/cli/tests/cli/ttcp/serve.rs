@@ -6,9 +6,9 @@ use std::process::Child;
 use std::time::Duration;
 
 use netfathom_model::record::{Record, State, TransferEnd};
-use netfathom_testkit::test_name;
+use netfathom_testkit::skip;
 
-use super::{connects, free_port, receiver, receiving, result, service_on_a_terminal, ttcp};
+use super::{connects, free_port, receiver, receiving, result, ttcp};
 use crate::child::{Ended, end, kill, run, shell, signal, start, until};
 
 fn serving(options: &str) -> (Child, u16) {
@@ -71,28 +71,23 @@ fn the_record_is_complete_and_counts_all() {
 }
 
 #[test]
-fn an_end_by_sigterm_with_clients_still_there_is_an_end_like_any() {
+fn a_killed_sender_and_one_at_the_end_by_sigterm_are_reported_and_others_are_served() {
     let (service, port) = serving("");
+    let mut killed = start(&mut ttcp(&format!("-ts --time 60s -p {port} 127.0.0.1")));
+    connects(&killed, port);
+    std::thread::sleep(Duration::from_millis(100));
+    kill(&mut killed);
     let mut there = connect(port);
     there.write_all(b"half").unwrap();
     client(port, 10);
     signal("TERM", &service);
     let ended = end(service).exited(0);
     assert!(there.read(&mut [0; 1]).is_err(), "it was cut");
-    let cut = "cut: it was still sending when the service was ended";
-    ended.explains(&[cut, "2 clients: 1 whole, 1 broken"]);
-}
-
-#[test]
-fn a_killed_sender_is_reported_and_the_next_is_served() {
-    let (service, port) = serving("");
-    let mut sender = start(&mut ttcp(&format!("-ts --time 60s -p {port} 127.0.0.1")));
-    connects(&sender, port);
-    std::thread::sleep(Duration::from_millis(100));
-    kill(&mut sender);
-    client(port, 10);
-    let cut = "cut: the other end cut the connection";
-    stopped(service).explains(&[cut, "2 clients: 1 whole, 1 broken"]);
+    ended.explains(&[
+        "cut: the other end cut the connection",
+        "cut: it was still sending when the service was ended",
+        "3 clients: 1 whole, 2 broken",
+    ]);
 }
 
 #[test]
@@ -143,11 +138,22 @@ fn a_service_without_descriptors_left_goes_on() {
     assert!(!ended.err.contains(" 0 turned away"), "{ended}");
 }
 
+/// Lines of clients are not glued to the progress that is drawn meanwhile.
 #[test]
-fn a_terminal_shows_how_many_clients_there_are() {
-    let Some((service, there)) = service_on_a_terminal(test_name!()) else { return };
+fn a_terminal_shows_how_many_clients_there_are_and_a_line_of_each() {
+    if !shell("command -v script >/dev/null").status().unwrap().success() {
+        skip!("there is no script(1)");
+    }
+    let port = free_port();
+    let inner = format!("timeout -s INT 3 \\\"$0\\\" ttcp -rs --serve -p {port}");
+    let service = start(shell(&format!("script -qec \"{inner}\" /dev/null")).env("TERM", "xterm"));
+    let there = until("a service", || TcpStream::connect(("127.0.0.1", port)).ok());
+    // Longer than it takes until the progress is drawn for the first time.
+    std::thread::sleep(Duration::from_millis(1200));
+    client(port, 0);
     let ended = end(service);
     drop(there);
-    assert!(ended.out.contains("\r1 client, 0 B, "), "{:?}", ended.out);
-    assert!(ended.out.contains("1 client: 0 whole, 1 broken"), "{:?}", ended.out);
+    assert!(ended.out.contains("\r1 client, 0 B, ") && ended.out.contains("/s\x1b[K"), "{:?}", ended.out);
+    assert!(ended.out.contains("\r\x1b[Kttcp-r: client 2 from"), "{:?}", ended.out);
+    assert!(ended.out.contains("2 clients: 1 whole, 1 broken"), "{:?}", ended.out);
 }

@@ -34,7 +34,7 @@ fn only_reading_is_answered() {
 }
 
 #[test]
-fn only_names_of_the_loopback_device_are_answered() {
+fn only_names_of_the_loopback_device_and_bounded_requests_are_answered() {
     let dir = out();
     let viewed = Viewed::start(dir.path());
     let asked = |headers: &str| status(&viewed.send(format!("GET / HTTP/1.1\r\n{headers}\r\n").as_bytes()));
@@ -51,6 +51,21 @@ fn only_names_of_the_loopback_device_are_answered() {
     assert_eq!(asked("Host: localhost\r\nSec-Fetch-Site: same-origin\r\n"), 200);
     let proxied = viewed.send(b"GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_eq!(status(&proxied), 400);
+    let long = "x".repeat(1_000_000);
+    for request in [
+        format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n"),
+        format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(10_000)),
+        long.clone(),
+        "\0\0\0\u{16}\u{3}\u{1}\r\n\r\n".into(),
+        "GET / HTTP/9.9\r\n\r\n".into(),
+        "GET\r\n\r\n".into(),
+    ] {
+        let answer = viewed.send(request.as_bytes());
+        let refused = answer.is_empty() || matches!(status(&answer), 400 | 414 | 431 | 505);
+        assert!(refused, "{}: {answer}", &request[..20.min(request.len())]);
+    }
+    assert_eq!(status(&viewed.get("")), 200, "it still answers");
 }
 
 #[test]
@@ -134,27 +149,6 @@ fn half_requests_and_floods_keep_no_client_out() {
     let mut rest = Vec::new();
     let closed = until("the end of half a request", || one.read_to_end(&mut rest).ok());
     assert!(closed == 0 || rest.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&rest));
-}
-
-#[test]
-fn requests_are_bounded() {
-    let dir = out();
-    let viewed = Viewed::start(dir.path());
-    let long = "x".repeat(1_000_000);
-    for request in [
-        format!("GET /{long} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n"),
-        format!("GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n", "X: y\r\n".repeat(10_000)),
-        long.clone(),
-        "\0\0\0\u{16}\u{3}\u{1}\r\n\r\n".into(),
-        "GET / HTTP/9.9\r\n\r\n".into(),
-        "GET\r\n\r\n".into(),
-    ] {
-        let answer = viewed.send(request.as_bytes());
-        let refused = answer.is_empty() || matches!(status(&answer), 400 | 414 | 431 | 505);
-        assert!(refused, "{}: {answer}", &request[..20.min(request.len())]);
-    }
-    assert_eq!(status(&viewed.get("")), 200, "it still answers");
 }
 
 #[test]

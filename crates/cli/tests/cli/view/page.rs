@@ -112,7 +112,7 @@ fn runs_are_listed_filtered_and_opened() {
 }
 
 #[test]
-fn ten_thousand_runs_are_turned_over_a_page_at_a_time() {
+fn ten_thousand_runs_are_turned_over_a_page_at_a_time_on_any_screen_and_stay_when_the_server_ends() {
     const RUNS: usize = 10_000;
     let dir = out();
     many(dir.path(), RUNS);
@@ -134,19 +134,21 @@ fn ten_thousand_runs_are_turned_over_a_page_at_a_time() {
         "{matching}"
     );
     // A new run is there when the reader comes back.
-    put(dir.path(), 30, "ttcp", |_| ());
+    put(dir.path(), 30, "ttcp", |r| r.environment.host = Some("a-name-without-a-break".repeat(9)));
     page.eval("window.dispatchEvent(new Event('focus'))");
     page.wait_for(&format!("{found}.includes('of 10,001')"));
+    set(&mut page, "verdict", "");
+    set(&mut page, "host", "");
+    assert_eq!(page.eval(found), json!("1 to 100 of 10,001 runs"));
+    holds_on_any_screen(&mut page);
     assert_eq!(page.complaints(), Vec::<String>::new());
+    viewed.stop("INT");
+    page.eval("window.dispatchEvent(new Event('focus'))");
+    page.wait_for(&format!("{found}.includes('Is netfathom view still running?')"));
+    assert_eq!(page.eval(NAMES).as_array().unwrap().len(), 100, "what was read stays");
 }
 
-#[test]
-fn the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light() {
-    let dir = out();
-    many(dir.path(), 150);
-    put(dir.path(), 20, "ttcp", |r| r.environment.host = Some("a-name-without-a-break".repeat(9)));
-    let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show(test_name!(), &viewed) else { return };
+fn holds_on_any_screen(page: &mut Page) {
     for (width, mobile) in [(360, true), (360, false), (800, false), (1600, false)] {
         page.resize(width, 900, mobile);
         let wide = page.eval("document.documentElement.scrollWidth");
@@ -160,31 +162,6 @@ fn the_page_holds_on_a_telephone_and_a_wide_screen_in_dark_and_light() {
     let unnamed = "[...document.querySelectorAll('button, a, input, select, .scroll')].filter((n) => n.tabIndex < 0 && !n.disabled
         || !(n.getAttribute('aria-label') || n.textContent.trim() || document.querySelector('label[for=' + n.id + ']'))).map((n) => n.outerHTML)";
     assert_eq!(page.eval(unnamed), json!([]));
-    assert_eq!(page.complaints(), Vec::<String>::new());
-}
-
-#[test]
-fn ticked_runs_are_compared_with_the_oldest_of_them() {
-    let dir = out();
-    let runs: Vec<_> = [3, 5, 9].map(|day| put(dir.path(), day, "ttcp", |_| ())).into();
-    let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show(test_name!(), &viewed) else { return };
-    let ticks = "document.getElementById('ticks').textContent";
-    let tick = |page: &mut Page, i: usize| {
-        page.drag(&format!("document.querySelectorAll('#runs input')[{i}]"), &[0.0], true);
-    };
-    assert_eq!(page.eval(ticks), json!(""));
-    tick(&mut page, 0);
-    assert!(page.eval(ticks).as_str().unwrap().starts_with("tick another run"));
-    // Ticks stay while other runs are shown.
-    set(&mut page, "until", "2026-10-03");
-    tick(&mut page, 0);
-    assert!(page.eval(ticks).as_str().unwrap().starts_with("Compare 2 runs"));
-    page.drag("document.querySelector('#ticks a')", &[0.0], true);
-    await_drawn(&mut page, "location.pathname === '/compare'");
-    let name = |i: usize| json!(runs[i].file_name().unwrap().to_str().unwrap());
-    assert_eq!(page.eval(SIDES), json!([name(0), name(2)]));
-    assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
 /// Names and tags that came with files from elsewhere; a name cannot hold a slash.
@@ -194,7 +171,7 @@ fn hostile_run(out: &Path) {
     fs::rename(run, out.join("20261007T120000Z-<img src=x onerror=window.pwned=1>\"'`&")).unwrap();
 }
 
-/// As a reader does it: finds a run, reads its report, comes back to the same list, compares two.
+/// As a reader does it: finds a run, reads its report, comes back to the same list, compares two with the oldest of them.
 #[test]
 fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
     let dir = out();
@@ -222,14 +199,17 @@ fn a_reader_finds_opens_comes_back_and_compares_on_any_screen() {
         page.wait_for("location.pathname === '/' && document.querySelectorAll('#runs tbody tr').length");
         assert_eq!(page.eval(NAMES), json!([name(1), name(0)]), "the filters are gone at {width}");
 
-        set(&mut page, "until", "");
-        set(&mut page, "find", "");
-        for i in [0, 2] {
+        let ticks = "document.getElementById('ticks').textContent";
+        assert_eq!(page.eval(ticks), json!(""));
+        // Ticks stay while other runs are shown.
+        for (i, until, shown) in [(2, "", "tick another run"), (0, "2026-10-03", "Compare 2 runs")] {
+            set(&mut page, "until", until);
             let tick = format!(
                 "[...document.querySelectorAll('#runs tr')].find((r) => r.textContent.includes({})).querySelector('input')",
                 name(i)
             );
             page.drag(&tick, &[0.0], true);
+            assert!(page.eval(ticks).as_str().unwrap().starts_with(shown), "{shown}");
         }
         page.drag("document.querySelector('#ticks a')", &[0.0], true);
         await_drawn(&mut page, "location.pathname === '/compare'");
@@ -261,18 +241,4 @@ fn the_policy_of_the_list_lets_nothing_else_run_or_be_asked() {
     for directive in ["script-src", "style-src", "connect-src"] {
         assert!(refusals.iter().any(|message| message.contains(directive)), "{directive}: {refusals:?}");
     }
-}
-
-#[test]
-fn a_server_that_has_ended_is_shown_in_the_page() {
-    let dir = out();
-    put(dir.path(), 1, "ttcp", |_| ());
-    let viewed = Viewed::start(dir.path());
-    let Some(mut page) = show(test_name!(), &viewed) else { return };
-    viewed.stop("INT");
-    page.eval("window.dispatchEvent(new Event('focus'))");
-    page.wait_for(
-        "document.getElementById('found').textContent.includes('Is netfathom view still running?')",
-    );
-    assert_eq!(page.eval(NAMES).as_array().unwrap().len(), 1, "what was read stays");
 }

@@ -21,30 +21,21 @@ fn a_small_budget_is_kept_by_few_samples() {
 }
 
 #[test]
-fn a_budget_that_is_never_reached_lets_the_programs_stay() {
+fn a_budget_that_is_never_reached_lets_the_programs_stay_and_lines_have_the_time_of_its_samples() {
     needs_root!();
     let (dir, listener, port) = listening();
-    let args = format!("watch --port {port} --budget 100% --time 3s --json");
+    let args = format!("watch --port {port} --budget 100% --time 3s --json-lines");
     let child = start(netfathom(&args).arg("--out").arg(dir.path()));
     until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
     echo(&listener, 500, 1);
-    let record = record(&end(child));
+    let ended = end(child).exited(0);
+    let record = child::record(dir.path()).unwrap();
     let result = result(&record);
     let sampling = result.sampling.unwrap();
+    assert_eq!(lengths_ns(&ended).iter().sum::<u64>(), sampling.followed_ns, "{ended}");
     assert!(sampling.followed_ns > result.watched_ns / 2 && sampling.spent_ns > 0, "{sampling:?}");
     assert!(result.watched_ns >= 3_000_000_000, "{} ns", result.watched_ns);
     assert!(result.account.timed > 100, "{:?}", result.account);
-}
-
-#[test]
-fn the_lines_have_the_time_of_the_samples_and_no_other() {
-    needs_root!();
-    let dir = out();
-    let mut command = netfathom("watch --port 5 --budget 100% --time 2s --json-lines --out");
-    let ended = run(command.arg(dir.path())).exited(3);
-    let record = child::record(dir.path()).unwrap();
-    let followed_ns = result(&record).sampling.unwrap().followed_ns;
-    assert_eq!(lengths_ns(&ended).iter().sum::<u64>(), followed_ns, "{ended}");
 }
 
 #[test]

@@ -51,6 +51,38 @@ fn the_end_of_the_terminal_ends_the_run() {
     }
 }
 
+/// As over a connection that is stalled.
+#[test]
+fn a_terminal_that_takes_nothing_does_not_delay_the_end_of_the_run() {
+    needs_root!();
+    for (time, keys) in [("--time 1s", ""), ("", "\x03")] {
+        let (dir, _listener, port) = listening();
+        let to = dir.path().display();
+        // It is full before the run begins.
+        let fill = "stty rows 24 columns 80; timeout 1 cat /dev/zero";
+        let script = format!("{fill}; exec \"$0\" watch --port {port} {time} --out {to}");
+        let mut command = child::shell(&script);
+        let mut terminal = give_terminal(command.env("TERM", "xterm")).unwrap();
+        let child = command.spawn().unwrap();
+        drop(command);
+        if !keys.is_empty() {
+            until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+            terminal.write_all(keys.as_bytes()).unwrap();
+        }
+        let is_whole = |record: &Record| record.state != State::Partial;
+        let record = until("its record", || child::record(dir.path()).filter(is_whole));
+        assert_eq!(record.state, State::Complete);
+        // Once it is read, it has the tables on the screen of before.
+        let mut shown = Vec::new();
+        let _ = terminal.read_to_end(&mut shown);
+        end(child).exited(3);
+        assert_eq!(child::names(&only_run(dir.path())), ["head.json", "record.json", "report.html"]);
+        let shown = String::from_utf8_lossy(&shown);
+        let (_, after) = shown.split_once("\x1b[?1049l").expect("the screen of before");
+        assert!(after.contains("no message came"), "{after:?}");
+    }
+}
+
 /// By timeout(1), which makes a process group of its own: the kernel stops who takes the terminal from there.
 #[test]
 fn in_the_background_of_a_terminal_there_is_no_view() {
@@ -106,7 +138,6 @@ fn a_line_a_second_is_for_other_programs() {
     let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --json-lines"), dir.path());
     echo(&listener, 60, 50);
-    // A line reads total and stages one after the other. The last one comes when no message ends meanwhile.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     let ended = interrupted(child).exited(0);
     let lines: Vec<serde_json::Value> =
@@ -126,4 +157,33 @@ fn a_line_a_second_is_for_other_programs() {
         sockets.map(|socket| socket["receive"]["n"].as_i64().unwrap()).sum()
     };
     assert_eq!(sum(&of_sockets), n);
+}
+
+/// Messages end before the first look, at each look, and after the last.
+#[test]
+fn the_lines_of_a_busy_socket_add_up_to_the_record() {
+    needs_root!();
+    needs!(!tracepoint_is_missing(), "needs tcp_sendmsg_locked: Linux 6.16");
+    let (dir, listener, port) = listening();
+    let args = format!("watch both --port {port} --json-lines --time 2500ms --out");
+    let ended = beside(echoes(&listener), || end(start(netfathom(&args).arg(dir.path())))).exited(0);
+    let record = child::record(dir.path()).unwrap();
+    let result = result(&record);
+    for (way, total) in [("receive", &result.total), ("send", &result.send.as_ref().unwrap().total)] {
+        let (mut all, mut stages, mut sockets) = ((0, 0), 0, (0, 0));
+        for line in ended.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()) {
+            add(&mut all, &line[way]);
+            let sums = line[way]["stage_sums_ns"].as_object().unwrap().values();
+            stages += sums.map(|sum| sum.as_i64().unwrap()).sum::<i64>();
+            let single = line["sockets"].as_array().unwrap();
+            single.iter().chain([&line["other_sockets"]]).for_each(|of| add(&mut sockets, &of[way]));
+        }
+        let recorded = (total.n as i64, total.sum_ns);
+        assert_eq!((all, stages, sockets), (recorded, total.sum_ns, recorded), "{way}: {ended}");
+    }
+}
+
+fn add((n, sum_ns): &mut (i64, i64), of: &serde_json::Value) {
+    *n += of["n"].as_i64().unwrap();
+    *sum_ns += of["sum_ns"].as_i64().unwrap();
 }

@@ -39,15 +39,18 @@ fn so_far(out: &Path) -> Option<WatchResult> {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_its_slow_messages() {
+fn a_run_that_is_killed_leaves_its_slow_messages_and_no_program() {
     needs_root!();
     let (dir, listener, port) = listening();
     let child = watching(&format!("--port {port} --slow 60ms"), dir.path());
     echo(&listener, 5, 80);
     let is_written = |result: &WatchResult| result.slow.as_ref().is_some_and(|slow| slow.kept > 0);
     until("slow messages in the record", || so_far(dir.path()).filter(is_written));
+    let held = Held::by(child.id());
+    assert!(!held.is_gone(), "this test cannot see {held:?}");
     signal("KILL", &child);
     assert_eq!(end(child).status, 128 + 9);
+    until("the kernel to clean up", || held.is_gone().then_some(()));
     let slow = so_far(dir.path()).unwrap().slow.unwrap();
     assert!(slow.messages.iter().any(|message| message.total_ns() > 80_000_000), "{slow:?}");
     is_exported(dir.path());

@@ -1,13 +1,13 @@
-//! What holds for the whole machine: processors, control groups, the kernel's command line, rules for packets.
+//! What holds for the whole machine: processors, the kernel's command line, rules for packets.
 
-use std::io::{self, ErrorKind};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::{fs, iter};
 
 use netfathom_sys::netfilter;
 
-use super::device;
 use super::reading::{Reading, grouped, names, number, words};
+use super::{cgroup, device};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 /// Of all processors, by the names that records have.
@@ -40,7 +40,7 @@ pub fn read(into: &mut Reading) {
     } else {
         into.miss("cpu", "/sys is not mounted");
     }
-    cgroups(into);
+    cgroup::read(into);
     for module in names(Path::new("/sys/module")).iter().filter(|name| name.starts_with("tcp_")) {
         let folder = Path::new("/sys/module").join(module).join("parameters");
         device::parameters(&folder, &format!("module.{module}"), into);
@@ -81,77 +81,6 @@ fn disabled_states(folder: &Path) -> Option<String> {
     (!states.is_empty()).then_some(names)
 }
 
-/// Limits, by the names that records have: the controller of the first version, its file, and that of the second.
-const LIMITS: [(&str, &str, &str, &str); 5] = [
-    ("cgroup.cpu.max", "cpu", "cpu.cfs_quota_us", "cpu.max"),
-    ("cgroup.cpu.weight", "cpu", "cpu.shares", "cpu.weight"),
-    ("cgroup.memory.max", "memory", "memory.limit_in_bytes", "memory.max"),
-    ("cgroup.memory.high", "memory", "memory.soft_limit_in_bytes", "memory.high"),
-    ("cgroup.cpuset", "cpuset", "cpuset.effective_cpus", "cpuset.cpus.effective"),
-];
-
-fn cgroups(into: &mut Reading) {
-    let read = || -> io::Result<[String; 2]> {
-        Ok([fs::read_to_string("/proc/self/cgroup")?, fs::read_to_string("/proc/self/mountinfo")?])
-    };
-    let [groups, mounts] = match read() {
-        Ok(read) => read,
-        Err(error) => return into.miss("cgroup.", error),
-    };
-    let second = own_group(&groups, &mounts, None);
-    for (name, controller, old, new) in LIMITS {
-        let first = own_group(&groups, &mounts, Some(controller));
-        let limits = match (&first, &second) {
-            (Some(group), _) => limits(group, old),
-            (None, Some(group)) => limits(group, new),
-            (None, None) => {
-                into.miss(name, "no control groups are mounted");
-                continue;
-            }
-        };
-        into.put(name, if limits.is_empty() { "none".to_owned() } else { limits.join(", ") });
-    }
-}
-
-/// The directory of the own group in the hierarchy of a controller, and how far up it goes; `None` for that of version 2.
-fn own_group(groups: &str, mounts: &str, controller: Option<&str>) -> Option<(PathBuf, PathBuf)> {
-    let has = |list: &str| list.split(',').any(|one| Some(one) == controller);
-    let inside = groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (number, list, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let it = controller.map_or(number == "0" && list.is_empty(), |_| has(list));
-        it.then_some(path)
-    })?;
-    let (root, mounted) = mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let (place, mut kind): (Vec<&str>, _) = (place.split(' ').collect(), kind.split(' '));
-        let it = match (kind.next()?, controller) {
-            ("cgroup2", None) => true,
-            ("cgroup", Some(_)) => kind.next_back().is_some_and(has),
-            _ => false,
-        };
-        it.then(|| Some((*place.get(3)?, *place.get(4)?)))?
-    })?;
-    let top = PathBuf::from(mounted);
-    // A container sees the hierarchy from its own group on.
-    let below = inside.strip_prefix(root).unwrap_or(inside).trim_start_matches('/');
-    Some((top.join(below), top))
-}
-
-/// Limits from the own group up, without those that limit nothing.
-fn limits((own, top): &(PathBuf, PathBuf), file: &str) -> Vec<String> {
-    // As much as fits into the kernel's own counter.
-    let unlimited = |value: &str| {
-        matches!(value, "max" | "-1" | "") || value.starts_with("max ") || value.starts_with("9223372036854")
-    };
-    let groups = iter::successors(Some(own.as_path()), |group| group.parent())
-        .take_while(|group| group.starts_with(top));
-    let mut all: Vec<String> =
-        groups.filter_map(|group| words(&group.join(file)).ok()).filter(|value| !unlimited(value)).collect();
-    all.dedup();
-    all
-}
-
 /// Counts the rules of the calling thread's network namespace.
 pub fn rules(into: &mut Reading) {
     if nf_tables_may_be_asked() {
@@ -180,30 +109,6 @@ fn nf_tables_may_be_asked() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MOUNTS: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
-        32 31 0:29 /docker/x /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n\
-        41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw\n";
-
-    #[test]
-    fn the_own_group_is_found_in_either_version() {
-        let groups = "4:cpu,cpuacct:/docker/x/y\n0::/user.slice/a\n";
-        let first = own_group(groups, MOUNTS, Some("cpu")).unwrap();
-        assert_eq!(first.0, Path::new("/sys/fs/cgroup/cpu/y"));
-        let second = own_group(groups, MOUNTS, None).unwrap();
-        assert_eq!(second.0, Path::new("/sys/fs/cgroup/unified/user.slice/a"));
-        assert_eq!(own_group(groups, MOUNTS, Some("memory")), None);
-    }
-
-    #[test]
-    fn limits_of_groups_above_hold_too() {
-        let top = tempfile::tempdir().unwrap();
-        let own = top.path().join("a/b");
-        fs::create_dir_all(&own).unwrap();
-        fs::write(own.join("cpu.max"), "max 100000\n").unwrap();
-        fs::write(top.path().join("a/cpu.max"), "50000 100000\n").unwrap();
-        assert_eq!(limits(&(own, top.path().to_owned()), "cpu.max"), ["50000 100000"]);
-    }
 
     #[test]
     fn processors_that_differ_are_named() {

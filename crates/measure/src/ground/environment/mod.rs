@@ -1,5 +1,6 @@
 //! The machine a record is taken on.
 
+pub mod cgroup;
 mod device;
 pub mod hypervisor;
 mod machine;

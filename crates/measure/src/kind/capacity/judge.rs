@@ -3,7 +3,7 @@
 use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
-use netfathom_model::record::{CapacityRow, Probe, Search};
+use netfathom_model::record::{CapacityRow, LoadThread, Probe, Search};
 use netfathom_model::verdict::{Level, Verdict};
 use netfathom_stats::between_trials;
 
@@ -93,7 +93,7 @@ pub fn row(row: &CapacityRow, planned: u32, faults: &Faults) -> Verdict {
             which_searches(late, all),
             floor(),
             how_late(row),
-            load::free_cpus(row.contention.iter(), report::OCCUPIED)
+            load::free_cpus(row.contention.iter(), &[LoadThread::Sender], report::OCCUPIED)
                 .unwrap_or_else(|| "repeat the run when the host is quiet".into())
         ));
     }

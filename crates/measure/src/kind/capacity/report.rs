@@ -82,7 +82,7 @@ pub fn findings(row: &CapacityRow, lost: Option<f64>, processors: usize) -> Vec<
             evidence:
                 "above that the p99 lag is more than 10 % of a send slot, or more than 1 % of the send slots are missed"
                     .into(),
-            remedy: free_cpus(row.contention.iter(), OCCUPIED)
+            remedy: free_cpus(row.contention.iter(), &[LoadThread::Sender], OCCUPIED)
                 .unwrap_or_else(|| "repeat the run when the host is quiet".into()),
         });
     }

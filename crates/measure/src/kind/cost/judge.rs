@@ -6,7 +6,7 @@ use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats as stats;
 
-use super::summary;
+use super::summary::{self, SAYS_NOTHING};
 use crate::ground::observer::Progressed;
 
 /// More failed trials than this part are more than bad luck.
@@ -19,9 +19,12 @@ const POINTS_COST: f64 = 0.005;
 const MISSED: f64 = 0.02;
 const MISSED_FAR: f64 = 0.2;
 /// Four times as long halves an interval.
-const LONGER: u64 = 4;
+const LONGER: f64 = 4.0;
+/// A longer run than that many times narrows too slowly to be worth the wait.
+const MOST_LONGER: f64 = 16.0;
 /// A shorter run is too short for most.
 const LEAST_ADVISED_NS: u64 = 5_000_000_000;
+const QUIETER: &str = "use a quieter machine, or bind the benchmark to an idle CPU (--cpu CPU)";
 /// Who had a CPU for less of a wait is not what made it.
 const SOME: f64 = 0.05;
 /// A program that writes more in a second takes time for that alone.
@@ -76,34 +79,47 @@ fn judge_benchmark(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut
     let is_void = inconclusive == all.len() && plan.timed().is_none();
     let level = if is_void { Level::Void } else { Level::Degraded };
     let blocks = all.iter().map(|c| c.blocks).min().unwrap_or(0);
-    let most =
-        all.iter().filter(|c| c.outcome == Outcome::CannotTell).filter_map(|c| most(c)).fold(0.0, f64::max);
     let why = if blocks < 3 {
         format!("only {blocks} blocks: let it run longer (--time, --min-blocks)")
     } else if plan.timed().is_some() {
         // The same in each of several runs, which compare then shows once.
-        "its calls vary too much for the A/A test: stop other work, or use --cpu".into()
+        "its calls vary too much for the A/A test: stop other work, or use an idle CPU (--cpu CPU)".into()
     } else {
-        format!(
-            "too noisy: a slowdown of up to {:.0} % is possible: {}run longer (--time {}), or use --cpu",
-            100.0 * most,
-            others(benchmark).unwrap_or_default(),
-            format_duration((LONGER * plan.most_ns).max(LEAST_ADVISED_NS))
-        )
+        too_noisy(benchmark, plan.most_ns, &all)
     };
     verdict.lower(level, format!("{}: {why}", benchmark.name));
+}
+
+fn too_noisy(benchmark: &CostBenchmark, most_ns: u64, all: &[&Comparison]) -> String {
+    let noisy = || all.iter().filter(|c| c.outcome == Outcome::CannotTell);
+    let most = noisy().filter_map(|c| most(c)).fold(0.0, f64::max);
+    let unseen = noisy().filter_map(|c| c.smallest).fold(most, f64::max);
+    let longer = longer_ns(most_ns, unseen / SAYS_NOTHING);
+    let longer = longer.map(|ns| format!("run longer (--time {})", format_duration(ns)));
+    let ways: Vec<String> = others(benchmark).into_iter().chain(longer).collect();
+    format!(
+        "too noisy: a slowdown of up to {:.0} % is possible: {}",
+        100.0 * most,
+        if ways.is_empty() { QUIETER.into() } else { ways.join(", or ") }
+    )
+}
+
+/// The time that narrows an interval `excess` times too wide; `None` where it is not worth the wait.
+fn longer_ns(most_ns: u64, excess: f64) -> Option<u64> {
+    let times = (excess * excess).ceil().max(LONGER);
+    (times <= MOST_LONGER).then(|| (times as u64).saturating_mul(most_ns).max(LEAST_ADVISED_NS))
 }
 
 /// That other work had the CPUs; netfathom itself and the benchmark's own processes are none.
 fn others(benchmark: &CostBenchmark) -> Option<String> {
     let parts = benchmark.waits.iter().flat_map(|of| of.waits.parts());
-    let mut processes =
-        parts.filter(|(by, part)| matches!(by.first, Holder::Process { .. }) && *part >= SOME);
+    let is_process = |by: &Holder| matches!(by, Holder::Process { .. } | Holder::Unnumbered { .. });
+    let mut processes = parts.filter(|(by, part)| is_process(by.first) && *part >= SOME);
     let (by, part) = processes.next()?;
     let another = matches!(by.first, Holder::Process { name, .. } if name == "netfathom");
     let another = if another { "another " } else { "" };
     Some(format!(
-        "stop other work ({another}{by} had the CPU for {:.0} % of the time it waited for one), or ",
+        "stop other work ({another}{by} had the CPU for {:.0} % of the time it waited for one)",
         100.0 * part
     ))
 }
@@ -241,12 +257,22 @@ mod tests {
         let rustc = Holder::Process { name: "rustc".into(), pid: 7, cgroup: None };
         let text = reason(rustc, 30_000_000_000);
         assert!(text.contains(": stop other work (rustc (pid 7) had the CPU for 63 %"), "{text}");
-        assert!(text.ends_with("or run longer (--time 120s), or use --cpu"), "{text}");
+        assert!(text.ends_with("), or run longer (--time 120s)"), "{text}");
         let other = Holder::Process { name: "netfathom".into(), pid: 5, cgroup: None };
         assert!(reason(other, 1).contains("(another netfathom (pid 5) had"));
         for own in [Holder::Netfathom, Holder::Itself] {
             let text = reason(own, 1_000_000_000);
-            assert!(text.ends_with("possible: run longer (--time 5s), or use --cpu"), "{text}");
+            assert!(text.ends_with("possible: run longer (--time 5s)"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_longer_run_is_advised_only_where_it_can_decide() {
+        let longer = |excess| longer_ns(30_000_000_000, excess);
+        assert_eq!([1.2, 2.4, 4.0].map(longer), [120, 180, 480].map(|s| Some(s * 1_000_000_000)));
+        assert_eq!([4.1, f64::INFINITY].map(longer), [None; 2]);
+        let unknown = comparison(Effect::Program, 1, 0, Outcome::CannotTell);
+        let noisy = Comparison { smallest: Some(9.0), ..unknown };
+        assert!(too_noisy(&benchmark(Vec::new()), 1, &[&noisy]).ends_with(QUIETER));
     }
 }

@@ -71,7 +71,7 @@ pub fn run(
     // Who leaves its parent is still to be found and ended.
     process::adopt_orphans(true).map_err(step("adopt orphans"))?;
     let settle = Pause { length: Duration::from_nanos(plan.settle_ns), stop };
-    let mut context = Context::of(plan, None);
+    let mut context = Context::of(plan);
     let load = BackgroundLoad::of(plan, &context, settle)?;
     context.namespace = host_of_program(&load)?;
     let mut making =

@@ -11,7 +11,7 @@ use super::conditions::{self, Compared};
 use super::own_calls;
 
 /// A run that cannot rule out, or would not have seen, so much says nothing.
-const SAYS_NOTHING: f64 = 0.25;
+pub(super) const SAYS_NOTHING: f64 = 0.25;
 
 /// Tells of all benchmarks anew what their trials say.
 pub fn renew(result: &mut CostResult) {

@@ -10,6 +10,7 @@ use netfathom_sys::cpu::machine_usage;
 
 use super::{limited, missing, works};
 use crate::ground::environment::hypervisor::{self, Hypervisor};
+use crate::load::judge::chrt;
 
 /// Above it a reading of the clock is a system call or worse: vDSO readings take 15 to 60 ns.
 const DEAR_READING_NS: f64 = 200.0;
@@ -108,7 +109,8 @@ fn use_of_them(busy: Option<f64>) -> HostRow {
         return works(NAME, detail);
     }
     let reason = "other programs have the CPUs: waits for them are in the results, which may be VOID";
-    limited(NAME, &detail, reason, "stop other programs, or go before them: chrt -f 50 netfathom stack")
+    let remedy = format!("stop other programs, or go before them: {} netfathom stack", chrt());
+    limited(NAME, &detail, reason, remedy)
 }
 
 fn sharing(found: Hypervisor) -> HostRow {

@@ -1,5 +1,7 @@
 //! What this process is allowed to do.
 
+use std::collections::BTreeSet;
+
 use netfathom_model::host::HostRow;
 use netfathom_sys::capability::{Capability, effective};
 use netfathom_sys::probe::effective_user;
@@ -8,22 +10,27 @@ use super::reason::plain;
 use super::{limited, missing, works};
 
 pub(super) fn rows() -> Vec<HostRow> {
-    let mut rows = vec![user()];
-    match effective() {
-        Ok(held) => rows.extend(Capability::ALL.map(|c| row(c, held.contains(&c)))),
+    let held = effective();
+    let capabilities = match &held {
+        Ok(held) => Capability::ALL.map(|c| row(c, held.contains(&c))),
         Err(e) => {
-            let reason = plain(&e);
-            rows.extend(
-                Capability::ALL.map(|c| missing(c.name(), purpose(c), reason.as_str(), "is /proc mounted?")),
-            );
+            let reason = plain(e);
+            Capability::ALL.map(|c| missing(c.name(), purpose(c), reason.as_str(), "is /proc mounted?"))
         }
-    }
+    };
+    let mut rows = vec![root(effective_user(), &held.unwrap_or_default())];
+    rows.extend(capabilities);
     rows
 }
 
-fn user() -> HostRow {
-    match effective_user() {
+fn root(user: u32, held: &BTreeSet<Capability>) -> HostRow {
+    let has_all = Capability::ALL.iter().all(|capability| held.contains(capability));
+    match user {
         0 => works("root", "this process runs as user 0"),
+        user if has_all => works(
+            "root",
+            format!("user {user} holds those below; files of root stay closed, as /dev/net/tun may be"),
+        ),
         user => limited(
             "root",
             "loopback and the timestamping tap need no root",
@@ -56,5 +63,23 @@ fn purpose(capability: Capability) -> &'static str {
         Capability::SysAdmin => "network namespaces, which the lab is made of",
         Capability::Bpf => "kernel programs and their memory",
         Capability::Perfmon => "kernel programs on tracepoints",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::host::HostStatus;
+
+    use super::*;
+
+    #[test]
+    fn setcap_is_advised_only_while_a_capability_is_missing() {
+        let all: BTreeSet<Capability> = Capability::ALL.into();
+        assert!(matches!(root(65_534, &all).status, HostStatus::Works));
+        let mut fewer = all;
+        fewer.remove(&Capability::Bpf);
+        let row = root(65_534, &fewer);
+        let advised = row.status.shortcoming().is_some_and(|(_, remedy)| remedy.contains("setcap"));
+        assert!(advised, "{row:?}");
     }
 }

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::engine::Engine;
 use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use crate::load::judge::{
-    self, Judged, NO_FRAME_TAKEN, Rule, flag, lateness_rules, load_rules, messages_a_packet, no_number,
-    percent, share, unsplit,
+    self, Judged, MOST_MISSED, NO_FRAME_TAKEN, Rule, flag, lateness_rules, load_rules, lost,
+    messages_a_packet, missed, no_number, percent, share, unsplit,
 };
 
 impl Judged for LoadTrial {
@@ -34,33 +34,47 @@ static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
     with(Rule::void(0.0, value, no_number, NO_FRAME_TAKEN))
 });
 
-static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
-    LazyLock::new(|| own_rules().into_iter().chain(every_load()).collect());
+static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(every_load);
+
+/// Rules about the rate and the answers: those of the plan, or of another load.
+static OF_LOAD: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    let unanswered = Rule::degraded(
+        0.001,
+        unanswered,
+        percent,
+        "{} of the delivered messages got no answer: times are of the rest; lower the rate",
+    );
+    [unanswered].into_iter().chain(lateness_rules()).collect()
+});
+
+/// What is lost is counted whenever it was sent. But late messages are sent in bursts, which fill buffers.
+static OF_LOSS: [Rule<LoadTrial>; 1] = [Rule::degraded(
+    MOST_MISSED,
+    |t| if lost(t) > 0.0 { missed(&t.load) } else { 0.0 },
+    percent,
+    "{} of the messages were sent late, in bursts: on schedule, fewer may be lost",
+)];
+
+static OF_LATENESS: [Rule<LoadTrial>; 1] = [Rule::degraded(
+    MOST_MISSED,
+    |t| share(t.load.unsent, t.load.planned),
+    percent,
+    "{} of the messages were never sent: the lag is that of the rest",
+)];
 
 /// The rules of one engine: what is its own comes first.
 fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
-    [own].into_iter().chain(own_rules()).chain(every_load()).collect()
+    [own].into_iter().chain(every_load()).collect()
 }
 
-fn every_load() -> impl Iterator<Item = Rule<LoadTrial>> {
-    load_rules().into_iter().chain(lateness_rules())
-}
-
-fn own_rules() -> [Rule<LoadTrial>; 2] {
-    [
-        Rule::degraded(
-            0.0,
-            |t| flag(!t.arrivals_known()),
-            no_number,
-            "what arrived is unknown (--one-way): these are the messages sent",
-        ),
-        Rule::degraded(
-            0.001,
-            unanswered,
-            percent,
-            "{} of the delivered messages got no answer: times are of the rest; lower the rate",
-        ),
-    ]
+fn every_load() -> Vec<Rule<LoadTrial>> {
+    let unknown = Rule::degraded(
+        0.0,
+        |t: &LoadTrial| flag(!t.arrivals_known()),
+        no_number,
+        "what arrived is unknown (--one-way): these are the messages sent",
+    );
+    [unknown].into_iter().chain(load_rules()).collect()
 }
 
 /// Messages per packet of a trial with unsplit buffers; 0 otherwise. A device that was not queried
@@ -76,19 +90,29 @@ fn unanswered(trial: &LoadTrial) -> f64 {
 }
 
 pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
-    judge::trial(rules(engine), trial)
+    let mut verdict = judge::trial(rules(engine), trial);
+    judge_parts(&mut verdict, &[trial]);
+    verdict
+}
+
+fn judge_parts(verdict: &mut Verdict, trials: &[&LoadTrial]) {
+    judge::lower(verdict, &[Part::Load], &OF_LOAD, trials);
+    judge::lower(verdict, &[Part::Loss], &OF_LOSS, trials);
+    judge::lower(verdict, &[Part::Lateness], &OF_LATENESS, trials);
 }
 
 /// How far the run can be trusted: its loaded trials, and what rests on the idle ones.
 pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
     let of = |kind| -> Vec<&LoadTrial> { trials.iter().filter(|t| t.kind == kind).collect() };
-    let mut verdict = judge::run(rules(engine), &of(LoadTrialKind::Loaded), planned);
+    let loaded = of(LoadTrialKind::Loaded);
+    let mut verdict = judge::run(rules(engine), &loaded, planned);
+    judge_parts(&mut verdict, &loaded);
     let idle = of(LoadTrialKind::Idle);
     let void = idle.iter().filter(|t| t.verdict.level == Level::Void).count();
     if void > 0 {
         let text =
             format!("{void} of {} idle trials are VOID: the times of the idle echo are doubtful", idle.len());
-        verdict.lower(Level::Degraded, text);
+        verdict.lower_only(&[Part::Load], Level::Degraded, text);
     }
     verdict
 }
@@ -99,5 +123,62 @@ fn rules(engine: Engine) -> &'static [Rule<LoadTrial>] {
         Engine::Gso => &GSO_RULES,
         Engine::Xdp => &XDP_RULES,
         _ => &OTHER_RULES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netfathom_model::record::{LoadResult, Measured, Record};
+
+    use super::*;
+
+    /// The levels of load, loss and lateness of a run with such trials.
+    fn levels(spoil: impl Fn(&mut LoadTrial)) -> [Level; 3] {
+        let text = include_str!("../../../../results/tests/fixtures/load.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let mut result = LoadResult::of(&record.measurement).unwrap().clone();
+        let loaded = |trial: &&mut LoadTrial| trial.kind == LoadTrialKind::Loaded;
+        result.trials.iter_mut().filter(loaded).for_each(spoil);
+        let verdict = run(&result.trials, result.engine, result.plan.trials);
+        let levels = [Part::Load, Part::Loss, Part::Lateness].map(|part| verdict.of(part));
+        assert_eq!(Some(verdict.level), levels.into_iter().max(), "{verdict:?}");
+        levels
+    }
+
+    fn deliver_all(trial: &mut LoadTrial) {
+        let sent = trial.accounting.sent;
+        for fate in &mut trial.accounting.fates {
+            fate.count = if fate.fate == Fate::Delivered { sent } else { 0 };
+        }
+        trial.echo.iter_mut().for_each(|echo| echo.answered = sent);
+    }
+
+    #[test]
+    fn a_late_load_is_no_reason_against_its_losses() {
+        use Level::{Degraded, Valid, Void};
+        let late = |trial: &mut LoadTrial| trial.load.missed_slots = trial.load.planned / 20;
+        assert_eq!(levels(|_| ()), [Valid; 3]);
+        assert_eq!(levels(late), [Void, Degraded, Valid], "some were lost");
+        let late_and_delivered = |trial: &mut LoadTrial| {
+            late(trial);
+            deliver_all(trial);
+        };
+        assert_eq!(levels(late_and_delivered), [Void, Valid, Valid]);
+        let unanswered = |trial: &mut LoadTrial| trial.echo.iter_mut().for_each(|echo| echo.answered /= 2);
+        assert_eq!(levels(unanswered), [Degraded, Valid, Valid]);
+    }
+
+    #[test]
+    fn a_lag_without_the_messages_that_were_never_sent_is_degraded() {
+        let cut = |trial: &mut LoadTrial| {
+            trial.load.unsent = trial.load.planned / 20;
+            deliver_all(trial);
+        };
+        assert_eq!(levels(cut), [Level::Void, Level::Valid, Level::Degraded]);
+    }
+
+    #[test]
+    fn messages_without_an_outcome_take_from_every_part() {
+        assert_eq!(levels(|trial| trial.accounting.fates.clear()), [Level::Void; 3]);
     }
 }

@@ -33,7 +33,7 @@ pub fn recorded(
         kind,
         started_after_ns,
         load: load(&outcome.sent, &outcome.read, profile.messages()),
-        reached_per_s: outcome.sent.per_s(),
+        reached_per_s: outcome.sent.reached_per_s(),
         workers: outcome.senders.iter().zip(&cpus.senders).map(worker).collect(),
         intervals: (&outcome.sent.intervals).into(),
         wanted_intervals: wanted_intervals(&profile, seed, plan.workers),

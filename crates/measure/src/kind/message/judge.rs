@@ -1,12 +1,13 @@
 //! What the trials are worth.
 
 use netfathom_model::plan::Carrier;
-use netfathom_model::record::{LoadThread, MessageCell, MessageResult};
+use netfathom_model::print;
+use netfathom_model::record::{LoadThread, MessageCell, MessageResult, Shares};
 use netfathom_model::verdict::{Level, Verdict};
 
 use super::{cells, precision, stalls};
 use crate::ground::observer::Progressed;
-use crate::load::judge::occupied;
+use crate::load::judge::{free_cpus, occupied, share};
 
 /// Part of an interval that the 99th percentile of the lag may take.
 const LAG: f64 = 0.1;
@@ -16,6 +17,11 @@ const RESTLESS: f64 = 2.0;
 
 /// Whoever had this part of an end's time is named as the one to stop.
 const LEAST_HELD: f64 = 0.02;
+
+/// Ends that wait for CPUs for less of the time are late for another reason.
+const WAITED: f64 = 0.25;
+
+const ENDS: [LoadThread; 2] = [LoadThread::Client, LoadThread::Server];
 
 /// Part of the datagrams that may be lost.
 const LOST: f64 = 0.01;
@@ -66,14 +72,31 @@ fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
     let late = |cell: &&MessageCell| cell.lag.as_ref().is_some_and(|lag| lag.p99_ns as f64 > allowed_ns);
     let cells: Vec<&MessageCell> = result.cells.iter().filter(late).collect();
     let worst = cells.iter().max_by_key(|cell| cell.lag.as_ref().map(|lag| lag.p99_ns))?;
-    let p99_us = worst.lag.as_ref()?.p99_ns as f64 / 1e3;
     Some(format!(
-        "sent late in {} of {} cells, worst p99 {p99_us:.1} us ({}, {} bytes), over 10 % of a send slot: lower --rate",
+        "sent late in {} of {} cells, worst p99 {} ({}, {} bytes), over 10 % of a send slot: {}",
         cells.len(),
         result.cells.len(),
+        print::time(worst.lag.as_ref()?.p99_ns as f64),
         worst.layer,
-        worst.bytes
+        worst.bytes,
+        on_schedule(result, &cells)
     ))
+}
+
+/// What to do: a lower rate helps only where the ends had their CPUs.
+fn on_schedule(result: &MessageResult, late: &[&MessageCell]) -> String {
+    let is_known = !result.contention.is_empty() || waited(result, late) > WAITED;
+    let free = || free_cpus(result.contention.iter(), &ENDS, LEAST_HELD);
+    is_known.then(free).flatten().unwrap_or_else(|| "lower --rate".into())
+}
+
+/// The part of the time that both ends waited for a CPU; on one CPU they wait for each other.
+fn waited(result: &MessageResult, late: &[&MessageCell]) -> f64 {
+    let apart = |cell: &MessageCell| result.pairs.get(cell.pair).is_none_or(|p| p.shares != Shares::Same);
+    let trials = late.iter().filter(|cell| apart(cell)).flat_map(|cell| &cell.trials);
+    let (waited_ns, whole_ns) =
+        trials.fold((0, 0), |(waited, whole), t| (waited + stalls::waited_ns(t), whole + t.duration_ns));
+    share(waited_ns, whole_ns)
 }
 
 /// What is the same each time, and takes twice as long at times, is disturbed.
@@ -87,7 +110,7 @@ fn restless(result: &MessageResult) -> Option<String> {
         format!(
             "trials of {first} differ up to × {most:.1} ({bytes} bytes; {restless} of {} cells): {}",
             cells().count(),
-            occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], LEAST_HELD)
+            occupied(result.contention.iter(), &ENDS, LEAST_HELD)
                 .unwrap_or_else(|| "use a quiet machine".into())
         )
     })
@@ -133,11 +156,12 @@ fn short(cells: &[MessageCell]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use netfathom_model::record::MessageTrial;
+    use netfathom_model::record::{Contention, Distribution, EndCost, Held, Holder, MessageTrial};
     use netfathom_stats as stats;
 
     use super::super::fixture;
     use super::*;
+    use crate::load::judge::priority;
 
     fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
         let mut all = stats::Distribution::new(7);
@@ -161,6 +185,38 @@ mod tests {
         assert_eq!(many.level, Level::Degraded);
         let text = format!("{many:?}");
         assert!(text.contains("in 2 of 2 cells") && text.contains("writev and 64 bytes: 30.0 %"), "{text}");
+    }
+
+    /// Of round trips at 2k/s, 290 ms late, in a trial of 1 µs.
+    fn late_text(waited_ns: u64, contention: Vec<Contention>) -> String {
+        let times = stats::Distribution::new(7);
+        let client = EndCost { run_delay_ns: Some(waited_ns), ..EndCost::default() };
+        let trial = MessageTrial { client, duration_ns: 1000, ..fixture::trial(100) };
+        let lag = Some(Distribution { p99_ns: 290_455_600, ..(&times).into() });
+        let cell = MessageCell { lag, ..fixture::cell("write", trial, &times) };
+        let result = MessageResult { cells: vec![cell], contention, ..fixture::result() };
+        late(&result, 2000.0).unwrap()
+    }
+
+    #[test]
+    fn a_lower_rate_is_advised_only_where_the_ends_had_their_cpus() {
+        let client = |ns| Contention {
+            thread: LoadThread::Client,
+            cpu: 1,
+            span_ns: 1000,
+            waited_ns: ns,
+            holders: vec![Held { by: Holder::Process { name: "rustc".into(), pid: 7, cgroup: None }, ns }],
+            stolen_ns: 0,
+            interrupts: Vec::new(),
+            stopped_ns: 0,
+            blocked_ns: 0,
+        };
+        let slow = late_text(100, Vec::new());
+        assert!(slow.contains("worst p99 290 ms (write, 64 bytes)"), "{slow}");
+        assert!(slow.ends_with(": lower --rate"), "{slow}");
+        assert!(late_text(0, vec![client(5)]).ends_with(": lower --rate"));
+        assert!(late_text(770, vec![client(770)]).ends_with(": stop rustc (pid 7) on CPU 1"));
+        assert!(late_text(770, Vec::new()).ends_with(&priority()), "no one was followed");
     }
 
     #[test]

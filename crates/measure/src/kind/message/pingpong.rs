@@ -78,16 +78,27 @@ pub fn count(
 }
 
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
+    serve(end, task, |end, came| {
+        for _ in 0..came {
+            end.send()?;
+        }
+        end.flush()
+    })
+}
+
+/// Answers as many as came, until all have come that the client sends.
+pub fn serve(
+    end: &mut dyn End,
+    task: &Task<'_>,
+    answer: impl Fn(&mut dyn End, u64) -> Result<(), EndError>,
+) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     while !task.is_all(done.messages) {
         let came = task.receive(end)?;
         if came == 0 {
             break;
         }
-        for _ in 0..came {
-            end.send()?;
-        }
-        end.flush()?;
+        answer(end, came)?;
         done.messages += came;
     }
     end.drain()?;

@@ -4,7 +4,7 @@ use netfathom_sys::clock::monotonic_ns;
 
 use super::end::End;
 use super::error::EndError;
-use super::pingpong::count;
+use super::pingpong::{count, serve};
 use super::task::{Done, Next, Task};
 
 pub const REQUEST_BYTES: usize = 4;
@@ -38,17 +38,5 @@ pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndEr
 }
 
 pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
-    let mut done = Done::nothing();
-    while !task.is_all(done.messages) {
-        let came = end.receive()?;
-        if came == 0 {
-            break;
-        }
-        for _ in 0..came {
-            end.post()?;
-        }
-        done.messages += came;
-    }
-    end.drain()?;
-    Ok(done)
+    serve(end, task, |end, came| (0..came).try_for_each(|_| end.post()))
 }

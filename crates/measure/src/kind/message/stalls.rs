@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use netfathom_model::layer::{Form, Layer, Side, SocketOption};
 use netfathom_model::plan::MessageTest;
+use netfathom_model::print;
 use netfathom_model::record::{
     Distribution, MessageCell, MessageResult, MessageTrial, ProcessorPair, Shares, Stall,
 };
@@ -78,11 +79,15 @@ pub fn share_within(times: &Distribution, range: Range<u64>) -> f64 {
     within as f64 / times.n.max(1) as f64
 }
 
+/// How long both ends' threads were ready and waited for a CPU.
+pub fn waited_ns(trial: &MessageTrial) -> u64 {
+    trial.client.run_delay_ns.unwrap_or(0) + trial.server.run_delay_ns.unwrap_or(0)
+}
+
 /// How long the ends' threads were ready and waited for a CPU, and what the times are
 /// longer than the median, all together; nanoseconds.
 fn waited_and_beyond(cell: &MessageCell) -> Option<(u64, f64)> {
-    let waited = |t: &MessageTrial| t.client.run_delay_ns.unwrap_or(0) + t.server.run_delay_ns.unwrap_or(0);
-    let (waited, times): (u64, _) = (cell.trials.iter().map(waited).sum(), cell.service_times());
+    let (waited, times): (u64, _) = (cell.trials.iter().map(waited_ns).sum(), cell.service_times());
     let beyond = times.sum_ns as f64 - times.p50_ns as f64 * times.n as f64;
     (beyond > 0.0).then_some((waited, beyond))
 }
@@ -112,10 +117,10 @@ pub fn findings(result: &MessageResult) -> Vec<Finding> {
 }
 
 fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair, other_cpus: &str) -> Finding {
-    let ms = |ns: i64| ns as f64 / 1e6;
-    let (p50, p99) = (ms(cell.service_times().p50_ns), ms(cell.service_times().p99_ns));
+    let times = cell.service_times();
+    let [p50, p99] = [times.p50_ns, times.p99_ns].map(|ns| print::time(ns as f64));
     let seen = format!(
-        "{} with {} bytes, {} on CPUs {} and {}: the median takes {p50:.2} ms, the 99th percentile {p99:.2} ms",
+        "{} with {} bytes, {} on CPUs {} and {}: the median takes {p50}, the 99th percentile {p99}",
         cell.layer,
         cell.bytes,
         cell.placement.name(),
@@ -133,10 +138,10 @@ fn finding(stall: Stall, cell: &MessageCell, pair: ProcessorPair, other_cpus: &s
             "an end was ready and had no CPU: another thread had it".into(),
             waited_and_beyond(cell).map_or_else(String::new, |(waited, beyond)| {
                 format!(
-                    "by the scheduler's count the ends waited for a CPU for {:.1} ms in all; what the times are \
-                     longer than their median adds up to {:.1} ms",
-                    waited as f64 / 1e6,
-                    beyond / 1e6
+                    "by the scheduler's count the ends waited for a CPU for {} in all; what the times are \
+                     longer than their median adds up to {}",
+                    print::time(waited as f64),
+                    print::time(beyond)
                 )
             }),
             format!("keep other work off these CPUs, or {other_cpus}"),
@@ -220,6 +225,14 @@ mod tests {
         service.add_many(88_000_000, 20);
         cell.service = Some((&service).into());
         assert_eq!(stall(MessageTest::Pingpong, &cell, Shares::Cache), Some(Stall::NagleBoth));
+    }
+
+    #[test]
+    fn each_time_of_a_finding_has_the_unit_that_suits_it() {
+        let spikes = cell("write", &[(20_000, 900), (3_000_000, 100)], 0, 0, 150_000_000);
+        let Finding { seen, evidence, .. } = finding(Stall::WakeUps, &spikes, PAIR, TOGETHER);
+        assert!(seen.contains(" µs, the 99th percentile ") && seen.ends_with(" ms"), "{seen}");
+        assert!(evidence.contains("for 300 ms in all"), "{evidence}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct Checks {
 
 /// A tenth of what it waited is cause enough.
 fn free_sender(broke: &[&Checks], waited: f64) -> String {
-    had_by(broke, LoadThread::Sender, waited / 10.0).unwrap_or_else(|| priority().into())
+    had_by(broke, LoadThread::Sender, waited / 10.0).unwrap_or_else(priority)
 }
 
 fn free_far_end(broke: &[&Checks], missed: f64) -> String {

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::AtomicBool;
 
-use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target, WINDOWS};
+use netfathom_bpf::stack::{Hooks, Replaced, StackTap, Stream, Target};
 use netfathom_model::accounting::Accounting;
 use netfathom_model::path::{Direction, Stage, Tap};
 use netfathom_model::plan::{StackPlan, Transport};
@@ -112,7 +112,7 @@ impl StackTask<'_> {
             let undisturbed = here
                 .and(load.contention)
                 .map(|c| Undisturbed::new(c, self.cpus, windows, mean_interval_ns, self.stream()));
-            let reader = BpfReader::new(tap.view(), windows, WINDOWS, rx, at_reader, undisturbed);
+            let reader = BpfReader::new(tap.view(), windows, rx, at_reader, undisturbed);
             let senders = senders.iter().map(|_| SendSamples::new(tap.view(), at_senders.again()));
             Ok((senders.collect(), reader))
         };
@@ -198,15 +198,15 @@ impl StackTask<'_> {
                 alternating.set(Some((Alternation::begin(tap, windows)?, windows)));
             }
             let stamps = |sender: &UdpSocket| {
-                Ok(SendStamps::new(sender.try_clone()?, bytes, ahead_ns, stages, windows, WINDOWS))
+                Ok(SendStamps::new(sender.try_clone()?, bytes, ahead_ns, stages, windows))
             };
             let senders = senders.iter().map(stamps).collect::<std::io::Result<Vec<_>>>();
-            Ok((senders.map_err(GroundError::Socket)?, ReceiveStamps::new(ahead_ns, windows, WINDOWS)))
+            Ok((senders.map_err(GroundError::Socket)?, ReceiveStamps::new(ahead_ns, windows)))
         };
         let directions = &self.plan.directions;
         let collect = |senders: Vec<SendStamps>, reader: ReceiveStamps| {
             let mut outgoing = senders.into_iter().map(|sender| sender.collected);
-            let mut tx = outgoing.next().unwrap_or_else(|| Collected::new(&[], WINDOWS));
+            let mut tx = outgoing.next().unwrap_or_else(|| Collected::new(&[]));
             outgoing.for_each(|other| tx.merge(&other));
             let rx = reader.collected;
             let of = |&d: &Direction| (d, if d == Direction::Tx { tx.clone() } else { rx.clone() });

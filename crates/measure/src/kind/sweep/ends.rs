@@ -25,7 +25,7 @@ const NOT_SERVED: &str =
 /// Why a sweep could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
-    #[error("{0}; without root a sweep can use --here loopback")]
+    #[error("{0}; without root: --here loopback, which has no --delay, --rate or --loss")]
     NoLab(#[from] WireError),
     #[error("{source}{remedy}")]
     Transfer { source: TransferError, remedy: &'static str },

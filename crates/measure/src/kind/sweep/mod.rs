@@ -2,7 +2,7 @@
 //! that was asked for, each with what held it up.
 //!
 //! [`run`] is the map: `ends` has the two hosts and makes one trial, `points` puts the trials
-//! together and says what they are worth.
+//! together and says what they are worth, `path` has what is known of a path that was made.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -15,6 +15,7 @@ use crate::ground::error::RunError;
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
 mod ends;
+mod path;
 mod points;
 
 use ends::Ends;

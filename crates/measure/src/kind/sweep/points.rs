@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netfathom_model::plan::Combination;
+use netfathom_model::plan::{Combination, SweepEnds};
 use netfathom_model::record::{
     Cause, SweepPoint, SweepRate, SweepResult, SweepTrial, TransferEnd, TransferResult,
 };
 use netfathom_model::verdict::{Finding, Level, Verdict};
 use netfathom_stats::{mean, median};
 
+use super::path;
 use crate::ground::observer::Progressed;
 
 /// Puts a trial to its point, which is made with the first.
@@ -18,6 +19,7 @@ pub fn add(result: &mut SweepResult, c: Combination, index: u32, trial: Transfer
             == (c.socket_buffer_bytes, c.write_bytes, c.no_delay)
     };
     let granted_buffer_bytes = trial.granted_buffer_bytes;
+    let trial = trial_of(&result.plan.ends, index, trial);
     let at = result.points.iter().position(is).unwrap_or_else(|| {
         result.points.push(SweepPoint {
             socket_buffer_bytes: c.socket_buffer_bytes,
@@ -31,12 +33,12 @@ pub fn add(result: &mut SweepResult, c: Combination, index: u32, trial: Transfer
         result.points.len() - 1
     });
     let point = &mut result.points[at];
-    point.trials.push(trial_of(index, trial));
+    point.trials.push(trial);
     (point.rate, point.cause) = (rate(&point.trials), cause(&point.trials));
     result.points.sort_by_key(|p| (p.write_bytes, p.no_delay, p.socket_buffer_bytes.unwrap_or(u32::MAX)));
 }
 
-fn trial_of(index: u32, trial: TransferResult) -> SweepTrial {
+fn trial_of(ends: &SweepEnds, index: u32, trial: TransferResult) -> SweepTrial {
     let TransferResult { mut streams, explanation, end, .. } = trial;
     // A sweep has one stream a transfer.
     let stream = streams.pop();
@@ -49,7 +51,7 @@ fn trial_of(index: u32, trial: TransferResult) -> SweepTrial {
         end,
         tcp: stream.as_ref().and_then(|s| s.tcp),
         calls_took: stream.as_ref().and_then(|s| s.calls_took),
-        explanation,
+        explanation: explanation.map(|explanation| path::known(ends, explanation)),
     }
 }
 

@@ -16,8 +16,8 @@ pub enum TransferError {
     #[error("cannot connect to {address}: {source}{}", connect_remedy(.source, .address))]
     Connect { address: SocketAddr, source: io::Error },
     #[error(
-        "{address} took {taken} of {streams} streams and no more: {source}; give the receiver --parallel {streams} too, \
-         or --serve, which takes any number"
+        "{address} took {taken} of {streams} streams and no more: {source}; give the receiver -P {streams} too, or \
+         --serve, which takes any number"
     )]
     FewerStreams { address: SocketAddr, taken: usize, streams: u16, source: io::Error },
     #[error("cannot listen on {address}: {source}{}", bind_remedy(.source))]
@@ -106,6 +106,8 @@ pub(super) enum Broken {
     Checksum(&'static str),
     /// The other end cut one of several streams: perhaps it does not accept this many.
     OneOf(u16, io::Error),
+    /// The other end cut a stream before any data came: perhaps it sends more of them than were accepted.
+    Empty(io::Error),
 }
 
 impl Broken {
@@ -118,10 +120,24 @@ impl Broken {
             Self::Output(e) => TransferEnd::Broken { why: output(e) },
             Self::OneOf(streams, e) => TransferEnd::Broken {
                 why: format!(
-                    "{}; if it took fewer than {streams} streams, give it --parallel {streams} too, or --serve",
+                    "{}; if it took fewer than {streams} streams, give it -P {streams} too, or --serve",
                     network(e)
                 ),
             },
+            Self::Empty(e) => TransferEnd::Broken {
+                why: format!(
+                    "{}; if it sends several streams (-P N), give -P N here too, or --serve",
+                    network(e)
+                ),
+            },
+        }
+    }
+
+    /// The same of a stream that was received, `bytes` until then.
+    pub fn after(self, bytes: u64) -> Self {
+        match self {
+            Self::Network(e) if bytes == 0 && e.kind() == ErrorKind::ConnectionReset => Self::Empty(e),
+            broken => broken,
         }
     }
 

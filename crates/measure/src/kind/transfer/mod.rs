@@ -15,14 +15,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use netfathom_model::environment::{Device, Environment};
+use netfathom_model::environment::Device;
 use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::record::TransferResult;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::interrupt::Interruptible;
 use netfathom_sys::link;
 
-use crate::ground::environment;
+use crate::ground::environment::{self, cgroup};
 use crate::ground::observer::Progressed;
 
 mod account;
@@ -171,8 +171,9 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
     result.cost = around.live.cost.end(&result);
     let busiest = beside.and_then(|beside| beside.busiest());
     let other_end = around.live.other_end.get().cloned().unwrap_or_default();
-    let seen = explain::Host { busiest, other_end, ..Default::default() };
-    Ok(report::conclude(Environment::default(), result, seen))
+    let raise_quota = if plan.explain { cgroup::raise_quota("self") } else { String::new() };
+    let seen = explain::Host { busiest, other_end, raise_quota, ..Default::default() };
+    Ok(report::conclude(result, seen))
 }
 
 /// How long to sleep before the next look: nothing once the time of the plan is over.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use netfathom_model::environment::Environment;
-use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::plan::{Role, TransferPlan, Transport};
 use netfathom_model::print;
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::units::format_duration;
@@ -13,17 +13,16 @@ use super::explain::{Host, explain_all};
 use super::zero_copy;
 use crate::ground::observer::Progressed;
 
-pub(super) fn conclude(
-    environment: Environment,
-    mut result: TransferResult,
-    seen: Host,
-) -> Progressed<TransferResult> {
+/// A pace is missed by more than this: the first datagram goes at once, and the last call ends a little late.
+const MISSED: f64 = 0.01;
+
+pub(super) fn conclude(mut result: TransferResult, seen: Host) -> Progressed<TransferResult> {
     if result.plan.explain {
         result.explanation = explain_all(&result.plan, &result.streams, &host(&result, seen));
     }
     let verdict = judge(&result);
     let findings = findings(&result);
-    Progressed { verdict, findings, ..Progressed::new(environment, result) }
+    Progressed { verdict, findings, ..Progressed::new(Environment::default(), result) }
 }
 
 /// What an explanation may go by beside the streams: what was seen meanwhile, and this host as it is now.
@@ -78,7 +77,7 @@ fn judge(result: &TransferResult) -> Verdict {
     if result.plan.serve.is_none() && there < expected {
         verdict.lower(
             Level::Degraded,
-            format!("{there} of {expected} streams came: give both ends the same --parallel"),
+            format!("{there} of {expected} streams came: give both ends the same -P"),
         );
     }
     for counts in result.streams.iter().filter_map(|s| s.udp.as_ref()) {
@@ -93,17 +92,50 @@ fn judge_datagrams(verdict: &mut Verdict, counts: &UdpCounts) {
             verdict.lower(Level::Degraded, format!("{count} {text}"));
         }
     };
-    lower(counts.dropped, "datagrams found the socket's buffer full and are missing: enlarge it with -b");
     lower(
         counts.truncated,
         "datagrams were longer than the buffer and lost their rest: give the sender's -l here too",
     );
     lower(counts.foreign, "datagrams came from another sender than the first, and were left out");
+    if let Some(text) = lost(counts) {
+        verdict.lower(Level::Degraded, text);
+    }
+}
+
+fn lost(counts: &UdpCounts) -> Option<String> {
+    let (lost, all) = (counts.dropped, counts.dropped + counts.datagrams);
+    (lost > 0).then(|| {
+        format!(
+            "{} of {} datagrams ({}) found the socket's buffer full and are missing: enlarge it with -b",
+            print::count(lost),
+            print::count(all),
+            print::percent_down(lost as f64 / all as f64)
+        )
+    })
 }
 
 fn findings(result: &TransferResult) -> Vec<Finding> {
     let granted = granted(&result.plan, result.granted_buffer_bytes);
-    granted.into_iter().chain(zero_copy::finding(result)).collect()
+    granted.into_iter().chain(zero_copy::finding(result)).chain(slower(result)).collect()
+}
+
+/// Datagrams that were sent at less than their pace. TCP may go slower, as the path has it.
+fn slower(result: &TransferResult) -> Option<Finding> {
+    let plan = &result.plan;
+    let paced = plan.pace_bits_per_s.filter(|_| plan.generated && plan.protocol == Transport::Udp);
+    let (asked, sent) = (paced? as f64 / 8.0, result.bytes_per_s()?);
+    let missed = 1.0 - sent / asked;
+    (missed > MISSED).then(|| Finding {
+        seen: format!(
+            "--pace {} was missed by {}: {} was sent",
+            print::bit_rate(asked),
+            print::percent(missed),
+            print::bit_rate(sent)
+        ),
+        cause: "the sender paused, waited, or cannot send so fast; it catches up at most 10 ms".into(),
+        evidence: "bytes and time of the calls that sent".into(),
+        remedy: "larger datagrams (-l), an idle CPU, or a lower --pace".into(),
+    })
 }
 
 /// What the kernel made of the wish for a buffer.
@@ -130,4 +162,39 @@ fn granted(plan: &TransferPlan, granted: Option<u32>) -> Option<Finding> {
                 .into(),
         remedy,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::transfer::{explain, streams};
+
+    fn paced(protocol: Transport, bits: u64) -> Option<String> {
+        let plan = TransferPlan {
+            protocol,
+            generated: true,
+            pace_bits_per_s: Some(bits),
+            ..TransferPlan::classic(Role::Transmit)
+        };
+        let nothing = streams::result(&plan, String::new(), None, Vec::new());
+        // 3 MB in 200 ms: 120 Mb/s.
+        let streams = vec![explain::tests::stream(|_, _| {})];
+        findings(&TransferResult { streams, ..nothing }).pop().map(|finding| finding.seen)
+    }
+
+    #[test]
+    fn datagrams_below_their_pace_are_reported() {
+        let seen = "--pace 160 Mb/s was missed by 25.0 %: 120 Mb/s was sent";
+        assert_eq!(paced(Transport::Udp, 160_000_000).as_deref(), Some(seen));
+        assert_eq!(paced(Transport::Udp, 120_500_000), None);
+        assert_eq!(paced(Transport::Udp, 100_000_000), None);
+        assert_eq!(paced(Transport::Tcp, 160_000_000), None);
+    }
+
+    #[test]
+    fn missing_datagrams_are_a_share_of_the_data() {
+        let of = |datagrams, dropped| lost(&UdpCounts { datagrams, dropped, ..UdpCounts::default() });
+        assert!(of(818, 4182).unwrap().starts_with("4,182 of 5,000 datagrams (83.6 %) found"));
+        assert_eq!(of(818, 0), None);
+    }
 }

@@ -112,7 +112,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
 fn take<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: &End) -> Moved {
     let (mut moved, ended) = taken::<T>(plan, around, number, end);
     if let Err(broken) = ended {
-        moved.stream.end = broken.end();
+        moved.stream.end = broken.after(moved.stream.bytes).end();
     }
     moved
 }

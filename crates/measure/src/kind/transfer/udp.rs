@@ -27,6 +27,8 @@ use super::{Around, Broken, Buffer, TransferError};
 
 /// Marks of the end after the one that stops the clock.
 const MORE_MARKS: u32 = 4;
+/// How long one of them may take to follow the other.
+const NEXT_MARK: Duration = Duration::from_millis(20);
 /// Before a datagram is tried again that the device had no room for; the classic waits 18 ms.
 const NO_ROOM: Duration = Duration::from_millis(1);
 
@@ -145,7 +147,6 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
     if matches!(received, Err(Broken::Interrupted)) && receiver.peer.is_none() {
         return Err(TransferError::Interrupted);
     }
-    receiver.counts.dropped = socket::drops(end.socket.as_fd()).map_or(0, u64::from);
     // Time without datagrams, or without a sender, does not count for the transfer.
     let ago_ns = match received {
         _ if receiver.peer.is_none() => u64::MAX,
@@ -153,6 +154,10 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
         _ => 0,
     };
     let mut stream = receiver.meter.stop(ago_ns);
+    let dropped = socket::drops(end.socket.as_fd()).map_or(0, u64::from);
+    let is_whole = matches!(received, Ok(TransferEnd::Whole));
+    let marks = if is_whole && dropped > 0 { receiver.missing_marks(end.socket.as_fd()) } else { 0 };
+    receiver.counts.dropped = dropped.saturating_sub(marks);
     stream.peer = receiver.peer.map(|peer| peer.to_string());
     stream.udp = Some(receiver.counts);
     stream.end = received.unwrap_or_else(|broken| broken.end());
@@ -215,6 +220,17 @@ impl Receiver<'_> {
         }
         self.around.tell(TransferEvent::Accept(from));
         endpoint::set_receive_limit(socket, Duration::from_nanos(self.plan.idle_ns)).map_err(Broken::Network)
+    }
+
+    /// How many marks of the end did not come beside the first of them that did: where the socket was full, it had no
+    /// room for them either, and they are no data.
+    fn missing_marks(&self, socket: BorrowedFd<'_>) -> u64 {
+        if endpoint::set_receive_limit(socket, NEXT_MARK).is_err() {
+            return 0;
+        }
+        let came = (0..MORE_MARKS).map_while(|_| endpoint::receive_from(socket, &mut [0]).ok());
+        let ours = came.filter(|(length, from)| self.is_mark(*length) && self.peer == Some(*from));
+        u64::from(MORE_MARKS) - ours.count() as u64
     }
 
     fn is_mark(&self, length: usize) -> bool {

@@ -38,41 +38,46 @@ pub(super) struct Run<'a, O> {
     pub observer: &'a mut O,
     pub stop: &'a AtomicBool,
     pub started: Instant,
+    /// How long messages had been followed when the sums were shown last.
+    pub shown_ns: Option<u64>,
 }
 
 impl<O: Observer<WatchResult>> Run<'_, O> {
-    /// Until the time is up, no process is left, there are enough slow messages or `stop` is set.
-    pub fn follow(&mut self) -> Result<(), RunError> {
+    /// Until the time is up, no process is left, there are enough slow messages or `stop` is set. True if no process was left
+    /// before the time was up.
+    pub fn follow(&mut self) -> Result<bool, RunError> {
         let end = self.plan.time_ns.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
-        let (live, mut shown_ns, mut written) = (Arc::new(Live::default()), None, slow::Written::default());
+        let (live, mut written) = (Arc::new(Live::default()), slow::Written::default());
         if self.plan.target == WatchTarget::All {
-            self.weigh(&mut shown_ns)?;
+            self.weigh()?;
         }
-        loop {
+        let are_gone = loop {
             let lives = self.mark()?;
-            self.show(&live, &mut shown_ns)?;
+            self.show(&live)?;
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             let ended = self.wait(left.unwrap_or(TICK).min(TICK))?;
             self.take()?;
             let time_is_up = left.is_some_and(|left| left <= TICK);
             let is_enough = slow::is_enough(self.plan, self.progressed.result.slow.as_ref());
             if ended || !lives || time_is_up || is_enough || self.stop.load(Relaxed) {
-                break;
+                break ended || !lives;
             }
             self.save(&mut written)?;
-        }
+        };
+        let is_cut = !self.stop.load(Relaxed) && end.is_none_or(|end| Instant::now() < end);
         if let Some(budget) = &mut self.budget {
             budget.pass(&mut self.progressed.result);
         }
-        // Before the programs are detached, which takes time: the last part of a second.
-        Ok(self.look(&mut shown_ns)?)
+        // Without the time that it takes to detach the programs.
+        self.pass();
+        Ok(are_gone && is_cut)
     }
 
     /// Has what the programs take counted, and shows it. What they see meanwhile is a part of the run.
-    fn weigh(&mut self, shown_ns: &mut Option<u64>) -> Result<(), RunError> {
+    fn weigh(&mut self) -> Result<(), RunError> {
         let limit = self.plan.time_ns.map_or(WEIGHED, Duration::from_nanos);
         self.mark()?;
-        self.look(shown_ns)?;
+        self.look()?;
         self.wait(WEIGHED.min(limit))?;
         self.observer.costs(&self.progressed.result);
         Ok(())
@@ -94,19 +99,28 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     }
 
     /// Shows how many messages were seen and, if anyone looks, the sums.
-    fn show(&mut self, live: &Arc<Live>, shown_ns: &mut Option<u64>) -> Result<(), WatchRunError> {
+    fn show(&mut self, live: &Arc<Live>) -> Result<(), WatchRunError> {
         let seen = seen(&self.watch)?;
         self.observer.begins(Step { name: format!("{seen} messages"), number: 1, of: 1 }, live);
-        self.look(shown_ns)
+        self.look()
+    }
+
+    /// The run went on until now.
+    fn pass(&mut self) {
+        self.progressed.result.watched_ns = self.started.elapsed().as_nanos() as u64;
+    }
+
+    fn look(&mut self) -> Result<(), WatchRunError> {
+        self.pass();
+        self.look_at_sums()
     }
 
     /// Reads the sums, if anyone looks and they may have changed.
-    fn look(&mut self, shown_ns: &mut Option<u64>) -> Result<(), WatchRunError> {
+    pub fn look_at_sums(&mut self) -> Result<(), WatchRunError> {
         let result = &mut self.progressed.result;
-        result.watched_ns = self.started.elapsed().as_nanos() as u64;
         let followed_ns = Some(result.followed_ns());
-        if (self.plan.sums_sockets() || self.observer.looks()) && *shown_ns != followed_ns {
-            *shown_ns = followed_ns;
+        if (self.plan.sums_sockets() || self.observer.looks()) && self.shown_ns != followed_ns {
+            self.shown_ns = followed_ns;
             read(&mut self.watch, result)?;
             self.observer.shows(result);
         }
@@ -144,6 +158,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     fn save(&mut self, written: &mut slow::Written) -> Result<(), WatchRunError> {
         let is_due = written.is_due(self.progressed.result.slow.as_ref(), Instant::now());
         if is_due | self.observer.is_asked() {
+            self.pass();
             self.conclude()?;
             self.progressed.verdict = unfinished();
             // What cannot be written now may be at the end, which fails otherwise.
@@ -155,7 +170,6 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     /// All that the programs summed, and the findings.
     pub fn conclude(&mut self) -> Result<(), WatchRunError> {
         let result = &mut self.progressed.result;
-        result.watched_ns = self.started.elapsed().as_nanos() as u64;
         read(&mut self.watch, result)?;
         result.keep_most(MOST_SOCKETS);
         result.datagrams = self.watch.follows_datagrams();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_sys::process::{self, ancestors, lives};
@@ -25,9 +26,11 @@ pub(super) enum Members {
 impl Members {
     /// `None` of a target that is no processes.
     pub fn find(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
-        fs::metadata("/proc/self").map_err(WatchRunError::Proc)?;
+        let own = fs::read_link("/proc/self").map_err(WatchRunError::Proc)?;
+        let has_our_numbers = own == Path::new(&std::process::id().to_string());
         Ok(Some(match target {
             WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
+            _ if !has_our_numbers => return Err(WatchRunError::OtherProc),
             WatchTarget::Process(pid) => Self::One(*pid),
             WatchTarget::Name(name) => by_name(name)?,
             WatchTarget::Cgroup(path) => by_cgroup(path)?,

@@ -50,6 +50,10 @@ pub enum WatchRunError {
     Process { pid: u32, source: io::Error },
     #[error("cannot read /proc/self: {0}; is /proc mounted?")]
     Proc(io::Error),
+    #[error(
+        "cannot look up processes: /proc is that of another PID namespace; run netfathom in that one, or mount its own (unshare --mount-proc)"
+    )]
+    OtherProc,
     #[error("cannot watch {what}: {why}")]
     Target { what: String, why: String },
     #[error(
@@ -75,7 +79,7 @@ fn remedy(error: &io::Error) -> &'static str {
 impl Failure for WatchRunError {
     fn mistake(&self) -> Option<Mistake> {
         let named = match self {
-            Self::Programs(_) | Self::Proc(_) | Self::Budget(_) => false,
+            Self::Programs(_) | Self::Proc(_) | Self::OtherProc | Self::Budget(_) => false,
             Self::Process { source, .. } => source.kind() == io::ErrorKind::NotFound,
             Self::Target { .. } => true,
         };
@@ -106,13 +110,19 @@ pub fn run(
         unix: plan.follows_unix(),
     };
     let watch = Watch::attach(selection(plan), &plan.directions, detail).map_err(WatchRunError::from)?;
-    let mut run = Run { plan, watch, budget, process, progressed, observer, stop, started: Instant::now() };
+    let (started, shown_ns) = (Instant::now(), None);
+    let mut run = Run { plan, watch, budget, process, progressed, observer, stop, started, shown_ns };
     run.progressed.result.slow = slow::empty(plan);
     // Before the first sample nothing was followed.
     run.progressed.result.sampling = run.budget.as_ref().map(|_| WatchSampling::default());
-    run.follow()?;
+    let are_gone = run.follow()?;
     run.watch.detach();
+    // What ends while the programs are detached is in the record: the last part of a second has it too.
+    run.look_at_sums()?;
     run.conclude()?;
+    if are_gone {
+        run.progressed.findings.insert(0, findings::ended(&run.progressed.result));
+    }
     run.progressed.verdict = judge::verdict(&run.progressed.result);
     run.observer.keep(&run.progressed)?;
     Ok(run.progressed)

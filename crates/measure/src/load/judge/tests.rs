@@ -107,13 +107,13 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
     let one = [load(300, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0), load(0, rustc(), 0)];
     assert!(free_sender(one.iter(), 1.0).contains("rustc"), "it explains the worst trial");
     let unfollowed = Load { contention: Vec::new(), ..load(3, rustc(), 0) };
-    assert!(missed(&[unfollowed]).starts_with(priority()));
+    assert!(missed(&[unfollowed]).starts_with(&priority()));
     let trials = [load(300, rustc(), 0), load(200, qemu(), 0), load(200, qemu(), 0)];
     assert_eq!(advised(&trials, 0.005), stop("qemu (pid 4)"), "of all trials");
     let many = [load(200, rustc(), 0), load(300, qemu(), 0), load(200, Holder::Others, 0)];
     let of_many = match is_before_others() {
         true => stop("qemu (pid 4)"),
-        false => Some("run netfathom under chrt -f 50: qemu (pid 4) and others had CPU 1".into()),
+        false => Some(format!("{}: qemu (pid 4) and others had CPU 1", priority())),
     };
     assert_eq!(advised(&many, 0.005), of_many, "to stop one of many helps little");
     let of_rustc = |pid| load(200, Holder::Process { name: "rustc".into(), pid, cgroup: None }, 0);
@@ -142,7 +142,7 @@ fn chrt_is_advised_exactly_where_it_is_not_in_force() {
     const POLICY: &str = "NETFATHOM_TEST_POLICY";
     const ITSELF: &str = "load::judge::tests::chrt_is_advised_exactly_where_it_is_not_in_force";
     if let Ok(policy) = std::env::var(POLICY) {
-        let advice = [priority().to_owned(), advice_of_others()];
+        let advice = [priority(), advice_of_others()];
         let named = advice.map(|advice| advice.contains("chrt -f 50"));
         assert_eq!(named, [policy == "-o"; 2], "under chrt {policy}");
         return;
@@ -162,6 +162,11 @@ fn chrt_is_advised_exactly_where_it_is_not_in_force() {
         let out = String::from_utf8_lossy(&ended.stdout);
         assert!(ended.status.success() && out.contains("1 passed"), "{out}");
     }
+}
+
+#[test]
+fn only_root_may_use_chrt_by_itself() {
+    assert_eq!([0, 1000].map(chrt_of), ["chrt -f 50", "sudo chrt -f 50"]);
 }
 
 fn advice_of_others() -> String {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use netfathom_sys::cpu::CpuError;
 use netfathom_sys::link::LinkError;
 use netfathom_sys::packet_ring::PacketRingError;
 
@@ -26,8 +25,6 @@ pub enum CaptureTapError {
          give it a CPU of its own, or lower the rate"
     )]
     Unfinished { device: String, missing: u64 },
-    #[error("{0}; choose others with --cpu")]
-    Cpu(#[from] CpuError),
     #[error("cannot start the capture thread: {0}; raise the limit of processes (ulimit -u)")]
     NoThread(io::Error),
     #[error("the capture thread died: this is a bug in netfathom")]

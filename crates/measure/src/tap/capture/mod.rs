@@ -73,9 +73,6 @@ pub struct Task<'a> {
     pub port: Option<u16>,
     pub to: Target<'a>,
     pub by: By,
-    /// The processor that captures; `None`: any that the caller may use. It should not be the
-    /// sender's.
-    pub cpu: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use netfathom_capture::packet::LinkType;
 use netfathom_capture::write::PcapWriter;
+use netfathom_sys::link;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::packet_ring::{Options, PacketRing, Protocol};
-use netfathom_sys::{cpu, link};
 
 use super::{BUFFER_BYTES, CaptureTapError, Captured, SNAPLEN, Task};
 
@@ -55,12 +55,7 @@ pub(super) fn begin(task: &Task<'_>, place: &Namespace) -> Result<RingCapture, C
         file: task.to.path.clone(),
         stamped_early: 0,
     };
-    let bind_to = task.cpu;
-    let work = move || {
-        bind_to.map_or(Ok(()), cpu::pin)?;
-        reader.run(writer)
-    };
-    let thread = thread::Builder::new().name("capture".into()).spawn(work);
+    let thread = thread::Builder::new().name("capture".into()).spawn(move || reader.run(writer));
     Ok(RingCapture { stop, thread: Some(thread.map_err(CaptureTapError::NoThread)?) })
 }
 

@@ -15,8 +15,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use netfathom_sys::child;
 use netfathom_sys::netns::Namespace;
-use netfathom_sys::{child, cpu};
 
 use super::{BUFFER_BYTES, CaptureDirection, CaptureTapError, Captured, SNAPLEN, Task, file_check};
 
@@ -58,10 +58,10 @@ pub(super) fn begin(
     let (file, theirs) = (ours().map_err(refused)?, ours().map_err(refused)?);
     let (started, child) = mpsc::channel();
     let (say, lines) = mpsc::channel();
-    let (command, bind_to, name) = (command(task, program, theirs), task.cpu, program.to_owned());
+    let (command, name) = (command(task, program, theirs), program.to_owned());
     // The kernel ends it together with the thread that started it, so that thread stays.
     let work = move || {
-        let child = start(command, &place, bind_to, name);
+        let child = start(command, &place, name);
         // A namespace lives as long as a descriptor of it.
         drop(place);
         watch(child, &started, &say);
@@ -116,14 +116,8 @@ fn command(task: &Task<'_>, program: &Path, file: File) -> Command {
     command
 }
 
-fn start(
-    mut command: Command,
-    place: &Namespace,
-    bind_to: Option<usize>,
-    program: PathBuf,
-) -> Result<Child, CaptureTapError> {
+fn start(mut command: Command, place: &Namespace, program: PathBuf) -> Result<Child, CaptureTapError> {
     place.enter().map_err(|e| CaptureTapError::Place(e.to_string()))?;
-    bind_to.map_or(Ok(()), cpu::pin)?;
     command.spawn().map_err(|source| CaptureTapError::NoProgram { program, source })
 }
 

@@ -34,6 +34,7 @@ pub enum BenchmarkKind {
         /// Whether the files are dropped from the page cache before each trial; they are read beforehand otherwise.
         cold: bool,
         /// Where the tree is made; `None` for the directory of temporary files.
+        #[serde(serialize_with = "crate::plan::path_text::as_text")]
         directory: Option<PathBuf>,
         /// Whether its marks lie dense at the beginning and sparse at the end, for programs that end early.
         early: bool,
@@ -68,7 +69,7 @@ pub enum MarkSource {
     /// It marks itself, by the marks API; its start and its end alone if it does not.
     Emitted,
     /// It opens these files.
-    Files(Vec<PathBuf>),
+    Files(#[serde(serialize_with = "crate::plan::path_text::as_text")] Vec<PathBuf>),
     /// Characteristic system calls, chosen from two runs.
     Auto,
 }

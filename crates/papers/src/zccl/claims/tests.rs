@@ -129,6 +129,16 @@ fn processor_time_comes_out_either_way() {
 }
 
 #[test]
+fn what_the_text_does_not_claim_is_ours() {
+    for (test, ours) in [(MessageTest::Oneway, 2), (MessageTest::Pingpong, 2), (MessageTest::Post, 0)] {
+        let claims = quiet(test, as_there);
+        let found = claims.iter().filter(|claim| claim.origin == Origin::Ours).count();
+        // On each of two pairs.
+        assert_eq!(found, 2 * ours, "{claims:#?}");
+    }
+}
+
+#[test]
 fn one_trial_and_none_decide_nothing() {
     for test in MessageTest::ALL {
         for rounds in [&[5.0][..], &[]] {

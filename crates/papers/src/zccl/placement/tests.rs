@@ -54,10 +54,15 @@ fn the_other_way(placement: Placement) -> Option<f64> {
     })
 }
 
+fn slower_client(placement: Placement) -> Option<f64> {
+    Some(if placement.kernel_client() { 200.0 } else { as_there(placement)? })
+}
+
 #[test]
 fn placements_come_out_either_way() {
     assert_eq!(holds(as_there, 0.0), (Holds::Yes, Holds::Yes));
     assert_eq!(holds(the_other_way, 0.0), (Holds::No, Holds::No));
+    assert_eq!(holds(slower_client, 0.0), (Holds::Yes, Holds::No));
     assert_eq!(holds(as_there, 20.0), (Holds::CannotTell, Holds::CannotTell));
 }
 

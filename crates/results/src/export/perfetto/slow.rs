@@ -7,7 +7,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{Record, SlowMessage};
 
 use super::proto::{DebugAnnotation, TracePacket};
-use super::{ExportError, Lane, Lanes, RUN_TRACK, clocks, put, run_track, slice, track};
+use super::{ExportError, Lane, Lanes, clocks, put, run_track, slice, tracks};
 
 /// Those of each socket are apart, so lanes are numbered by it.
 pub fn write(
@@ -28,23 +28,19 @@ pub fn write(
         let end = stays.map(|stay| stay.1).fold(message.end_ns, u64::max);
         let (lane, is_new) = lanes.take(socket, begin, end);
         if is_new {
-            tracks(message, lane).into_iter().try_for_each(|packet| put(out, packet))?;
+            tracks_of(message, lane).into_iter().try_for_each(|packet| put(out, packet))?;
         }
         packets(message, lane.track).into_iter().try_for_each(|packet| put(out, packet))?;
     }
     Ok(Vec::new())
 }
 
-fn tracks(message: &SlowMessage, lane: Lane) -> [TracePacket; 3] {
+fn tracks_of(message: &SlowMessage, lane: Lane) -> [TracePacket; 3] {
     let end = |end: &Option<String>| end.clone().unwrap_or_else(|| "any".into());
     let process = message.process.as_ref();
     let process = process.map_or_else(String::new, |of| format!("{} ({}): ", of.name, of.pid));
     let name = format!("{process}{} from {}", end(&message.local), end(&message.peer));
-    [
-        track(lane.track, Some(RUN_TRACK), name),
-        track(lane.track + 1, Some(lane.track), "stages".into()),
-        track(lane.track + 2, Some(lane.track), "who had the CPU".into()),
-    ]
+    tracks(lane, name, "stages", "who had the CPU")
 }
 
 /// Stages one after the other: one that was passed several times is one slice.

@@ -203,7 +203,7 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
             label: story::story(&record.measurement).partial().unwrap_or_else(|| level.name().into()),
             trust: trust(level),
             state: state(record.state, &body.done).into_iter().chain(left_out).collect(),
-            answer: story::answer(&record.measurement, record.verdict.level),
+            answer: story::answer(&record.measurement, &record.verdict),
             reasons: reasons.iter().take(MOST_REASONS).map(|reason| (*reason).clone()).collect(),
             more_reasons: reasons.len().saturating_sub(MOST_REASONS),
             remarks: story::headline::remarks(&record, &body),
@@ -217,7 +217,7 @@ fn trust(level: Level) -> &'static str {
     match level {
         Level::Valid => "No reason was found to doubt the answer.",
         Level::Degraded => "Read these figures with the reasons in mind.",
-        Level::Void => "Do not use these figures.",
+        Level::Void => "Do not use the figures that the reasons are about.",
     }
 }
 

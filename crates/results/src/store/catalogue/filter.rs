@@ -51,11 +51,10 @@ impl Filter {
 
 /// Whether a release begins so, without a number being cut in two.
 fn begins_with(release: &str, wanted: &str) -> bool {
-    let digit_at = |text: &str, end: bool| {
-        let of = if end { text.chars().next_back() } else { text.chars().next() };
-        of.is_some_and(|c| c.is_ascii_digit())
-    };
-    release.strip_prefix(wanted).is_some_and(|rest| !(digit_at(wanted, true) && digit_at(rest, false)))
+    let is_digit = |c: char| c.is_ascii_digit();
+    release
+        .strip_prefix(wanted)
+        .is_some_and(|rest| !(wanted.ends_with(is_digit) && rest.starts_with(is_digit)))
 }
 
 #[cfg(test)]

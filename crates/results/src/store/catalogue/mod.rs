@@ -63,7 +63,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 }
 
 fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(&id::in_seconds(*time))
+    to.collect_str(time)
 }
 
 /// Why a directory of runs could not be read.

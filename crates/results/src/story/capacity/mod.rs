@@ -5,7 +5,7 @@ mod searches;
 
 use netfathom_model::engine::Engine;
 use netfathom_model::plan::{CapacityPlan, Transport};
-use netfathom_model::print::listed;
+use netfathom_model::print::{Scale, listed};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::{Level, Verdict};
@@ -186,11 +186,12 @@ fn differ(b: &Bounded) -> bool {
 }
 
 fn bounded(b: &Bounded) -> String {
-    number::rate_interval(b.mean_per_s, b.half_width_per_s)
+    Scale::Rate.interval(b.mean_per_s, b.half_width_per_s)
 }
 
+/// Below a heading that says that it is a second.
 fn bare(b: &Bounded) -> String {
-    number::bare_rate_interval(b.mean_per_s, b.half_width_per_s)
+    Scale::Multiple.interval(b.mean_per_s, b.half_width_per_s)
 }
 
 /// What a row sustains, in the answer and in the table; of two searches both.
@@ -202,7 +203,7 @@ fn sustained(row: &CapacityRow, b: &Bounded) -> String {
 fn range(row: &CapacityRow) -> Option<String> {
     let found: Vec<f64> = row.searches.iter().filter_map(|search| search.sustained_per_s).collect();
     let [a, b] = found[..] else { return None };
-    let [low, high] = [a.min(b), a.max(b)].map(|rate| number::bare_rate_interval(rate, None));
+    let [low, high] = [a.min(b), a.max(b)].map(|rate| Scale::Multiple.text(rate));
     (low != high).then(|| format!("{low} to {high}"))
 }
 
@@ -224,7 +225,7 @@ fn inferred(page: &mut Page, result: &CapacityResult) {
             page.bullet(&format!(
                 "{}: sustained {} times that",
                 name(row),
-                number::ratio(of.value, Some(of.half_width))
+                Scale::Ratio.interval(of.value, Some(of.half_width))
             ));
         }
     }
@@ -242,7 +243,7 @@ fn inference(i: &Inferred) -> [String; 2] {
     [
         format!(
             "mean time to send at peak {}, {}, {} tap, taken at {}",
-            number::interval(i.peak.mean_ns, i.peak.between_trials_ns),
+            Scale::Time.interval(i.peak.mean_ns, i.peak.between_trials_ns),
             counted(i.peak.trials, "trial"),
             i.tap.name(),
             number::rate(i.at_per_s)

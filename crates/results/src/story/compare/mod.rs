@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use netfathom_model::verdict::Level;
 
 use crate::compare::{Compared, Comparison, Design, Difference, Gates, Outcome, Passage};
+use crate::grouping::by_key;
 use crate::page::{Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -69,9 +70,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
         let remarks = [remedy, words::others(comparison, gates)];
         remarks.iter().flatten().for_each(|remark| page.bullet(remark));
     }
-    for obstacle in &comparison.obstacles {
-        page.bullet(obstacle);
-    }
+    comparison.obstacles.iter().for_each(|obstacle| page.bullet(obstacle));
     if comparison.is_refused() && !comparison.kinds_differ {
         page.text(&format!("To measure both anew, interleaved: {ROUNDS}"));
         page.text("To compare them anyway: --force");
@@ -81,9 +80,7 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     if words::is_untested(comparison) && comparison.design == Design::Apart {
         page.text(&format!("To test it, interleave: {ROUNDS}"));
     }
-    for caution in comparison.cautions.iter().take(MOST_CAUTIONS) {
-        page.bullet(caution);
-    }
+    comparison.cautions.iter().take(MOST_CAUTIONS).for_each(|caution| page.bullet(caution));
     let more = comparison.cautions.len().saturating_sub(MOST_CAUTIONS);
     if more > 0 {
         page.bullet(&format!("and {more} more of this kind (--json has all)"));
@@ -224,15 +221,8 @@ fn table(those: &[&Compared], gates: &Gates, best: Level) -> Table {
 
 /// Why there is no ratio or interval, once for all quantities with the same reason.
 fn notes(page: &mut Page, those: &[&Compared]) {
-    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for quantity in those.iter().take(MOST_ROWS) {
-        let Some(note) = &quantity.note else { continue };
-        match notes.iter_mut().find(|(known, _)| known == note) {
-            Some((_, names)) => names.push(&quantity.name),
-            None => notes.push((note, vec![&quantity.name])),
-        }
-    }
-    for (note, names) in notes {
+    let notes = those.iter().take(MOST_ROWS).filter_map(|q| Some((q.note.as_deref()?, q.name.as_str())));
+    for (note, names) in by_key(notes) {
         page.note(&format!("{}: {note}", names.join(", ")));
     }
 }

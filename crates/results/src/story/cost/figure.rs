@@ -115,11 +115,6 @@ pub(super) fn pcost(comparison: &Comparison) -> Figure {
     Figure::of(comparison, comparison.pcost)
 }
 
-/// So much of a resource: `12.3 ms`, `1,204`, `3.1 MiB`.
-pub(super) fn amount(resource: Resource, value: f64) -> String {
-    Figure { value, interval: None }.amount(resource)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,9 +127,10 @@ mod tests {
     fn figures_are_in_the_unit_of_what_they_are_of() {
         assert_eq!(figure(0.1234, 0.0112).percent(), "12.3 % ± 1.1");
         assert_eq!(figure(1.23e7, 2.0e6).amount(Resource::RunQueue), "12.3 ms ± 2.0");
-        assert_eq!(amount(Resource::MinorFaults, 1204.0), "1,204");
-        assert_eq!(amount(Resource::Cycles, 3.21e9), "3.21G");
-        assert_eq!(amount(Resource::ReadBytes, 3.5 * 1024.0 * 1024.0), "3.50 MiB");
+        let single = |value| Figure { value, interval: None };
+        assert_eq!(single(1204.0).amount(Resource::MinorFaults), "1,204");
+        assert_eq!(single(3.21e9).amount(Resource::Cycles), "3.21G");
+        assert_eq!(single(3.5 * 1024.0 * 1024.0).amount(Resource::ReadBytes), "3.50 MiB");
         assert_eq!(figure(f64::NAN, 0.1).percent(), "n/a");
         let decided = Figure { value: 0.122, interval: Some(Interval::Decided(-0.0112, 0.282)) };
         assert_eq!((decided.percent(), decided.most()), ("12 % (-1 to 28 %)".into(), "28 %".into()));

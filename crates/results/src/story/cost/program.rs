@@ -26,9 +26,7 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
         more(page, result.program.len(), "condition");
         page.note("100 % is one CPU; the slowdown of a benchmark has its interval above");
     }
-    for note in notes {
-        page.bullet(&note);
-    }
+    notes.iter().for_each(|note| page.bullet(note));
 }
 
 fn table(page: &mut Page, result: &CostResult) {

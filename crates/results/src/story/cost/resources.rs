@@ -5,7 +5,7 @@ use netfathom_model::print::Scale;
 use netfathom_model::record::{Comparison, CostBenchmark, CostResult, Taken};
 
 use super::comparison::difference;
-use super::{charts, figure, more, notes, pair_name};
+use super::{charts, more, notes, pair_name};
 use crate::story::MOST_ROWS;
 
 pub(super) fn draw(page: &mut Page, result: &CostResult, benchmark: &CostBenchmark, comparison: &Comparison) {
@@ -30,7 +30,7 @@ pub(super) fn fill(page: &mut Page, comparison: &Comparison) {
     for taken in all() {
         let difference = difference(comparison, taken);
         let mut cells = vec![taken.resource.name().to_owned()];
-        cells.extend([taken.before, taken.after].map(|value| figure::amount(taken.resource, value)));
+        cells.extend([taken.before, taken.after].map(|value| taken.resource.scale().text(value)));
         cells.push(difference.amount(taken.resource));
         if difference.beyond_chance() {
             cells.push("*".into());

@@ -37,15 +37,11 @@ pub(super) fn color(condition: usize) -> Color {
 pub(super) fn draw(page: &mut Page, result: &CostResult) {
     for (place, benchmark) in result.benchmarks.iter().enumerate() {
         page.heading(&format!("{}: trials", shortened(&benchmark.name, LONGEST_NAME)));
-        for text in notes::benchmark_notes(benchmark) {
-            page.text(&text);
-        }
+        notes::benchmark_notes(benchmark).iter().for_each(|text| page.text(text));
         let spreads = spreads(result, benchmark);
         page.chart(chart(result, benchmark, &spreads, place));
         table(page, result, &spreads);
-        for failure in notes::failures(result, benchmark) {
-            page.bullet(&failure);
-        }
+        notes::failures(result, benchmark).iter().for_each(|failure| page.bullet(failure));
         for text in &benchmark.absent {
             page.bullet(&format!("not measured: {text}"));
         }

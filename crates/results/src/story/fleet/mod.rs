@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{self, bit_rate, percent, time};
-use netfathom_model::record::{FleetResult, HostEffect, Side};
+use netfathom_model::record::{FleetClock, FleetHost, FleetResult, HostEffect, Side};
 use netfathom_model::verdict::Verdict;
 
 use super::{Body, Story, Words, place::Site};
+use crate::grouping::by_key;
 use crate::page::{Page, Table};
 
 impl Story for FleetResult {
@@ -157,29 +158,20 @@ fn plan(result: &FleetResult) -> Words {
 
 fn hosts(page: &mut Page, result: &FleetResult) {
     page.heading("Hosts");
-    page.table(listed(result.hosts.iter()));
+    page.table(listed(&result.hosts));
     page.note("clock: ahead of the first host; ±: the bound, half of the shortest round trip");
 }
 
-pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record::FleetHost>) -> Table {
+fn listed(hosts: &[FleetHost]) -> Table {
     let mut table = Table::of("<host|<address|clock|CPUs|<");
-    let hosts: Vec<_> = hosts.collect();
     let differ = hosts.iter().filter_map(|host| host.version.as_ref()).collect::<BTreeSet<_>>().len() > 1;
     for host in hosts {
         let none = || "n/a".to_owned();
-        let clock = |c: netfathom_model::record::FleetClock| {
-            format!("{} ± {}", time(c.offset_ns as f64), time(c.bound_ns as f64))
-        };
+        let clock = |c: FleetClock| format!("{} ± {}", time(c.offset_ns as f64), time(c.bound_ns as f64));
         let labels: Vec<String> = host.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
         // What has one reason stands together.
-        let mut lacks: Vec<(String, &String)> = Vec::new();
-        for (what, why) in &host.lacks {
-            match lacks.iter_mut().find(|lacked| lacked.1 == why) {
-                Some((all, _)) => *all += &format!(", {what}"),
-                None => lacks.push((format!("no {what}"), why)),
-            }
-        }
-        let lacks: Vec<String> = lacks.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+        let lacks = by_key(host.lacks.iter().map(|(what, why)| (why, what.as_str())));
+        let lacks = lacks.iter().map(|(why, what)| format!("no {}: {why}", what.join(", "))).collect();
         let version = host.version.iter().filter(|_| differ).cloned().collect();
         let worst = |own: &'_ Verdict| own.reasons.iter().max_by_key(|reason| reason.level).cloned();
         let own: Vec<String> = (host.verdict.iter().filter_map(worst))
@@ -201,7 +193,7 @@ pub(super) fn listed<'a>(hosts: impl Iterator<Item = &'a netfathom_model::record
 }
 
 /// The hosts that answer, as a page of its own.
-pub fn page_of(hosts: &[netfathom_model::record::FleetHost]) -> Page {
+pub fn page_of(hosts: &[FleetHost]) -> Page {
     let mut page = Page::default();
     let there = hosts.iter().filter(|host| host.missing.is_none()).count();
     // The first host's own is the one that others are compared with.
@@ -213,6 +205,6 @@ pub fn page_of(hosts: &[netfathom_model::record::FleetHost]) -> Page {
     let with = if versions.is_empty() { versions } else { format!(" with {versions}") };
     page.text(&format!("{there} of {} hosts answer{with}{clocks}.", hosts.len()));
     page.main("Hosts");
-    page.table(listed(hosts.iter()));
+    page.table(listed(hosts));
     page
 }

@@ -8,8 +8,9 @@ mod times;
 mod trials;
 
 use crate::page::Page;
-use netfathom_model::record::{LoadResult, LoadTrial, LoadTrialKind};
-use netfathom_model::verdict::Verdict;
+use netfathom_model::print::Scale;
+use netfathom_model::record::{LoadResult, LoadSummary, LoadTrial, LoadTrialKind};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use super::accounting::Kept;
 use super::{
@@ -51,17 +52,20 @@ impl Story for LoadResult {
         let Some(s) = &self.summary else {
             return "no loaded trial is finished, so there is no answer yet".into();
         };
-        let lost = match s.lost {
-            Some(0.0) => "none lost".into(),
-            Some(lost) => format!("{} lost", number::percent(lost)),
-            None => "losses unknown".into(),
-        };
-        let lag = if s.lag.n == 0 { "-".into() } else { number::least(s.lag.p99_ns) };
         format!(
-            "{} sent, {} of the plan, {lost}, late by {lag} (p99)",
-            number::rate_interval(s.reached_per_s, s.between_trials_per_s),
-            number::percent_down(s.of_plan)
+            "{} sent, {} of the plan, {}, {}",
+            Scale::Rate.interval(s.reached_per_s, s.between_trials_per_s),
+            number::percent_down(s.of_plan),
+            s.lost.map_or_else(|| "losses unknown".into(), losses),
+            late(s)
         )
+    }
+
+    fn usable(&self, verdict: &Verdict) -> Vec<String> {
+        let Some(s) = &self.summary else { return Vec::new() };
+        let parts = [(Part::Loss, s.lost.map(losses)), (Part::Lateness, (s.lag.n > 0).then(|| late(s)))];
+        let holds = parts.into_iter().filter(|(part, _)| verdict.of(*part) < Level::Void);
+        holds.filter_map(|(_, words)| words).collect()
     }
 
     fn is_of_values(&self) -> bool {
@@ -75,6 +79,15 @@ impl Story for LoadResult {
     fn verdicts(&self) -> Vec<&Verdict> {
         self.trials.iter().map(|trial| &trial.verdict).collect()
     }
+}
+
+fn losses(lost: f64) -> String {
+    if lost == 0.0 { "none lost".into() } else { format!("{} lost", number::percent(lost)) }
+}
+
+fn late(summary: &LoadSummary) -> String {
+    let lag = &summary.lag;
+    format!("late by {} (p99)", if lag.n == 0 { "-".into() } else { number::least(lag.p99_ns) })
 }
 
 /// The trials of the plan's own load.

@@ -40,8 +40,9 @@ pub(super) fn draw(page: &mut Page, result: &LoadResult) {
 /// Why a trial is not VALID, under the table, since it has no room.
 fn reasons(page: &mut Page, result: &LoadResult) {
     for trial in &result.trials {
-        for reason in &trial.verdict.reasons {
-            page.bullet(&format!("trial {}: {}", trial_number(trial.index), reason.text));
+        for reason in trial.verdict.shown() {
+            let label = reason.label(trial.verdict.level);
+            page.bullet(&format!("trial {}: {label}{}", trial_number(trial.index), reason.text));
         }
     }
 }

@@ -4,6 +4,8 @@ use netfathom_model::plan::{Carrier, Place, Placement};
 use netfathom_model::print::counted;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
 
+use crate::grouping::by_key;
+
 /// Of what the kernel's workers ran.
 pub(super) const WORKERS: &str = "of all kernel workers of the machine, for any purpose: an upper bound, except for workers that ended \
      meanwhile";
@@ -76,16 +78,12 @@ fn unread(cell: &MessageCell) -> bool {
 }
 
 fn calls(result: &MessageResult) -> Vec<String> {
-    let mut reasons: Vec<(&str, u32)> = Vec::new();
-    for cell in &result.cells {
-        let Counted::Not(why) = &cell.calls else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, cells)) => *cells += 1,
-            None => reasons.push((why, 1)),
-        }
-    }
-    let line = |(why, cells): (&str, u32)| {
-        format!("system calls of {} were not counted: {why}", counted(cells, "cell"))
+    let reasons = result.cells.iter().filter_map(|cell| match &cell.calls {
+        Counted::Not(why) => Some((why, cell)),
+        Counted::Calls(_) => None,
+    });
+    let line = |(why, cells): (&String, Vec<&MessageCell>)| {
+        format!("system calls of {} were not counted: {why}", counted(cells.len(), "cell"))
     };
-    reasons.into_iter().map(line).collect()
+    by_key(reasons).into_iter().map(line).collect()
 }

@@ -15,17 +15,7 @@ const ENDS: [Side; 2] = [Side::Client, Side::Server];
 pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let sizes = groups::all_sizes(result);
     let shown = chosen(&sizes);
-    let titles = |bytes| {
-        let size = format!("{} {}", number::count(bytes), size_name(&result.plan));
-        [format!("{size}: times"), format!("{size}: cost of each")]
-    };
-    for &bytes in &shown {
-        let [of_times, of_costs] = titles(bytes);
-        page.heading(&of_times);
-        times(page, result, bytes);
-        page.heading(&of_costs);
-        costs(page, result, bytes);
-    }
+    shown.iter().for_each(|&bytes| size(page, result, bytes, Page::heading));
     if shown.is_empty() {
         return;
     }
@@ -50,16 +40,19 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     let others: Vec<u64> = sizes.into_iter().filter(|bytes| !shown.contains(bytes)).collect();
     if !others.is_empty() {
         page.details("the other sizes", |page| {
-            for bytes in others {
-                let [of_times, of_costs] = titles(bytes);
-                page.text(&of_times);
-                times(page, result, bytes);
-                page.text(&of_costs);
-                costs(page, result, bytes);
-            }
+            others.iter().for_each(|&bytes| size(page, result, bytes, Page::text));
         });
     }
     page.details("system calls by name", |page| page.table(calls(result)));
+}
+
+/// Both tables of a size, each under its title.
+fn size(page: &mut Page, result: &MessageResult, bytes: u64, title: fn(&mut Page, &str)) {
+    let size = format!("{} {}", number::count(bytes), size_name(&result.plan));
+    title(page, &format!("{size}: times"));
+    times(page, result, bytes);
+    title(page, &format!("{size}: cost of each"));
+    costs(page, result, bytes);
 }
 
 fn times(page: &mut Page, result: &MessageResult, bytes: u64) {

@@ -20,13 +20,9 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
             page.choice(size_name(&result.plan), charts::placements(result, &of_pair));
             table(page, result, &of_pair);
         }
-        if let Some(caveat) = caveats::where_kernel_ends_run(result) {
-            page.note(caveat);
-        }
+        caveats::where_kernel_ends_run(result).iter().for_each(|caveat| page.note(caveat));
     }
-    for stand_in in groups::stand_ins(result) {
-        page.note(&stand_in);
-    }
+    groups::stand_ins(result).iter().for_each(|stand_in| page.note(stand_in));
     absent(page, &result.absent);
 }
 

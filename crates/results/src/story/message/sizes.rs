@@ -36,9 +36,7 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
          trials; placement: U user space, K kernel, the client first"
     ));
-    if let Some(caveat) = caveats::where_kernel_ends_run(result) {
-        page.note(caveat);
-    }
+    caveats::where_kernel_ends_run(result).iter().for_each(|caveat| page.note(caveat));
 }
 
 /// `two: header and body by a call each; adaptive: the library, ...`

@@ -13,29 +13,22 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
         return;
     }
     page.heading("Trials");
-    for (name, wrong) in troubles(result) {
+    let trials = || result.cells.iter().flat_map(|cell| &cell.trials);
+    for (name, wrong) in [
+        ("cut short, out of time before all messages were there", trials().filter(|t| t.cut_short).count()),
+        ("without a single whole message", trials().filter(|t| t.messages == 0).count()),
+    ] {
         if wrong > 0 {
             page.bullet(&format!("{}: {name}", counted(wrong, "trial")));
         }
     }
-    let lost: u64 = result.cells.iter().flat_map(|c| &c.trials).map(|t| t.lost).sum();
+    let lost: u64 = trials().map(|t| t.lost).sum();
     if lost > 0 {
         page.bullet(&format!("messages that did not come: {}", number::count(lost)));
     }
     spread(page, result);
     lag(page, result);
     page.details("each trial", |page| page.table(each(result)));
-}
-
-/// What is to be known of trials, and of how many.
-fn troubles(result: &MessageResult) -> [(&'static str, u32); 2] {
-    let count = |wanted: fn(&MessageTrial) -> bool| {
-        result.cells.iter().flat_map(|cell| &cell.trials).filter(|trial| wanted(trial)).count() as u32
-    };
-    [
-        ("cut short, out of time before all messages were there", count(|t| t.cut_short)),
-        ("without a single whole message", count(|t| t.messages == 0)),
-    ]
 }
 
 /// The cells with the largest differences between trials come first.

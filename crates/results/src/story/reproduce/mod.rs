@@ -128,7 +128,5 @@ fn differences(page: &mut Page, result: &ReproduceResult) {
         return;
     }
     page.heading("What differs from the original");
-    for text in &result.differences {
-        page.bullet(text);
-    }
+    result.differences.iter().for_each(|text| page.bullet(text));
 }

@@ -2,6 +2,7 @@
 
 use crate::page::{Page, Table};
 use netfathom_model::path::{Direction, Tap};
+use netfathom_model::print::Scale;
 use netfathom_model::record::{
     Agreement, CrossCheck, Distorts, Estimate, PathSummary, SelfCost, StackResult, TrialKind,
 };
@@ -18,7 +19,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
     let own: Vec<String> = within
         .into_iter()
         .filter_map(|(way, within)| Some((way, within.filter(|own| own.value > own.half_width)?)))
-        .map(|(way, own)| format!("{} of {way}", number::interval(own.value, Some(own.half_width))))
+        .map(|(way, own)| format!("{} of {way}", Scale::Time.interval(own.value, Some(own.half_width))))
         .collect();
     let tap = result.tap.name();
     let own = (!own.is_empty())
@@ -34,7 +35,7 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
         format!(
             "{}the {tap} tap adds {} to a send call{effect}",
             if own.is_none() { "overhead: " } else { "" },
-            percent(share)
+            added(Scale::Share, share)
         )
     });
     let check = |w: &CrossCheck| {
@@ -81,7 +82,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
     }
     page.text(&format!("send call    {}", per_message(&cost.send_call_ns)));
     if let Some(share) = &cost.send_call_share {
-        page.text(&format!("of the call  {}{}", percent(*share), doubt(share)));
+        page.text(&format!("of the call  {}{}", added(Scale::Share, *share), doubt(share)));
     }
     if let Some(reader) = &cost.reader_cpu_ns {
         page.text(&format!("reader CPU   {}", per_message(reader)));
@@ -89,7 +90,7 @@ fn estimates(page: &mut Page, result: &StackResult) {
     if let Some(lost) = &cost.rate_lost {
         page.text(&format!(
             "rate lost    {} of the unpaced rate{}",
-            number::share_interval(lost.value, Some(lost.half_width)),
+            Scale::Share.interval(lost.value, Some(lost.half_width)),
             doubt(lost)
         ));
     }
@@ -116,19 +117,14 @@ fn trials(result: &StackResult) -> Table {
     table
 }
 
-pub(super) fn percent(e: Estimate) -> String {
+/// What is added, with its sign: `+120 ns ± 14`.
+pub(super) fn added(scale: Scale, e: Estimate) -> String {
     let sign = if e.value > 0.0 { "+" } else { "" };
-    format!("{sign}{}", number::share_interval(e.value, Some(e.half_width)))
-}
-
-/// A time that is added: `+120 ns ± 14`.
-pub(super) fn added(e: Estimate) -> String {
-    let sign = if e.value > 0.0 { "+" } else { "" };
-    format!("{sign}{}", number::interval(e.value, Some(e.half_width)))
+    format!("{sign}{}", scale.interval(e.value, Some(e.half_width)))
 }
 
 fn per_message(e: &Estimate) -> String {
-    format!("{} per message{}", added(*e), doubt(e))
+    format!("{} per message{}", added(Scale::Time, *e), doubt(e))
 }
 
 /// That the times have the tap's in them, or are of a slower program, which the answer does not show.
@@ -143,7 +139,7 @@ pub(super) fn distortion(result: &StackResult) -> Option<String> {
         ));
     }
     let share = cost.send_call_share.filter(|share| distorts(Some(*share)))?;
-    let by = percent(share);
+    let by = added(Scale::Share, share);
     Some(format!(
         "the {tap} tap adds {by} to a send call: times and verdict are of the slower program, not of one without the tap"
     ))
@@ -162,10 +158,10 @@ fn within(cost: &SelfCost, way: &PathSummary) -> Option<String> {
     let share = Estimate { value: own.value / mean_ns, half_width: own.half_width / mean_ns };
     distorts(Some(share)).then(|| {
         let (time, share) =
-            (number::interval(own.value, Some(own.half_width)), number::whole_percent(share.value));
+            (Scale::Time.interval(own.value, Some(own.half_width)), number::whole_percent(share.value));
         let half_width = of.between_trials_ns.map(|half_width| half_width + own.half_width);
         let without = Some(mean_ns - own.value).filter(|&without| without > 0.0);
-        let without = without.map(|ns| format!("; {} without it", number::interval(ns, half_width)));
+        let without = without.map(|ns| format!("; {} without it", Scale::Time.interval(ns, half_width)));
         format!("{time} of the time to {} ({share}{})", way.direction.verb(), without.unwrap_or_default())
     })
 }
@@ -210,7 +206,7 @@ pub(super) fn cross_checks(page: &mut Page, result: &StackResult) {
             w.tap.name(),
             number::mean(w.mean_ns),
             result.tap.name(),
-            number::interval(w.difference_ns.abs(), w.half_width_ns),
+            Scale::Time.interval(w.difference_ns.abs(), w.half_width_ns),
         ));
     }
     let moved = result.trials.iter().filter_map(|t| t.clock_moved_ns).max_by_key(|m| m.unsigned_abs());

@@ -17,6 +17,7 @@ use crate::page::Page;
 use netfathom_model::accounting::Fate;
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::plan::Place;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{
     Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, StageSummary, Trial, TrialKind,
 };
@@ -196,7 +197,7 @@ fn time(summary: &PathSummary, of: &Indicator) -> String {
 fn duration(summary: &PathSummary, of: &Indicator) -> String {
     match summary.total.n {
         0 => "n/a".into(),
-        _ => number::interval(of.mean_ns, of.between_trials_ns),
+        _ => Scale::Time.interval(of.mean_ns, of.between_trials_ns),
     }
 }
 

@@ -52,7 +52,7 @@ fn row(name: &str, i: &Indicator, capability: Option<f64>, reached: Option<f64>)
     [
         name.into(),
         number::mean(i.mean_ns),
-        number::half_width(i.between_trials_ns),
+        i.between_trials_ns.map_or_else(|| "-".into(), |half| format!("± {}", number::mean(half))),
         number::least(i.min_ns),
         number::time(i.max_ns),
         rate(capability),

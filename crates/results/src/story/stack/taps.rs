@@ -2,9 +2,10 @@
 
 use crate::page::{Page, Table};
 use netfathom_model::plan::TapChoice;
+use netfathom_model::print::Scale;
 use netfathom_model::record::{Estimate, SelfCost, StackResult, TapRow};
 
-use super::cost::{added, distorts, percent};
+use super::cost::{added, distorts};
 use crate::story::number;
 
 /// Taps beside each other; there are no more kinds of them.
@@ -74,16 +75,16 @@ fn cost(tap: &TapRow, of: fn(&SelfCost) -> Option<Estimate>) -> Option<Estimate>
 }
 
 fn mean(e: Option<Estimate>) -> Remarked {
-    (e.map_or_else(|| UNKNOWN.into(), |e| number::interval(e.value, Some(e.half_width))), "")
+    (e.map_or_else(|| UNKNOWN.into(), |e| Scale::Time.interval(e.value, Some(e.half_width))), "")
 }
 
 fn bias(e: Option<Estimate>) -> Remarked {
-    e.map_or_else(|| (UNKNOWN.into(), ""), |e| (added(e), doubt(e)))
+    e.map_or_else(|| (UNKNOWN.into(), ""), |e| (added(Scale::Time, e), doubt(e)))
 }
 
 fn share(e: Option<Estimate>) -> Remarked {
     let Some(e) = e else { return (UNKNOWN.into(), "") };
-    (percent(e), if distorts(Some(e)) { "! over 10 %" } else { doubt(e) })
+    (added(Scale::Share, e), if distorts(Some(e)) { "! over 10 %" } else { doubt(e) })
 }
 
 fn doubt(e: Estimate) -> &'static str {

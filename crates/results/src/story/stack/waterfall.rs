@@ -8,6 +8,7 @@ use netfathom_model::record::{PathSummary, StageSummary, StageSummaryTimes};
 use super::stages::one_reason;
 use crate::page::{Axis, Color, Fill, Page, Waterfall, WaterfallStep};
 use crate::story::number;
+use crate::story::stages::each;
 
 /// `messages` are those of the summary, such as `all messages`.
 pub(super) fn draw(page: &mut Page, summary: &PathSummary, messages: &str, transport: Transport) {
@@ -66,8 +67,6 @@ fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f6
             return WaterfallStep::Missing { name, about, why: why.clone() };
         }
     };
-    let passed = d.n as f64 / summary.total.n as f64;
-    let each = || format!("{} passed, {} each", number::percent(passed), number::mean(d.mean_ns));
     WaterfallStep::Bar {
         name,
         about,
@@ -75,7 +74,7 @@ fn step(summary: &PathSummary, s: &StageSummary, transport: Transport, ends: (f6
         fill: if s.inside { Fill::Full } else { Fill::Hatched },
         ends,
         text: number::mean(ends.1 - ends.0),
-        aside: (d.n < summary.total.n).then(each),
+        aside: each(d, summary.total.n),
         share: match s.share {
             Some(share) if s.inside => number::percent(share),
             _ => "-".into(),

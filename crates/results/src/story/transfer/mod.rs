@@ -166,25 +166,13 @@ fn streams(page: &mut Page, result: &TransferResult) {
     if let Some(name) = &result.congestion {
         page.note(&format!("congestion control: {name}"));
     }
-    for text in result.streams.iter().filter_map(counts::checksum) {
-        page.note(&text);
-    }
+    result.streams.iter().filter_map(counts::checksum).for_each(|text| page.note(&text));
     if let Some(closed) = result.streams.iter().filter_map(|s| s.closed_ns).max() {
         page.note(&format!("the receiver had closed after {}", number::seconds(closed)));
     }
 }
 
 fn table(page: &mut Page, result: &TransferResult) {
-    page.table(stream_table(result));
-    more(page, result.streams.len(), "stream");
-    for (i, s) in result.streams.iter().enumerate() {
-        if let Some(how) = ended(&s.end) {
-            page.bullet(&format!("stream {}: {how}", i + 1));
-        }
-    }
-}
-
-fn stream_table(result: &TransferResult) -> Table {
     let mut table = Table::of("stream|<peer|bytes|calls|time|CPU time|CPU/KiB");
     for (i, s) in result.streams.iter().enumerate().take(MOST_ROWS) {
         table.row([
@@ -197,7 +185,13 @@ fn stream_table(result: &TransferResult) -> Table {
             counts::cpu_per_kib(s).map_or_else(|| "n/a".into(), number::mean),
         ]);
     }
-    table
+    page.table(table);
+    more(page, result.streams.len(), "stream");
+    for (i, s) in result.streams.iter().enumerate() {
+        if let Some(how) = ended(&s.end) {
+            page.bullet(&format!("stream {}: {how}", i + 1));
+        }
+    }
 }
 
 /// Packets as tcpdump writes them, and what all of them have in common.

@@ -92,7 +92,10 @@ fn held(message: &SlowMessage) -> Option<String> {
     }
     let time = |ns: u64| number::time(ns.cast_signed());
     let most = message.holder().filter(|held| held.1 > 0).map(|(by, ns)| {
-        let by = if let Holder::Process { name, .. } = by { name.clone() } else { by.to_string() };
+        let by = match by {
+            Holder::Process { name, .. } | Holder::Unnumbered { name } => name.clone(),
+            _ => by.to_string(),
+        };
         format!("{by} {}", time(ns))
     });
     if (unknown_ns as f64) < way::LEAST_UNKNOWN * waited_ns as f64 {
@@ -103,14 +106,13 @@ fn held(message: &SlowMessage) -> Option<String> {
 }
 
 fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
-    let mut table = Table::of("at|<peer|time").words((!is_alone).then_some("way"));
-    table = table.words(["largest stage", "CPU held by"]);
+    let mut table = Table::of("<largest stage|time|at|<peer").words((!is_alone).then_some("way"));
+    table = table.words(["CPU held by"]);
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
         let peer = message.peer.as_ref().or(message.local.as_ref()).cloned().unwrap_or_default();
-        let mut cells = vec![number::seconds(at), peer, number::time(message.total_ns())];
+        let mut cells = vec![largest(message), number::time(message.total_ns()), number::seconds(at), peer];
         cells.extend((!is_alone).then(|| message.direction.name().to_owned()));
-        cells.push(largest(message));
         table.row_open(cells, &held(message).unwrap_or_default());
     }
     table

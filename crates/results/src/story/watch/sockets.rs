@@ -21,15 +21,15 @@ pub(super) fn processes(page: &mut Page, result: &WatchResult) {
     let (named, unnamed): (Vec<_>, Vec<_>) = result.processes.iter().partition(|of| of.name.is_some());
     let mut others = WatchSocket::default();
     unnamed.iter().for_each(|of| others.add(&of.sockets));
-    let rows = named.iter().map(|of| (vec![numbered(of)], &of.sockets));
+    let rows = named.iter().map(|of| (vec![numbered(of, "")], &of.sockets));
     page.table(table("<process", rows, others, &ways));
 }
 
-/// `redis-server (712)` or `nginx (4 processes)`.
-fn numbered(of: &WatchProcesses) -> String {
+/// `redis-server (712)` or `nginx (4 processes)`; `pid` stands before a number.
+pub(super) fn numbered(of: &WatchProcesses, pid: &str) -> String {
     let name = of.name.as_deref().unwrap_or_default();
     match &of.pids[..] {
-        [pid] => format!("{name} ({pid})"),
+        [number] => format!("{name} ({pid}{number})"),
         pids => {
             let least = if pids.len() < WatchProcesses::MOST_PIDS { "" } else { "at least " };
             format!("{name} ({least}{} processes)", number::count(pids.len() as u64))

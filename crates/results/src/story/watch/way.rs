@@ -4,7 +4,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
 
 use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
-use crate::story::stages::{PARTLY, new_table, row};
+use crate::story::stages::{PARTLY, each, new_table, row};
 use crate::story::{contention, curves, number};
 
 /// Where the time of what is sent begins, mostly.
@@ -67,7 +67,8 @@ impl Way<'_> {
                     }
                     _ => String::new(),
                 };
-                format!("{by} {} for {} of those waits{rest}", by.first.had("the CPU"), number::percent(part))
+                let (had, part) = (by.first.had("the CPU"), number::percent(part));
+                format!("{} {had} for {part} of those waits{rest}", by.named(&waits.holders))
             }
             None => most.stage.meaning().to_owned(),
         };
@@ -126,10 +127,13 @@ impl Way<'_> {
     }
 
     fn waterfall(&self, page: &mut Page) {
-        let parts = self.passed().map(|stage| (stage.stage, self.part(stage), self.share(stage)));
+        let part = |stage: &WatchedStage| {
+            let aside = each(&stage.times, self.total.n);
+            (stage.stage, self.part(stage), aside, self.share(stage))
+        };
         let total = ("mean over all timed messages", self.total.mean_ns);
         let note = "A bar is the stage's part of the mean time over all messages, also over those that did not pass it.";
-        waterfall(page, self.direction, parts, total, note);
+        waterfall(page, self.direction, self.passed().map(part), total, note);
     }
 
     pub fn percentiles(&self, page: &mut Page) {
@@ -158,29 +162,32 @@ impl Way<'_> {
 /// The stages of a single message.
 pub(super) fn waterfall_of(page: &mut Page, message: &SlowMessage) {
     let whole = message.total_ns() as f64;
-    let part = |sum: &WatchedSum| (sum.stage, sum.sum_ns as f64, sum.sum_ns as f64 / whole.max(1.0));
+    let part = |sum: &WatchedSum| (sum.stage, sum.sum_ns as f64, None, sum.sum_ns as f64 / whole.max(1.0));
     let note = "The longest message that was kept. A stage that it passed several times is one bar.";
     let parts = message.stages.iter().map(part);
     waterfall(page, message.direction, parts, ("the longest message", whole), note);
 }
 
-/// Stages with their times and shares, one after the other, and their sum.
+/// A stage with its time, what must be known of that, and its share.
+type Part = (WatchStage, f64, Option<String>, f64);
+
+/// Stages one after the other, and their sum.
 fn waterfall(
     page: &mut Page,
     direction: Direction,
-    parts: impl Iterator<Item = (WatchStage, f64, f64)>,
+    parts: impl Iterator<Item = Part>,
     (about, total): (&'static str, f64),
     note: &str,
 ) {
     let mut at = 0.0;
-    let bar = |(stage, ns, share): (WatchStage, f64, f64)| {
+    let bar = |(stage, ns, aside, share): Part| {
         let from = at;
         at += ns;
-        let text = (number::mean(ns), short_percent(share));
+        let text = (number::mean(ns), aside, short_percent(share));
         step((stage.name(), stage.meaning()), (color(stage), Fill::Full), (from, at), text)
     };
     let mut steps: Vec<WaterfallStep> = parts.map(bar).collect();
-    let text = (number::mean(total), number::percent(1.0));
+    let text = (number::mean(total), None, number::percent(1.0));
     steps.push(step(("total", about), ("ink", Fill::Sum), (0.0, total), text));
     let about = match direction {
         Direction::Rx => "Stages of a message on its way in, one after the other",
@@ -206,9 +213,9 @@ fn step(
     (name, about): (&'static str, &'static str),
     (color, fill): (Color, Fill),
     ends: (f64, f64),
-    (text, share): (String, String),
+    (text, aside, share): (String, Option<String>, String),
 ) -> WaterfallStep {
-    WaterfallStep::Bar { name, about: about.into(), color, fill, ends, text, aside: None, share }
+    WaterfallStep::Bar { name, about: about.into(), color, fill, ends, text, aside, share }
 }
 
 fn color(stage: WatchStage) -> Color {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use netfathom_results::store::{self, RunDir, TagError, resolve};
 
@@ -47,6 +48,30 @@ fn the_last_run_is_one_with_a_record() {
     assert_eq!(resolve(out.path(), Path::new("last")).unwrap(), damaged);
     assert_eq!(resolve(out.path(), Path::new("last~1")).unwrap(), first);
     drop(begun);
+}
+
+#[test]
+fn of_two_runs_of_one_second_the_later_is_the_last() {
+    let out = directory();
+    // In the order of time, not of names.
+    let runs = [("ttcp-ffffffff", 200), ("load-00000000", 700)].map(|(rest, ms)| {
+        let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_230_840_000 + ms);
+        let mut record = crate::contract::stack_fixture();
+        record.id = format!("20261121T031400Z-{rest}");
+        record.started_utc = store::rfc3339(started);
+        let run = RunDir::create(out.path(), &record.id).unwrap();
+        run.write_record(&record).unwrap();
+        run.path().to_owned()
+    });
+    let found = |name: &str| resolve(out.path(), Path::new(name)).unwrap();
+    assert_eq!([found("last~1"), found("last")], runs);
+    // The files of heads and the records alone.
+    for all in [listed(out.path()), store::catalogue_of_records(out.path()).unwrap()] {
+        let paths: Vec<&PathBuf> = all.entries.iter().rev().map(|e| &e.path).collect();
+        assert_eq!(paths, runs.each_ref());
+    }
+    let refusal = store::read(out.path()).unwrap_err().to_string();
+    assert!(refusal.ends_with(&format!("such as the newest, {}", runs[1].display())), "{refusal}");
 }
 
 #[test]

@@ -82,12 +82,6 @@ pub struct Observed {
     pub lost: u64,
 }
 
-enum With {
-    Tracepoints(Box<Traced>),
-    Notification,
-    Ends,
-}
-
 /// A benchmark that was started and has not been finished.
 struct Running {
     exec: ExecTime,
@@ -98,7 +92,9 @@ struct Running {
 /// Observes a benchmark, one start after the other.
 pub struct BenchmarkWatch {
     points: Points,
-    with: With,
+    means: MarkMeans,
+    /// With tracepoints only.
+    traced: Option<Traced>,
     running: Option<Running>,
 }
 
@@ -111,13 +107,14 @@ impl BenchmarkWatch {
         asked: Option<MarkMeans>,
         records: bool,
     ) -> Result<(Self, Option<String>), WatchError> {
-        let watch = |with| Self { points: points.clone(), with, running: None };
+        let watch = |means, traced| Self { points: points.clone(), means, traced, running: None };
+        let by = |means| attempt(means, points, records).map(|traced| watch(means, traced));
         if let Some(means) = asked {
-            return attempt(means, points, records).map(|with| (watch(with), None));
+            return Ok((by(means)?, None));
         }
-        let traced = match attempt(MarkMeans::Tracepoints, points, records) {
+        let traced = match by(MarkMeans::Tracepoints) {
             Err(WatchError::Means { why, .. }) => why,
-            tried => return tried.map(|with| (watch(with), None)),
+            tried => return Ok((tried?, None)),
         };
         if records {
             return Err(WatchError::Records(traced));
@@ -125,42 +122,38 @@ impl BenchmarkWatch {
         let traced =
             format!("resources are those that the parent of a process gets: no tracepoints: {traced}");
         if *points == Points::Ends {
-            return Ok((watch(With::Ends), Some(traced)));
+            return Ok((watch(MarkMeans::Ends, None), Some(traced)));
         }
-        match attempt(MarkMeans::Notification, points, records) {
-            Ok(with) => Ok((watch(with), Some(traced))),
-            Err(e) => Ok((watch(With::Ends), Some(format!("no observation points: {e}; {traced}")))),
-        }
+        Ok(match by(MarkMeans::Notification) {
+            Ok(notified) => (notified, Some(traced)),
+            Err(e) => (watch(MarkMeans::Ends, None), Some(format!("no observation points: {e}; {traced}"))),
+        })
     }
 
     pub fn means(&self) -> MarkMeans {
-        match self.with {
-            With::Tracepoints(_) => MarkMeans::Tracepoints,
-            With::Notification => MarkMeans::Notification,
-            With::Ends => MarkMeans::Ends,
-        }
+        self.means
     }
 
     /// Starts the benchmark; `armed` says whether with its observation points, which are there from now until
     /// it is finished, and at no other time. It adds to the command, so make a new one for each start. A
     /// benchmark that was started before is no longer observed.
     pub fn start(&mut self, command: &mut Command, armed: bool) -> io::Result<Child> {
-        let observes = armed && self.points != Points::Ends && matches!(self.with, With::Notification);
+        let observes = armed && self.points != Points::Ends && self.means == MarkMeans::Notification;
         let notified = observes.then(|| Notified::of(command, &self.points)).transpose()?;
         // Last of all that is done between fork and exec.
         let exec = ExecTime::note(command)?;
         if let Some(notified) = &notified {
             notified.starts_at(exec.clone());
         }
-        let child = match &mut self.with {
-            With::Tracepoints(traced) => {
+        let child = match &mut self.traced {
+            Some(traced) => {
                 traced.expect(armed)?;
                 match command.spawn() {
                     Ok(child) => child,
                     Err(e) => return traced.expect_no_more().and(Err(e)),
                 }
             }
-            With::Notification | With::Ends => command.spawn()?,
+            None => command.spawn()?,
         };
         self.running = Some(Running { exec, notified, ended_ns: None });
         Ok(child)
@@ -175,7 +168,7 @@ impl BenchmarkWatch {
             let left = limit.saturating_sub(began.elapsed());
             let waited = process.wait(left.min(DRAIN), stop)?;
             let now_ns = clock::monotonic_ns();
-            if let With::Tracepoints(traced) = &mut self.with {
+            if let Some(traced) = &mut self.traced {
                 traced.drain(&self.points)?;
             }
             match (waited, &mut self.running) {
@@ -195,7 +188,7 @@ impl BenchmarkWatch {
     pub fn finish(&mut self, child: Child) -> io::Result<Observed> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let waited = self.wait(&child, Duration::MAX, &NEVER);
-        if let With::Tracepoints(traced) = &mut self.with {
+        if let Some(traced) = &mut self.traced {
             traced.disarm()?;
         }
         waited?;
@@ -203,9 +196,9 @@ impl BenchmarkWatch {
         let Running { exec, notified, ended_ns } = self.running.take().ok_or_else(nothing)?;
         let first = process::run_times(child.id()).ok();
         let ended = process::reap(child)?;
-        let (marks, spent, lost) = match &mut self.with {
-            With::Tracepoints(traced) => traced.tell(&self.points)?,
-            With::Notification | With::Ends => {
+        let (marks, spent, lost) = match &mut self.traced {
+            Some(traced) => traced.tell(&self.points)?,
+            None => {
                 let (marks, lost) = notified.map(|notified| notified.take()).unwrap_or_default();
                 (marks, Spent::of_usage(&ended.usage, first), lost)
             }
@@ -216,42 +209,33 @@ impl BenchmarkWatch {
 
     /// From now on follows who has the CPUs that the benchmark waits for, or ends it; `false` where nothing sees it.
     pub fn follow_waits(&mut self, follow: bool) -> io::Result<bool> {
-        match &mut self.with {
-            With::Tracepoints(traced) => traced.follow_waits(follow).map(|()| true),
-            With::Notification | With::Ends => Ok(false),
-        }
+        self.traced.as_mut().map_or(Ok(false), |traced| traced.follow_waits(follow).map(|()| true))
     }
 
     /// What it waited while waits were followed; `None` where nothing sees it.
     pub fn waits(&self) -> io::Result<Option<CpuWaits>> {
-        match &self.with {
-            With::Tracepoints(traced) => traced.waits().map(Some),
-            With::Notification | With::Ends => Ok(None),
-        }
+        self.traced.as_ref().map(Traced::waits).transpose()
     }
 
     /// The system calls of the run that ended last, where they are recorded; to be asked before the next start.
     pub fn calls(&self) -> io::Result<Vec<CallTimes>> {
-        match &self.with {
-            With::Tracepoints(traced) => traced.calls(),
-            With::Notification | With::Ends => Ok(Vec::new()),
-        }
+        self.traced.as_ref().map_or_else(|| Ok(Vec::new()), Traced::calls)
     }
 }
 
-fn attempt(means: MarkMeans, points: &Points, records: bool) -> Result<With, WatchError> {
+fn attempt(means: MarkMeans, points: &Points, records: bool) -> Result<Option<Traced>, WatchError> {
     let refused = |why: String| WatchError::Means { means, why };
     match means {
         MarkMeans::Tracepoints => match Traced::attach(points, records) {
-            Ok(traced) => Ok(With::Tracepoints(Box::new(traced))),
+            Ok(traced) => Ok(Some(traced)),
             Err(TreeError::Mark(why)) => Err(WatchError::Points(why)),
             Err(e) => Err(refused(e.to_string())),
         },
         MarkMeans::Notification => {
             notification::numbers(points)?;
             notify::probe().map_err(|e| refused(e.to_string()))?;
-            Ok(With::Notification)
+            Ok(None)
         }
-        MarkMeans::Ends => Ok(With::Ends),
+        MarkMeans::Ends => Ok(None),
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_sys::process::{self, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
 
-use super::kin::{self, Kin, Known};
+use super::kin::{self, Known};
 use crate::kind::cost::error::{CostError, step};
 
 /// How often it is looked whether somebody is still there.
@@ -51,7 +51,7 @@ impl Starting {
     /// The family of what was started, `what` it is for messages, with its word in the environment. `strangers` who are
     /// in no other family belong to it too.
     pub fn family(mut self, what: &'static str, word: String, root: u32, strangers: bool) -> Family {
-        self.known.add(Kin::new(word.clone(), root, strangers, self.before));
+        self.known.add(word.clone(), root, strangers, self.before);
         Family { what, word }
     }
 

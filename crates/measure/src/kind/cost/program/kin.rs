@@ -37,20 +37,15 @@ pub struct Kin {
 /// All families. While it is held, no other thread starts or reaps.
 pub struct Known(MutexGuard<'static, Vec<Kin>>);
 
-impl Kin {
-    pub fn new(word: String, root: u32, strangers: bool, before: Vec<u32>) -> Self {
-        Self { word, root: Some(root), reaped_ns: 0, strangers, before, seen: Vec::new() }
-    }
-}
-
 impl Known {
     /// Waits until no other thread starts or reaps.
     pub fn now() -> Self {
         Self(KNOWN.lock())
     }
 
-    pub fn add(&mut self, kin: Kin) {
-        self.0.push(kin);
+    pub fn add(&mut self, word: String, root: u32, strangers: bool, before: Vec<u32>) {
+        let seen = Vec::new();
+        self.0.push(Kin { word, root: Some(root), reaped_ns: 0, strangers, before, seen });
     }
 
     pub fn remove(&mut self, word: &str) {

@@ -83,9 +83,9 @@ impl Context {
         }
     }
 
-    pub fn of(plan: &CostPlan, namespace: Option<Arc<Namespace>>) -> Self {
+    pub fn of(plan: &CostPlan) -> Self {
         Self {
-            namespace,
+            namespace: None,
             cpus: plan.program_cpu.clone(),
             grace: Duration::from_nanos(plan.grace_ns),
             when_ended: plan.when_ended,

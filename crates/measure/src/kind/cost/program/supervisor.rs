@@ -92,6 +92,7 @@ impl Supervisor {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         }
         child::end_with_this_thread(&mut command);
+        child::without_priority(&mut command);
         let starting = Starting::now();
         let spawned = command.spawn();
         // Our copies of its end would keep the terminal open.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netfathom_model::plan::CostLevel;
 use netfathom_model::record::ProgramTrial;
+use netfathom_sys::child::without_priority;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::process::{Process, SIGKILL, Waited};
 
@@ -87,6 +88,7 @@ impl<'a> Toggle<'a> {
 fn shell(command: &str) -> Result<(ExitStatus, String), CostError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    without_priority(&mut shell);
     let start = |source| CostError::Start { what: "the command", program: command.into(), source };
     // While this exists, no other thread reaps processes that are not its children.
     let starting = Starting::now();

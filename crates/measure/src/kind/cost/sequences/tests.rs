@@ -72,16 +72,17 @@ fn what_is_no_base_sequence_is_refused_with_its_line() {
         assert!(error.contains(why) && error.contains("table.csv") && error.contains("expected"), "{error}");
     };
     refused("", "it is empty");
-    refused("c,t0\nbase,1\n", "fewer than two marks");
+    refused("c,t0\nbase,1\n", "line 1: fewer than two marks");
     refused("c,t0,t1\nbase,0,1\n", "no condition beside the baseline");
     refused("c,t0,t1\nbase,0,1\nx,0\n", "line 3: 2 fields, where the first line has 3");
+    refused("c,t0,t1\n\n# half\nbase,0,1\nx,0\n", "line 5: 2 fields, where the first line has 3");
     refused("c,t0,t1\nbase,0,1\nx,0,NaN\n", "line 3: \"NaN\" is no time");
     refused("c,t0,t1\nbase,0,1\nx,5,4\n", "line 3: t1 is before t0");
     refused("c,t0,t1\nbase,0,1\nbase,0,1\n", "line 3: base is there twice");
     refused("c,t0,t1\nbase,1,1\nx,0,1\n", "line 2: it takes no time at all");
     refused("c,t0,t1\nbase,0,1e308\nx,0,1\n", "line 2: from 0 to");
     refused("c,t0,t1\nbase,0,1\nx,0,1e-320\n", "line 3: from 0 to");
-    refused("c,t0_s,t1_ms\nbase,0,1\nx,0,1\n", "marks in different units");
+    refused("c,t0_s,t1_ms\nbase,0,1\nx,0,1\n", "line 1: marks in different units");
     assert!(
         read(&[Path::new("/no/such/table")]).unwrap_err().to_string().contains("cannot read /no/such/table")
     );

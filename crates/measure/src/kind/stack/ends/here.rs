@@ -14,7 +14,7 @@ use crate::load::control::draw_flow;
 use crate::load::error::FlightError;
 use crate::load::flight::{Departures, FarEnd, LEAD_IN_NS};
 use crate::load::instance::Instance;
-use crate::load::reader::{self, EndSignal, read_all};
+use crate::load::reader::{EndSignal, ReaderTask, read_all};
 use crate::load::sent::Sent;
 use crate::load::streamed::Streamed;
 use crate::load::tally::{Read, Tally};
@@ -74,13 +74,20 @@ impl Ends for Here {
         let windows = load.windows(monotonic_ns() + LEAD_IN_NS);
         let (send_taps, tap) = make(windows, &self.senders)?;
         let stream = task.stream().then(|| Streamed::begin(&self.senders, [&self.reader])).transpose()?;
-        let planned = load.departures.messages();
         let delay_ns = match load.departures {
             Departures::Planned(..) => task.plan.reader_delay_ns,
             // The sender alone is wanted; a full buffer read that slowly takes seconds.
             Departures::FlatOut => 0,
         };
-        let mut reader = Reader { task, ends: &self, planned, delay_ns, tap, tally: None };
+        let reading = ReaderTask {
+            socket: &self.reader,
+            flow: self.flow,
+            lanes: task.plan.workers,
+            planned: load.departures.messages(),
+            delay_ns,
+            stream: task.stream().then_some(task.plan.size_bytes),
+        };
+        let mut reader = Reader { reading, tap, tally: None };
         let senders = engines(task, &self.senders, send_taps, instances)?;
         let landed =
             flight(task, load, self.flow, windows).run(senders, &mut reader, Some(task.cpus.reader))?;
@@ -110,29 +117,17 @@ impl Ends for Here {
 
 /// The reader, with its end of the tap.
 struct Reader<'a, R> {
-    task: &'a StackTask<'a>,
-    ends: &'a Here,
-    planned: u64,
-    delay_ns: u64,
+    reading: ReaderTask<'a>,
     tap: R,
     tally: Option<Tally>,
 }
 
 impl<R: ReceiveTap + Send> FarEnd for Reader<'_, R> {
     fn sleeps_on(&self) -> Result<Option<UdpSocket>, FlightError> {
-        self.ends.reader.try_clone().map(Some).map_err(|e| GroundError::Socket(e).into())
+        self.reading.socket.try_clone().map(Some).map_err(|e| GroundError::Socket(e).into())
     }
 
     fn take(&mut self, end: &EndSignal<'_>) -> Result<Read, FlightError> {
-        let reading = reader::ReaderTask {
-            socket: &self.ends.reader,
-            flow: self.ends.flow,
-            lanes: self.task.plan.workers,
-            planned: self.planned,
-            delay_ns: self.delay_ns,
-            stream: self.task.stream().then_some(self.task.plan.size_bytes),
-            end,
-        };
-        Ok(self.tally.insert(read_all(&reading, &mut self.tap)?).read.clone())
+        Ok(self.tally.insert(read_all(&self.reading, end, &mut self.tap)?).read.clone())
     }
 }

@@ -17,7 +17,7 @@ use crate::load::accounting::Ways;
 use crate::load::control::{Begun, ControlError, Ended, Incoming, TOOL, draw_flow};
 use crate::load::error::FlightError;
 use crate::load::flight::spawn;
-use crate::load::reader::{self, EndSignal, read_all};
+use crate::load::reader::{EndSignal, ReaderTask, read_all};
 use crate::load::tally::Read;
 use crate::load::tap::{ReceiveTap, SendTap};
 use crate::load::window::Windows;
@@ -59,10 +59,17 @@ impl Ends for Inward {
         // ever held against these windows.
         let windows = load.windows(begun.start_ns);
         let (send_taps, tap) = make(windows, &[])?;
-        let reading = Reading { task, socket: &self.reader, flow: self.flow, lanes, planned };
+        let reading = ReaderTask {
+            socket: &self.reader,
+            flow: self.flow,
+            lanes,
+            planned,
+            delay_ns: task.plan.reader_delay_ns,
+            stream: None,
+        };
         let mean_interval_ns = load.departures.mean_interval_ns(lanes);
         let mut tap = Rebuilt::new(tap, windows, lanes, load.duration_ns, mean_interval_ns);
-        let (ended, read) = reading.run(begun, &mut tap)?;
+        let (ended, read) = Reading { task, reading }.run(begun, &mut tap)?;
         let totals = ended.sent;
         // It is of no consequence here if the sender does not wait for this.
         let _ = ended.tally((&read).into());
@@ -91,10 +98,7 @@ fn lost(error: ControlError) -> FlightError {
 /// The reader in its thread, and the conversation beside it.
 struct Reading<'a> {
     task: &'a StackTask<'a>,
-    socket: &'a UdpSocket,
-    flow: u32,
-    lanes: u32,
-    planned: u64,
+    reading: ReaderTask<'a>,
 }
 
 impl Reading<'_> {
@@ -104,27 +108,14 @@ impl Reading<'_> {
         thread::scope(|scope| {
             let reader = spawn(scope, "reader", || {
                 cpu::pin(self.task.cpus.reader)?;
-                self.read(tap, &end)
+                Ok(read_all(&self.reading, &end, tap)?.read)
             })?;
             let talked = self.talk(begun, &end.received);
             end.senders_done.store(true, Relaxed);
-            end_receiving(self.socket);
+            end_receiving(self.reading.socket);
             let read = reader.join().unwrap_or(Err(FlightError::Thread("reader")))?;
             Ok((talked.map_err(lost)?, read))
         })
-    }
-
-    fn read<R: ReceiveTap>(&self, tap: &mut R, end: &EndSignal<'_>) -> Result<Read, FlightError> {
-        let reading = reader::ReaderTask {
-            stream: None,
-            socket: self.socket,
-            flow: self.flow,
-            lanes: self.lanes,
-            planned: self.planned,
-            delay_ns: self.task.plan.reader_delay_ns,
-            end,
-        };
-        Ok(read_all(&reading, tap)?.read)
     }
 
     /// The conversation, from "ready" until nothing comes any more.

@@ -53,6 +53,8 @@ pub(super) struct Host {
     pub busiest: Option<Busiest>,
     /// The processes at the other end, where that is this host.
     pub other_end: Vec<Holder>,
+    /// How to raise the CPU quota of this end.
+    pub raise_quota: String,
 }
 
 #[derive(Clone, Debug)]
@@ -121,7 +123,7 @@ fn too_short(facts: &Facts) -> Explanation {
         share: 1.0,
         text: "too short to explain".into(),
         evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
-        remedy: "send more, or for a time: -n or --time 2s".into(),
+        remedy: "send more, such as with --time 2s".into(),
         others: Vec::new(),
     }
 }
@@ -139,7 +141,7 @@ fn busy(
     let is_here = peer.is_some_and(|peer| peer.ip().is_loopback());
     let copies = plan.role == Role::Transmit && is_here;
     let (calls, small, otherwise) = match plan.role {
-        Role::Transmit => ("writes", Cause::SmallWrites, "--zero-copy"),
+        Role::Transmit => ("writes", Cause::SmallWrites, "netfathom ttcp --zero-copy"),
         Role::Receive => ("reads", Cause::SmallReads, "--discard"),
     };
     let ran_ns = (stream.user_ns + stream.system_ns) as f64 / stream.calls.max(1) as f64;

@@ -36,10 +36,14 @@ pub(super) fn reasons(
         return vec![loss(facts, facts.congested), path(facts, facts.paced)];
     }
     let mut all = vec![path(facts, facts.paced + facts.congested)];
-    if facts.lost > MANY_LOST && facts.retransmits >= LEAST_RETRANSMITS {
+    if loses_much(facts) {
         all.push(loss(facts, facts.recovering.min(facts.paced + facts.congested)));
     }
     all
+}
+
+fn loses_much(facts: &Facts) -> bool {
+    facts.lost > MANY_LOST && facts.retransmits >= LEAST_RETRANSMITS
 }
 
 fn queued(facts: &Facts) -> bool {
@@ -97,8 +101,8 @@ fn loss(facts: &Facts, share: f64) -> Reason {
         ],
         remedy: "a queue that is too short for this round trip, a policer or a faulty link does this: find where they \
                  are lost (tc -s qdisc, ip -s link, ethtool -S; cable, duplex, radio); a queue is to hold what goes in \
-                 a round trip, and --pace a little below the path's rate fills none; if it is not bbr already that \
-                 sends, it minds loss less than others: --congestion bbr"
+                 a round trip, and a pace a little below the path's rate fills none (netfathom ttcp --pace); if it is \
+                 not bbr already that sends, it minds loss less than others (netfathom ttcp --congestion bbr)"
             .into(),
     }
 }
@@ -129,12 +133,20 @@ fn path(facts: &Facts, share: f64) -> Reason {
              full",
             "transfer for longer: the window grows with each round trip",
         )
+    } else if loses_much(facts) {
+        // bbr minds loss little: whether it went slower for it cannot be known.
+        evidence.rotate_right(1);
+        (
+            "segments are lost on the way, and the congestion window or its pacing held it back; no queue was seen",
+            "find where they are lost (tc -s qdisc, ip -s link, ethtool -S); if several streams (netfathom ttcp -P 4) \
+             go faster together, it is the congestion control: choose another (netfathom ttcp --congestion)",
+        )
     } else {
         (
             "the congestion window or its pacing held it back, and no queue was seen: the path is full and its queue \
              short, as bbr keeps it, or what was lost before still makes it careful",
-            "if several streams (-P 4) go faster together, it is the congestion control: choose another \
-             (--congestion); if not, the bottleneck of the path is to be widened",
+            "if several streams (netfathom ttcp -P 4) go faster together, it is the congestion control: choose another \
+             (netfathom ttcp --congestion); if not, the bottleneck of the path is to be widened",
         )
     };
     Reason { cause: Cause::Path, share, text: text.into(), evidence, remedy: remedy.into() }

@@ -54,7 +54,7 @@ fn remedy(by: Option<Holders<'_>>, held: &[Held], host: &Host, is_here: bool) ->
         let moving = Holders::from(end).moving(&end.to_string(), &[], "this end");
         return format!("both ends share the CPUs of this host: {moving}, or to another host; ");
     }
-    match by.map(|by| (by, by.first)) {
+    match by.map(|by| by.most(held)).map(|by| (by, by.first)) {
         // No machine goes on without the first process.
         Some((by, Holder::Process { pid: 2.., .. })) => {
             let (one, them) = if by.count > 1 { ("one", "them") } else { ("it", "it") };
@@ -62,7 +62,7 @@ fn remedy(by: Option<Holders<'_>>, held: &[Held], host: &Host, is_here: bool) ->
             let unless = if may_be_it { format!(" unless {one} is the other end") } else { String::new() };
             format!("stop {by}{unless}, or {}; ", by.moving(them, held, "this end"))
         }
-        Some((_, Holder::Quota)) => "raise the CPU quota of its cgroup (cpu.max); ".into(),
+        Some((_, Holder::Quota)) => format!("{}; ", host.raise_quota),
         Some((_, Holder::Hypervisor)) => "give this virtual machine CPUs of its own; ".into(),
         _ => "stop other work on the CPUs of this end; ".into(),
     }

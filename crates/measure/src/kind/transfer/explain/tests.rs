@@ -214,7 +214,8 @@ fn beside_others() -> TransferStream {
 /// Evidence and remedy of an end that the CPU limits.
 fn limited_by_cpu(stream: &TransferStream, cpus: f64) -> (String, String) {
     let by = Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
-    let host = Host { busiest: Some(Busiest { by, cpus }), ..Host::default() };
+    let raise_quota = "raise the CPU quota".into();
+    let host = Host { busiest: Some(Busiest { by, cpus }), raise_quota, ..Host::default() };
     let explanation = explain(&plan(Role::Transmit), stream, &host);
     assert_eq!(explanation.cause, Cause::Processor);
     (explanation.evidence.join("; "), explanation.remedy)
@@ -270,7 +271,7 @@ fn what_the_switches_show_comes_before_proc() {
     );
     let (evidence, remedy) = explained(&[(Holder::Quota, 80_000_000)]);
     assert!(evidence.contains("the CPU quota of its cgroup was used up for"), "{evidence}");
-    assert!(remedy.starts_with("raise the CPU quota"), "{remedy}");
+    assert!(remedy.starts_with("raise the CPU quota; "), "{remedy}");
     let (evidence, remedy) = explained(&[(Holder::Netfathom, 80_000_000)]);
     assert!(evidence.contains("netfathom itself had the CPU for"), "{evidence}");
     assert!(remedy.starts_with("less CPU time"), "{remedy}");

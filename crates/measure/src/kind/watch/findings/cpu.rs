@@ -6,12 +6,16 @@ use netfathom_model::record::{Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
 
 use super::FEWEST;
+use crate::ground::environment::cgroup::raise_quota;
 use crate::kind::watch::judge::{MOST_UNTIMED, held_by, held_by_netfathom};
 
 /// From that part of the waits on, a holder that is not known is worth a word.
 const MUCH_UNKNOWN: f64 = 0.05;
 /// From that part of the time to receive on, what takes a CPU from whoever has it is worth a word.
 const MUCH_TAKEN: f64 = 0.05;
+/// The name of a holder does not show that it is one. The CPU that sends it the answer wakes it soonest.
+const CLIENTS: &str =
+    "; leave a client that waits for each answer where it is: on another CPU it may be woken later";
 
 /// Without somebody to name it is the wake-ups of an idle CPU.
 pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
@@ -30,7 +34,9 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     }
     let (by, part) = outside().find(|(by, _)| takes(by.first).is_none())?;
     let part = print::percent(part);
-    let moving = by.moving(&by.to_string(), &result.waits.holders, "the application");
+    let holders = &result.waits.holders;
+    let most = by.most(holders);
+    let moving = most.moving(&most.to_string(), holders, "the application");
     let (of_itself, remedy) = match (by.first, &result.reader) {
         _ if result.plan.target == WatchTarget::All => (
             "",
@@ -39,20 +45,32 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
         // The first process stays where it is.
         (Holder::Process { name, pid: 0 | 2.., .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
-            format!("if part of the application, run fewer of its processes at a time; otherwise {moving}"),
+            format!(
+                "if part of the application, run fewer of its processes at a time; otherwise {moving}{CLIENTS}"
+            ),
         ),
         (Holder::Process { pid: 0 | 2.., .. }, _) => {
-            ("", format!("{moving}, or give the application a CPU of its own (taskset, cpuset)"))
+            ("", format!("{moving}, or give the application a CPU of its own (taskset, cpuset){CLIENTS}"))
         }
-        (Holder::Quota, _) => ("", "raise the CPU quota of its cgroup (cpu.max)".into()),
+        (Holder::Unnumbered { name }, _) => (
+            "",
+            format!(
+                "run netfathom with the PIDs of the host (docker run --pid=host, hostPID: true) to move {name}, or give the application a CPU of its own (taskset, cpuset){CLIENTS}"
+            ),
+        ),
+        // Without a process there is no file of that name.
+        (Holder::Quota, reader) => {
+            ("", raise_quota(&reader.as_ref().map_or_else(String::new, |of| of.pid.to_string())))
+        }
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
     let rest = match result.waits.unknown() {
         rest if rest >= MUCH_UNKNOWN => format!("; who had it for {} is unknown", print::percent(rest)),
         _ => String::new(),
     };
-    let had = by.first.had("the CPU");
-    let cause = format!("{by}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
+    let (named, had) = (by.named(holders), by.first.had("the CPU"));
+    let cause =
+        format!("{named}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
 }
 

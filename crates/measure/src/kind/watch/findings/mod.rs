@@ -43,6 +43,23 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
     first.into_iter().chain(of_time).chain(others.into_iter().flatten()).collect()
 }
 
+/// Of a run that ended as no process was left. It comes first: what the others advise to do to these processes is too late.
+pub(super) fn ended(result: &WatchResult) -> Finding {
+    let who = match &result.plan.target {
+        WatchTarget::Process(pid) => format!("process {pid}"),
+        target => format!("the last process of {}", target.arguments()),
+    };
+    let time = print::time(result.watched_ns as f64);
+    let asked = result.plan.time_ns.map(|ns| print::time(ns as f64));
+    let of = asked.as_ref().map_or_else(String::new, |asked| format!(" of {asked}"));
+    Finding {
+        seen: format!("the run ended after {time}{of}, as {who} ended"),
+        cause: "watch ends with the last process that it follows".into(),
+        evidence: format!("watched for {time}; --time: {}", asked.as_deref().unwrap_or("none")),
+        remedy: "to go on when it starts again, watch its port: netfathom watch --port PORT".into(),
+    }
+}
+
 /// That of a stage, and its mean time of a message.
 fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
     let (total, stages, what) = match &result.send {

@@ -7,6 +7,7 @@ use netfathom_model::record::{
 };
 
 use super::*;
+use crate::ground::environment::cgroup::raise_quota;
 use crate::kind::watch::judge::verdict;
 use crate::kind::watch::{distribution, empty};
 
@@ -87,6 +88,19 @@ fn who_does_not_read_is_watched_by_what_is_known_of_it() {
 }
 
 #[test]
+fn a_run_that_ends_with_its_processes_shows_after_what_time() {
+    let seen = |target, time_ns| {
+        let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
+        (result.plan.target, result.plan.time_ns, result.watched_ns) = (target, time_ns, 1_720_000_000);
+        ended(&result).seen
+    };
+    let pid = seen(WatchTarget::Process(7), Some(10_000_000_000));
+    assert_eq!(pid, "the run ended after 1.72 s of 10.0 s, as process 7 ended");
+    let name = seen(WatchTarget::Name("redis-server".into()), None);
+    assert_eq!(name, "the run ended after 1.72 s, as the last process of redis-server ended");
+}
+
+#[test]
 fn what_has_no_times_is_that_of_the_account() {
     let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
     result.plan.directions = vec![Direction::Tx];
@@ -137,6 +151,10 @@ fn what_takes_a_cpu_from_whoever_has_it_is_a_finding_of_its_own() {
         panic!("two")
     };
     assert!(of_stage.remedy.contains("move other (pid 7) to other CPUs"), "{of_stage:?}");
+    assert!(
+        of_stage.remedy.contains("leave a client that waits for each answer where it is"),
+        "{of_stage:?}"
+    );
     assert!(received.remedy.contains("rps_cpus"), "{received:?}");
     // Both had 40 % of the waits, which are 95 % of the time.
     assert_eq!(
@@ -188,8 +206,19 @@ fn processes_of_one_name_are_one_holder() {
     let [finding] = &findings(&result, None)[..] else { panic!("one") };
     assert!(finding.cause.starts_with("cc1 (30 processes), of the same name, had the CPU"), "{finding:?}");
     assert!(finding.remedy.contains("otherwise start what runs cc1 (30 processes) "), "{finding:?}");
+    // The clients had little of it.
+    result.waits.holders = [(7, 1), (8, 64), (9, 1)].map(|(pid, ns)| held(named("cc1", pid), ns)).into();
+    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    assert!(finding.cause.starts_with("cc1 (3 processes, mostly pid 8), of the same name,"), "{finding:?}");
+    assert!(finding.remedy.contains("move cc1 (pid 8) to other CPUs (taskset -acp CPUS 8;"), "{finding:?}");
     result.waits.holders = vec![held(named("init", 1), 60)];
     assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
+    result.waits.holders = vec![held(Holder::Quota, 60)];
+    assert_eq!(findings(&result, None)[0].remedy, raise_quota("5"));
+    result.waits.holders = vec![held(Holder::Unnumbered { name: "cc1".into() }, 60)];
+    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    assert!(finding.cause.starts_with("cc1 (no PID here) had the CPU for 60.0 %"), "{finding:?}");
+    assert!(finding.remedy.contains("hostPID: true") && !finding.remedy.contains("-acp"), "{finding:?}");
 }
 
 #[test]

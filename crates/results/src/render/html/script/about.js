@@ -19,7 +19,7 @@ function environment({ record, facts }) {
   const e = record.environment;
   const unread = 'could not be read';
   return [
-    columnsOf([
+    el('div', { class: 'beside' },
       el('div', {}, subtitle('Machine'), pairs([
         ['kernel', e.kernel || unread],
         ['CPU', e.cpu_model || unread],
@@ -32,8 +32,7 @@ function environment({ record, facts }) {
         ...e.devices.map((d) => ['device of the ' + d.role, d.name + ', MTU ' + d.mtu + ', qdisc ' + d.qdisc]),
         ['written by', record.tool],
       ])),
-      el('div', {}, subtitle('Plan'), pairs(facts.plan)),
-    ]),
+      el('div', {}, subtitle('Plan'), pairs(facts.plan))),
     lazyDetails('settings', () => settingsTables(e.settings)),
     lazyDetails('CPU vulnerabilities', () => namedValues('CPU vulnerabilities', e.mitigations)),
   ];

@@ -13,32 +13,21 @@ function baseAxis(more) {
   };
 }
 
-// What each kind of quantity looks like on an axis and in a reading.
-function quantity(kind, most) {
-  if (kind === 'rate') {
-    return { label: 'messages a second', unit: 'messages a second', tick: shortRate, read: rate, zero: true };
-  }
-  if (kind === 'log-time') {
-    return { label: 'time, logarithmic', unit: 'ns', tick: tickTime, read: time, log: true };
-  }
-  if (kind === 'share') {
-    return { label: '% of the messages', unit: 'share, 0 to 1', tick: (v) => trimZeros(v * 100), read: percent, zero: true };
-  }
+// What a quantity looks like on an axis and in a reading.
+const RATES = { label: 'messages a second', unit: 'messages a second', tick: shortRate, read: rate };
+const LOG_TIMES = { label: 'time, logarithmic', unit: 'ns', tick: tickTime, read: time, log: true };
+
+// Times in the unit of the longest of them.
+function timesUpTo(most) {
   const [size, , name] = unitOf(TIME, most);
-  return {
-    label: name.trim(),
-    unit: 'ns',
-    tick: (v) => trueMinus(trimZeros(v / size)),
-    read: time,
-    zero: true,
-  };
+  return { label: name.trim(), unit: 'ns', tick: (v) => trueMinus(trimZeros(v / size)), read: time };
 }
 
 // Names at the top of a chart need a place that no curve crosses.
 function yScale(q, named, reach) {
   const [least, most] = reach || [Infinity, -Infinity];
   const range = (u, low, high) => {
-    if (q.log) return logRange(u, Math.min(low, least), Math.max(high, most));
+    if (q.log) return logRange(Math.min(low, least), Math.max(high, most));
     return zeroRange(Math.min(low, least), Math.max(named ? high * 1.16 : high, most));
   };
   return q.log ? { distr: 3, log: 10, range } : { range };
@@ -52,17 +41,17 @@ function zeroRange(low, high) {
   return bottom === top ? [0, 1] : [bottom, top];
 }
 
-function logRange(u, low, high) {
+function logRange(low, high) {
   if (!isNumber(low) || !isNumber(high) || low <= 0) return [1, 10];
   return [low / 1.25, high * 1.25];
 }
 
 function yAxis(q) {
   return baseAxis({
-    size: q.size || (q.log ? 58 : 46),
+    size: q.log ? 58 : 46,
     gap: q.gap || 4,
     values: (u, splits) => splits.map((v) => (v === null ? '' : q.tick(v))),
-    splits: q.log ? (u) => decades(u.scales.y.min, u.scales.y.max) : q.splits,
+    splits: q.log ? (u) => decades(u.scales.y.min, u.scales.y.max) : undefined,
     filter: q.log ? (u, splits) => splits : undefined,
   });
 }
@@ -99,7 +88,7 @@ const TIME_X = {
 };
 
 const RATE_X = {
-  tick: (v) => shortRate(v),
+  tick: shortRate,
   read: (v) => 'at ' + rate(v),
   head: 'rate',
   unit: 'messages a second',

@@ -48,4 +48,3 @@ function drawLevelLine(u, value) {
     u.ctx.stroke();
   });
 }
-

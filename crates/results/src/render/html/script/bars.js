@@ -29,7 +29,7 @@ function scaledBar({ name, about, value, ends, band, is_chance, text, color }, s
   }
   if (ends && ends.every(isNumber) && ends[1] > ends[0]) track.append(between('whisker', ...ends));
   if (scale.start === 0) track.append(between('zero', 0, 0));
-  return el('div', { class: 'bounded named' }, el('span', { class: 'what', title: about }, name), track,
+  return el('div', { class: 'bounded' }, el('span', { class: 'what', title: about }, name), track,
     el('span', { class: is_chance ? 'value untold' : 'value' }, text));
 }
 

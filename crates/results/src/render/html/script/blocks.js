@@ -3,14 +3,14 @@
 const LOG_BITS = { label: 'bits a second, logarithmic', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), log: true, gap: 11 };
 const LOG_RATES = { label: 'a second, logarithmic', tick: shortRate, read: rate, log: true, gap: 6 };
 const LOG_BYTES = { label: 'bytes a second, logarithmic', tick: inTicks(BYTE_RATE), read: (v) => inUnits(BYTE_RATE, v), log: true, gap: 6 };
-const SHARES = { label: '%', tick: (v) => trueMinus(trimZeros(v * 100)), read: percent, zero: true };
-const BITS = { label: 'bits a second', tick: shortRate, read: (v) => inUnits(BIT_RATE, v), zero: true };
-const IN_BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes', zero: true };
+const SHARES = { label: '%', tick: (v) => trueMinus(trimZeros(v * 100)), read: percent };
+const BITS = { label: 'bits a second', tick: shortRate, read: (v) => inUnits(BIT_RATE, v) };
+const IN_BYTES = { label: 'bytes', tick: shortRate, read: (v) => count(v) + '\u00a0bytes' };
 
 // A round number, as it stands beside a tick, and one that is read.
 const roundNumber = (v) => (Math.abs(v) >= 1e4 ? trueMinus(shortRate(v)) : trueMinus(trimZeros(v)));
 const plainNumber = (v) => (Math.abs(v) >= 1e4 ? grouped(v, 0) : trueMinus(trimZeros(v)));
-const NUMBER = { tick: roundNumber, read: plainNumber, zero: true };
+const NUMBER = { tick: roundNumber, read: plainNumber };
 const numberAxis = (label) => ({ label, head: label, tick: roundNumber, read: (v) => 'at ' + plainNumber(v), cell: plainNumber });
 const whole = (v) => (Number.isInteger(v) ? String(v) : '');
 const numbered = (what) => ({ label: what, head: what, tick: whole, cell: whole, read: (v) => what + ' ' + v });
@@ -30,11 +30,11 @@ const AXES = {
   trial: { x: numbered('trial') },
   round: { x: numbered('round') },
   percentile: { x: PERCENTILE_X },
-  log_time: { kind: 'log-time', x: LOG_TIME_X, tick: tickTime, read: time },
+  log_time: { quantity: LOG_TIMES, x: LOG_TIME_X, tick: tickTime, read: time },
   number: NUMBER,
-  log_number: { ...NUMBER, zero: false, log: true },
-  time: { kind: 'time', tick: tickTime, read: time },
-  rate: { x: RATE_X, kind: 'rate', tick: shortRate, read: rate },
+  log_number: { ...NUMBER, log: true },
+  time: { tick: tickTime, read: time },
+  rate: { quantity: RATES, x: RATE_X, tick: shortRate, read: rate },
 };
 
 const BLOCKS = {
@@ -75,12 +75,12 @@ function blocksOf(blocks, title) {
 function blockChart(block) {
   const series = block.series.map((s) => ({ ...s, colour: s.color, look: s.look.replaceAll('_', '-'), joined: Boolean(s.marks || s.joined) }));
   const x = block.x === 'named' ? namedAxis(block) : block.x === 'number' ? numberAxis(block.x_label) : AXES[block.x].x;
-  const { kind, quantity } = block.y_label ? { quantity: { ...AXES[block.y], label: block.y_label } } : AXES[block.y];
-  const log = kind === 'log-time' || quantity && quantity.log;
+  const quantity = block.y_label ? { ...AXES[block.y], label: block.y_label } : AXES[block.y].quantity;
+  const log = quantity && quantity.log;
   const marks = series.flatMap((s) => s.marks || []).filter(Boolean);
   const ends = marks.flatMap((m) => m.ends).filter((v) => isNumber(v) && (v > 0 || !log));
   return [block.key && colourKey(block.key.map(([name, color, shape]) => [name, color, 'shape ' + shape])),
-    chart({ ...block, x, kind, quantity, series, reach: ends.length ? [smallest(ends), largest(ends)] : null,
+    chart({ ...block, x, quantity, series, reach: ends.length ? [smallest(ends), largest(ends)] : null,
       over: (u) => {
         // What lies below zero has a line to lie below.
         if (!log && u.scales.y.min < 0) drawLevelLine(u, 0);
@@ -100,12 +100,12 @@ function blockTable(block, title) {
   const rows = block.rows.map((row) => ({ ...row, rowClass: row.strong ? 'strong' : null }));
   // On a small screen text in the last column would be out of sight: names go first, and bars beside their figures go.
   const last = columns.length - 1;
+  const isSmall = last > 0 && rows.length > 0 && matchMedia('(max-width: 600px)').matches;
   const named = (i) => columns[i].text && block.rows.every((row) => typeof (row.cells[i] ?? (i === row.cells.length && row.across)) === 'string');
-  const squeezed = last > 0 && rows.length > 0 && named(last) && matchMedia('(max-width: 600px)').matches;
   const drawn = (i) => block.rows.every((row) => row.cells[i]?.bar !== undefined);
-  const barless = squeezed && named(0);
+  const barless = isSmall && named(0);
   const shown = columns.filter((_, i) => !barless || !drawn(i));
-  if (squeezed && !barless) {
+  if (isSmall && !barless && named(last)) {
     shown.unshift({ ...shown.pop(), wide: true });
     for (const row of rows.filter((row) => row.across)) Object.assign(row, { cells: [...row.cells, row.across], across: null });
   }

@@ -1,12 +1,12 @@
 // A chart of curves over one x: zoomable, with values under the cursor, curves that can be
 // switched, and a table of the same values.
 //
-// spec: {id, title, about, x, xs, kind, series: [{label, group, colour, look, values, joined}],
+// spec: {id, title, about, x, xs, series: [{label, group, colour, look, values, joined}],
 //        height, sync, stacked, bands: [{from, to, label, shaded}],
 //        tabled: builds another table of the same values, csv: makes another text of them,
 //        view, whole: instead of xs and values, what is drawn from one x to another, and which x there are,
 //        between: [a, b]: the space between two curves is filled,
-//        quantity: instead of kind, reach: [low, high] beyond the values, over: draws on top};
+//        quantity: of other values than times, reach: [low, high] beyond the values, over: draws on top};
 // look: strong, dashed, thin, faint, broad, points, dots, layer, area, steps, quiet...; joined: across gaps.
 
 const charts = {};
@@ -20,7 +20,7 @@ function chart(wanted) {
   const first = viewOf(spec, ...wholeOf(spec));
   const top = largest(first.columns.map((values) => largest(values.filter(isNumber).map(Math.abs))));
   if (top === -Infinity) return note(spec.title + ': there is no value to draw.');
-  const q = spec.quantity || quantity(spec.kind, top);
+  const q = spec.quantity || timesUpTo(top);
   const state = { plot: null, hidden: new Set(), shown: first, whole: wholeOf(spec), range: wholeOf(spec) };
   const legend = makeLegend(spec, (group, shown) => toggle(state, spec, group, shown));
   const parts = { state, spec, q, legend, binned: el('span', { class: 'unit' }) };

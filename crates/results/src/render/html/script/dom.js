@@ -109,13 +109,9 @@ function subtitle(text) {
   return el('h3', {}, text);
 }
 
-function columnsOf(parts) {
-  return el('div', { class: parts.length > 1 ? 'beside' : 'alone' }, parts);
-}
-
 // One of several pictures at a time; each is built when it is first asked for.
 // An option is {name, build}.
-function choice(label, options, first = 0) {
+function choice(label, options) {
   const here = scope;
   const panels = options.map(() => el('div', { hidden: true }));
   const buttons = options.map((o, i) => el('button', { type: 'button', 'aria-pressed': 'false',
@@ -130,7 +126,7 @@ function choice(label, options, first = 0) {
     panels.forEach((p, i) => { p.hidden = i !== chosen; });
     buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(i === chosen)));
   };
-  pick(first);
+  pick(0);
   const row = options.length > 1 && el('div', { class: 'choice', role: 'group', 'aria-label': label }, buttons);
   const box = el('div', { class: 'chosen' }, row, panels);
   fillings.set(box, () => { options.forEach((_, i) => fill(i)); drawAll(); });

@@ -58,6 +58,34 @@ fn heavy_loss_is_reported_in_addition_to_a_queue() {
     assert!(few.others.iter().all(|(cause, _)| *cause != Cause::Loss), "{few:?}");
 }
 
+/// A sweep shows the remedies too, and has none of these options.
+#[test]
+fn a_remedy_names_the_command_of_its_options() {
+    let bbr = Host { congestion: Some("bbr".into()), ..Host::default() };
+    let lossy = full(10_000, 10_500, 10_000, 0.01);
+    let found = [
+        explained(&lossy),
+        explain(&plan(Role::Transmit), &lossy, &bbr),
+        explained(&full(10_000, 10_500, 10_000, 0.0)),
+    ];
+    for explanation in found {
+        for option in ["-P 4", "--congestion", "--pace"] {
+            let named = explanation.remedy.matches(&format!("netfathom ttcp {option}")).count();
+            assert_eq!(explanation.remedy.matches(option).count(), named, "{explanation:?}");
+        }
+    }
+}
+
+#[test]
+fn loss_without_a_queue_comes_first_under_bbr_too() {
+    let bbr = Host { congestion: Some("bbr".into()), ..Host::default() };
+    let of = |lost| explain(&plan(Role::Transmit), &full(10_000, 10_500, 10_000, lost), &bbr);
+    let lossy = of(0.01);
+    assert!(lossy.cause == Cause::Path && lossy.text.starts_with("segments are lost"), "{lossy:?}");
+    assert!(lossy.evidence[0].contains("segments went again"), "{lossy:?}");
+    assert!(!lossy.remedy.contains("bottleneck") && !of(0.002).text.contains("lost on the way"));
+}
+
 #[test]
 fn what_a_short_queue_drops_is_not_put_down_to_cables_alone() {
     let lossy = explained(&full(100_000, 104_000, 5000, 0.01));

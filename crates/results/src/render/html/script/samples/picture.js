@@ -38,7 +38,7 @@ function sampleChart(set, way, trials, place, value) {
   if (whole[0] === whole[1]) whole[1] += 1e-6;
   const view = (from, to) => viewOfSamples(set, way, trials, from, to);
   return chart({
-    id: 'samples-' + way + '-' + place, title: 'Single messages, ' + value + ' ' + way, kind: 'log-time', x: TIME_X, xs: [],
+    id: 'samples-' + way + '-' + place, title: 'Single messages, ' + value + ' ' + way, quantity: LOG_TIMES, x: TIME_X, xs: [],
     whole, view, height: 260, sync: 'samples-' + place, between: [2, 0], about: 'The ' + value + ' of every message that was kept, over its trial.',
     tabled: ([from, to]) => sampleTable(view(from, to), way, value), csv: () => samplesCsv(set, trials, value),
     series: [

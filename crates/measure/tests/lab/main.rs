@@ -4,10 +4,10 @@
 //! lab's namespace and one of the test's own. It vanishes from the test's namespace when,
 //! and only when, the kernel removes the lab's.
 
-use std::io::{BufRead, BufReader, Read};
+mod wire;
+
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,9 @@ use netfathom_model::plan::Family;
 use netfathom_sys::counters::{self, Counters, DeviceCounters};
 use netfathom_sys::link::{self, VethEnd};
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::{Killed, needs_root};
+use netfathom_testkit::needs_root;
 
-/// Set in the child that makes a lab and waits to be killed.
-const VICTIM: &str = "NETFATHOM_TEST_VICTIM";
+const CANARIES: [&str; 2] = ["canary0", "canary1"];
 /// The kernel removes namespaces asynchronously.
 const REMOVAL: Duration = Duration::from_secs(2);
 
@@ -45,29 +44,19 @@ fn exchange(lab: &Lab, family: Family, word: &[u8]) {
 }
 
 #[test]
-fn traffic_crosses_at_once_in_two_labs_with_the_same_addresses() {
+fn labs_made_at_once_have_the_same_addresses_and_carry_their_own_traffic() {
     needs_root!();
-    let labs = [Lab::create().unwrap(), Lab::create().unwrap()];
-    assert_eq!(labs[0].sender_addr(Family::Ipv4), labs[1].sender_addr(Family::Ipv4));
-    let namespaces: std::collections::BTreeSet<u64> =
+    let labs: Vec<Lab> = thread::scope(|scope| {
+        let made = [(); 8].map(|()| scope.spawn(|| Lab::create().unwrap()));
+        made.into_iter().map(|lab| lab.join().unwrap()).collect()
+    });
+    assert!(labs.iter().all(|lab| lab.sender_addr(Family::Ipv4) == labs[0].sender_addr(Family::Ipv4)));
+    let namespaces: BTreeSet<u64> =
         labs.iter().flat_map(|lab| [lab.sender.inode(), lab.reader.inode()]).collect();
-    assert_eq!(namespaces.len(), 4);
-    for (lab, word) in labs.iter().zip([b"one", b"two"]) {
-        for family in families(lab) {
-            exchange(lab, family, word);
-        }
-    }
-}
-
-#[test]
-fn many_labs_can_be_made_at_the_same_time() {
-    needs_root!();
+    assert_eq!(namespaces.len(), 16);
     thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                let lab = Lab::create().unwrap();
-                families(&lab).for_each(|family| exchange(&lab, family, b"at once"));
-            });
+        for (lab, number) in labs.iter().zip(0_u8..) {
+            scope.spawn(move || families(lab).for_each(|family| exchange(lab, family, &[number])));
         }
     });
 }
@@ -144,92 +133,35 @@ fn counted(namespace: &Namespace) -> Counters {
     namespace.run(counters::read).unwrap().unwrap()
 }
 
+/// A namespace that has a canary in each of a lab's.
+fn canaries(lab: &Lab) -> Namespace {
+    let witness = Namespace::create().unwrap();
+    for (name, host) in CANARIES.into_iter().zip([&lab.sender, &lab.reader]) {
+        let (near, far) = (VethEnd { name, index: 0 }, VethEnd { name: "canary", index: 0 });
+        witness.run(|| link::create_veth(near, far, host)).unwrap().unwrap();
+    }
+    assert_eq!(living(&witness), CANARIES);
+    witness
+}
+
+fn living(witness: &Namespace) -> Vec<&'static str> {
+    let lives = |name: &&str| link::read(name).is_ok();
+    witness.run(|| CANARIES.into_iter().filter(lives).collect()).unwrap()
+}
+
+fn assert_gone(witness: &Namespace) {
+    let deadline = Instant::now() + REMOVAL;
+    while !living(witness).is_empty() {
+        assert!(Instant::now() < deadline, "after {REMOVAL:?} the lab still has {:?}", living(witness));
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn nothing_is_left_of_a_dropped_lab() {
     needs_root!();
     let lab = Lab::create().unwrap();
-    let witness = Namespace::create().unwrap();
-    put_canary(&witness, "canary0", &lab.sender);
-    put_canary(&witness, "canary1", &lab.reader);
-    assert!(lives(&witness, "canary0") && lives(&witness, "canary1"));
+    let witness = canaries(&lab);
     drop(lab);
-    assert_gone(&witness, "canary0");
-    assert_gone(&witness, "canary1");
-}
-
-#[test]
-fn nothing_is_left_of_a_killed_program() {
-    needs_root!();
-    let mut victim = Victim::start();
-    let witness = Namespace::create().unwrap();
-    let descriptors = format!("/proc/{}/fd", victim.child.id());
-    let mut found = 0;
-    for number in &victim.descriptors {
-        let file = std::fs::File::open(format!("{descriptors}/{number}")).unwrap();
-        put_canary(&witness, &format!("canary{found}"), &file);
-        found += 1;
-    }
-    assert_eq!(found, 2);
-    assert!(lives(&witness, "canary0") && lives(&witness, "canary1"));
-    victim.child.kill().unwrap(); // SIGKILL
-    victim.child.wait().unwrap();
-    assert_gone(&witness, "canary0");
-    assert_gone(&witness, "canary1");
-}
-
-/// Not a test of its own: the program that `nothing_is_left_of_a_killed_program` kills.
-#[test]
-#[ignore = "run by nothing_is_left_of_a_killed_program"]
-fn victim() {
-    if std::env::var_os(VICTIM).is_none() {
-        return;
-    }
-    let lab = Lab::create().unwrap();
-    let numbers = [&lab.sender, &lab.reader].map(|n| n.as_fd().as_raw_fd());
-    println!("\nvictim {} {}", numbers[0], numbers[1]);
-    // Ends when the parent does, killed or not.
-    let _ = std::io::stdin().read(&mut [0]);
-}
-
-struct Victim {
-    child: Killed,
-    descriptors: Vec<u32>,
-}
-
-impl Victim {
-    fn start() -> Self {
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "victim", "--nocapture", "--test-threads=1"])
-            .env(VICTIM, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = Killed(child.unwrap());
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let descriptors = lines
-            .map_while(Result::ok)
-            .find_map(|line| {
-                Some(line.strip_prefix("victim ")?.split(' ').map(|n| n.parse().unwrap()).collect())
-            })
-            .expect("the victim says which descriptors hold its lab");
-        Self { child, descriptors }
-    }
-}
-
-fn put_canary(witness: &Namespace, name: &str, lab: &(impl AsFd + Sync)) {
-    let near = VethEnd { name, index: 0 };
-    let far = VethEnd { name: "canary", index: 0 };
-    witness.run(|| link::create_veth(near, far, lab)).unwrap().unwrap();
-}
-
-fn lives(witness: &Namespace, name: &str) -> bool {
-    witness.run(|| link::read(name).is_ok()).unwrap()
-}
-
-fn assert_gone(witness: &Namespace, name: &str) {
-    let deadline = Instant::now() + REMOVAL;
-    while lives(witness, name) {
-        assert!(Instant::now() < deadline, "{name} still lives after {REMOVAL:?}: so does the lab");
-        thread::sleep(Duration::from_millis(10));
-    }
+    assert_gone(&witness);
 }

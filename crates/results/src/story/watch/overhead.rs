@@ -1,0 +1,51 @@
+//! What netfathom's own programs took.
+
+use netfathom_model::print::Scale;
+use netfathom_model::record::{WatchPrograms, WatchResult};
+
+use crate::story::number;
+
+/// From these parts of a CPU, and of the mean time, on, what the programs take changes how to read the times.
+const MUCH_OF_CPU: f64 = 0.05;
+const MUCH_OF_MEAN: f64 = 0.1;
+/// Calls for a message, at most: with more, most are for packets and threads of others, and their share is all there is.
+const MOST_CALLS: f64 = 100.0;
+
+/// With slow messages they are counted once, perhaps while none came.
+pub(super) fn programs(result: &WatchResult) -> impl Iterator<Item = &WatchPrograms> {
+    result.programs.iter().filter(|of| of.messages > 0 || result.slow.is_none())
+}
+
+pub(super) fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
+    let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
+    let sums = totals.into_iter().flatten().map(|of| (of.sum_ns as f64, of.n as f64));
+    let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    each(programs, result)
+        .is_some_and(|(time_ns, _)| programs.share() > MUCH_OF_CPU || time_ns * n > MUCH_OF_MEAN * sum_ns)
+}
+
+/// Time and calls for a message of the whole run: a sample may have few messages, and others' calls all the same. `None`
+/// if most calls are for others.
+fn each(programs: &WatchPrograms, result: &WatchResult) -> Option<(f64, f64)> {
+    let sent = result.send.as_ref().map_or(0, |send| send.account.seen);
+    let messages = result.account.seen.saturating_add(sent) as f64;
+    let samples = result.followed_ns() as f64 / programs.sampled_ns.max(1) as f64;
+    let each = |sum: u64| sum as f64 * samples / messages;
+    (messages > 0.0 && each(programs.runs) <= MOST_CALLS).then(|| (each(programs.ns), each(programs.runs)))
+}
+
+/// What they took, and when.
+pub(super) fn own(programs: &WatchPrograms, result: &WatchResult) -> String {
+    let share = number::percent(programs.share());
+    let message = each(programs, result).map_or_else(String::new, |(time_ns, calls)| {
+        format!(", {} in {} calls per message", number::mean(time_ns), Scale::Ratio.text(calls))
+    });
+    let attached = result.sampling.map_or_else(String::new, |sampling| {
+        let part = sampling.attached_ns as f64 / result.watched_ns.max(1) as f64;
+        format!("; they were attached for {} of the time", number::percent(part))
+    });
+    let meanwhile = if attached.is_empty() { "" } else { " while they were attached" };
+    format!(
+        "netfathom's BPF programs took {share} of a CPU{message}{meanwhile}; the cost of calling them is not included{attached}"
+    )
+}
