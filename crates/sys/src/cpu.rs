@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::call::rusage;
+use crate::call::{done, rusage};
 use crate::clock;
 
 mod machine;
@@ -49,9 +49,7 @@ pub fn allowed() -> Result<Vec<usize>, CpuError> {
     // SAFETY: the pointer is valid for writes of the size given with it; the kernel takes
     // any size that its own mask fits into, whatever the size of cpu_set_t.
     let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
-    if result != 0 {
-        return Err(CpuError::new("read the CPUs of this thread", "")(io::Error::last_os_error()));
-    }
+    done(result).map_err(CpuError::new("read the CPUs of this thread", ""))?;
     Ok((0..MOST_WORDS * BITS).filter(|cpu| mask[cpu / BITS] & (1 << (cpu % BITS)) != 0).collect())
 }
 

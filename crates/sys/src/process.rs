@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, pidfd_send_signal,
-    set_child_subreaper,
+    Pid, PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open, set_child_subreaper,
 };
 
-use crate::call::poll;
+use crate::call::{done, poll};
 use crate::cpu::{Scheduling, parse_scheduling};
 
 mod look;
@@ -71,13 +70,18 @@ impl Process {
         wait_for_one(std::slice::from_ref(self), limit, stop)
     }
 
-    /// Sends it a signal, such as `libc::SIGKILL`.
+    /// Sends it a signal, such as `libc::SIGKILL`; 0, which rustix has no signal for, asks only whether it is there.
     ///
     /// # Errors
     /// ESRCH if it has ended and was reaped; EPERM of another user's.
     pub fn signal(&self, signal: i32) -> io::Result<()> {
-        let signal = Signal::from_named_raw(signal).ok_or(Errno::INVAL)?;
-        Ok(pidfd_send_signal(&self.descriptor, signal)?)
+        let descriptor = self.descriptor.as_raw_fd();
+        // SAFETY: no siginfo, so no pointer is followed.
+        let result = unsafe {
+            let none = std::ptr::null::<libc::siginfo_t>();
+            libc::syscall(libc::SYS_pidfd_send_signal, descriptor, signal, none, 0)
+        };
+        done(result as i32)
     }
 }
 

@@ -214,9 +214,7 @@ impl StackTap {
                         format!("reason {reason}")
                     }
                 };
-                let name =
-                    names.get(&(reason as u32)).map(|name| name.trim_start_matches(drop_reason::PREFIX));
-                let name = name.map_or_else(other, str::to_owned);
+                let name = names.get(&(reason as u32)).cloned().unwrap_or_else(other);
                 *drops.entry(name).or_default() += count;
             }
         }

@@ -44,6 +44,5 @@ impl Watch {
 
 /// As this kernel calls it. Other subsystems have reasons of their own, without names.
 fn reason(number: u32) -> String {
-    let named = drop_reason::names().get(&number).and_then(|name| name.strip_prefix(drop_reason::PREFIX));
-    named.map_or_else(|| format!("{number:#x}"), str::to_owned)
+    drop_reason::names().get(&number).cloned().unwrap_or_else(|| format!("{number:#x}"))
 }

@@ -1,8 +1,7 @@
 //! Threads that run before all ordinary ones.
 
-use std::io;
-
 use super::CpuError;
+use crate::call::done;
 
 /// Has the calling thread run whenever it wants to, before every ordinary thread of its
 /// processor (SCHED_FIFO, of the lowest priority). Threads that it starts are ordinary again.
@@ -14,11 +13,9 @@ pub fn before_all_others() -> Result<(), CpuError> {
     let parameters = libc::sched_param { sched_priority: 1 };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: 0 is the calling thread; the parameters are read only.
-    if unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } == 0 {
-        return Ok(());
-    }
+    let set = done(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) });
     let hint = "; run as root or grant CAP_SYS_NICE, in a control group with a real-time share";
-    Err(CpuError::new("run before all others (SCHED_FIFO)", hint)(io::Error::last_os_error()))
+    set.map_err(CpuError::new("run before all others (SCHED_FIFO)", hint))
 }
 
 /// Whether the threads that this process starts run before every ordinary one, as under `chrt -f 50`.

@@ -22,11 +22,7 @@ pub struct ThreadUsage {
 
 /// Reads what a thread of this process took, by the number that [`super::thread_id`] gives it.
 pub fn thread_usage(thread: u32) -> Result<ThreadUsage, CpuError> {
-    let failed = |source| CpuError {
-        action: format!("read what thread {thread} took"),
-        source,
-        hint: "; does it still run?".into(),
-    };
+    let failed = |e| CpuError::new(format!("read what thread {thread} took"), "; does it still run?")(e);
     let status: String = fs::read_to_string(format!("/proc/self/task/{thread}/status")).map_err(failed)?;
     let number = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));

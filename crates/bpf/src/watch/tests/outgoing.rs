@@ -35,7 +35,7 @@ fn sending(socket: &UdpSocket) -> Option<Watch> {
     attach(&[socket], &[Tx], Detail::default())
 }
 
-/// Sends one after the other of so many bytes, and each is one message with all of them.
+/// Sends messages of this size one after the other: each is one message with all of its bytes.
 fn each_is_a_message(near: &UdpSocket, far: &UdpSocket, bytes: usize) -> Option<()> {
     let watch = sending(near)?;
     for _ in 0..SENT {
