@@ -71,11 +71,6 @@ fn a_small_buffer_over_a_delay_is_found_and_a_large_one_is_not() {
     let cause = |p: &SweepPoint| p.cause.map(|(cause, _)| cause);
     assert_eq!(cause(small), Some(Cause::SendBuffer), "{:?}", small.trials[0].explanation);
     assert!(cause(large).is_some_and(|c| c != Cause::SendBuffer), "{:?}", large.trials[0].explanation);
-    // What limits it is an option of the sweep.
-    let explained = large.trials.iter().filter_map(|trial| trial.explanation.as_ref());
-    for explanation in explained.filter(|e| matches!(e.cause, Cause::Path | Cause::Loss)) {
-        assert!(explanation.remedy.starts_with("change the path: "), "{explanation:?}");
-    }
 }
 
 #[test]

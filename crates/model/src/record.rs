@@ -62,8 +62,8 @@ pub use stack::{
 };
 pub use sweep::{SweepPoint, SweepRate, SweepResult, SweepTrial};
 pub use transfer::{
-    Checksum, Packet, Packets, Served, Spread, TcpState, TransferCost, TransferEnd, TransferResult,
-    TransferStream, UdpCounts, Way, ZeroCopied,
+    Checksum, Packet, Packets, Served, Spread, TcpState, TransferCost, TransferEnd, TransferMethod,
+    TransferResult, TransferStream, UdpCounts, ZeroCopied,
 };
 pub use waits::CpuWaits;
 pub use watch::{

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use netfathom_model::print;
+
 use super::{Clock, Columns, LogEntry, Message};
 use crate::buffer::Buffer;
 use crate::error::CaptureError;
@@ -201,7 +203,8 @@ impl<R: Read> CsvReader<R> {
             }
             idle_lines = if self.clock.statements == statements { idle_lines + 1 } else { 0 };
             if idle_lines > MOST_IDLE_LINES {
-                return self.damaged(&format!("over {MOST_IDLE_LINES} empty lines and comments in a row"));
+                let idle = print::counted(MOST_IDLE_LINES, "empty line");
+                return self.damaged(&format!("over {idle} and comments in a row"));
             }
             self.source.consume(end);
         }

@@ -135,7 +135,7 @@ fn damaged_csv_says_which_line_and_why() {
     let long = format!("sequence,sent_ns\n1,2\n{}", "3".repeat(5000));
     damaged(long.as_bytes(), 1, 21, "line 3: longer than 4096 bytes");
     let empty = "\n".repeat(1_000_001);
-    let idle = "line 1000001: over 1000000 empty lines and comments in a row";
+    let idle = "line 1000001: over 1,000,000 empty lines and comments in a row";
     damaged(empty.as_bytes(), 0, 1_000_000, idle);
     damaged(b"sequence,sent_ns\n1,2\n\0\0\0\0", 1, 21, "line 3: `\0\0\0\0` is no number");
     // A statement that says nothing.

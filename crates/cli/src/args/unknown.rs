@@ -67,7 +67,7 @@ pub fn is_ours(word: &str) -> bool {
 
 fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
     if error.kind() == ErrorKind::ArgumentConflict {
-        if let Some(tips) = from_iperf3(words, "-t") {
+        if let Some(tips) = from_iperf3(words, "") {
             suggest(&mut error, tips);
         }
         return error;

@@ -92,7 +92,8 @@ fn text(seen: &Seen, lost: u64, damaged: u64, ended: Option<&str>) -> Vec<String
     });
     if lost > 0 {
         page.text(&format!(
-            "{lost} marks were lost: they came faster than they were read, or who made them was killed in the middle"
+            "{} lost: marks came faster than they were read, or who made them was killed in the middle",
+            print::counted(lost, "mark")
         ));
     }
     if damaged > 0 {
@@ -118,4 +119,16 @@ fn cells(name: &str, row: &Row) -> [String; 5] {
 
 fn optional(span_ns: Option<f64>) -> String {
     span_ns.map_or_else(|| "-".into(), print::time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_marks_are_counted_in_words() {
+        let lost = |n| Form::Text.summary(&Seen::default(), [n, 0], None).join(" ");
+        assert!(lost(1).contains("1 mark lost: "), "{}", lost(1));
+        assert!(lost(1000).contains("1,000 marks lost: "), "{}", lost(1000));
+    }
 }

@@ -98,9 +98,13 @@ fn without_proc_no_process_is_reported_as_missing() {
 #[test]
 fn with_the_proc_of_another_pid_namespace_no_process_is_watched() {
     needs_root!();
-    needs!(run(&mut unshared("-pf", "true")).status == 0, "needs PID namespaces");
-    let dir = out();
-    let script = format!("exec \"$0\" watch --pid 1 --time 200ms --out {}", dir.path().display());
-    let ended = run(&mut unshared("-pf", &script)).exited(1);
-    ended.explains(&["/proc is that of another PID namespace", "unshare --mount-proc"]);
+    // The second /proc has no number for netfathom.
+    for (kind, before) in [("-pf", "true"), ("-m", "unshare -pf mount -t proc proc /proc")] {
+        needs!(run(&mut unshared(kind, before)).status == 0, "needs PID namespaces");
+        let dir = out();
+        let to = dir.path().display();
+        let script = format!("{before} && exec \"$0\" watch --pid 1 --time 200ms --out {to}");
+        let ended = run(&mut unshared(kind, &script)).exited(1);
+        ended.explains(&["/proc is that of another PID namespace", "unshare --mount-proc"]);
+    }
 }

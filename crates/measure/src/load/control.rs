@@ -22,10 +22,10 @@ use std::time::Duration;
 mod client;
 mod introduction;
 mod line;
+pub mod protocol;
 mod server;
 mod serving;
 mod talk;
-pub mod words;
 
 pub use client::{Peer, Session};
 pub use introduction::{Identity, Introduction, refusal, report, short};
@@ -34,7 +34,7 @@ pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welco
 pub use serving::{ServeEvent, serve_each};
 pub use talk::{Talk, connect};
 
-use words::Why;
+use protocol::Why;
 
 /// Name and version of this program, as the other host is shown them.
 pub const TOOL: &str = concat!("netfathom ", env!("CARGO_PKG_VERSION"));

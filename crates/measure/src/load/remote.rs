@@ -11,7 +11,7 @@ use netfathom_model::plan::Transport;
 use netfathom_sys::clock::monotonic_ns;
 
 use super::accounting::Ways;
-use super::control::words::{self, Hello, Tally, VERSION};
+use super::control::protocol::{self, Hello, Tally, VERSION};
 use super::control::{ControlError, Session};
 use super::flight::{Departures, FarEnd};
 use super::reader::EndSignal;
@@ -116,7 +116,7 @@ impl FarEnd for Sink {
             thread::sleep(LOOK);
         }
         let (tried, accepted) = (end.tried.load(Relaxed), end.accepted.load(Relaxed));
-        match session.end(words::SendTotals { tried, accepted, refused: tried.saturating_sub(accepted) }) {
+        match session.end(protocol::SendTotals { tried, accepted, refused: tried.saturating_sub(accepted) }) {
             Ok(tally) => Ok(self.tally.insert(tally).read.clone()),
             // The user's own end may come before the sink's answer.
             Err(_) if end.stop.load(Relaxed) => Ok(Read { unreported: true, ..Read::default() }),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_measure::load::control::words::{Hello, SendTotals, VERSION};
+use netfathom_measure::load::control::protocol::{Hello, SendTotals, VERSION};
 use netfathom_measure::load::control::{ControlError, Session};
 use netfathom_measure::load::error::FlightError;
 use netfathom_model::accounting::Fate;

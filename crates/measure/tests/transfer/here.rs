@@ -63,10 +63,13 @@ impl Here {
         Self { stop, input: Some(into), output: Some(out), events, running }
     }
 
+    pub fn event(&self) -> TransferEvent {
+        self.events.recv_timeout(HANGS).expect("an end that goes on")
+    }
+
     pub fn address(&self) -> SocketAddr {
         loop {
-            let event = self.events.recv_timeout(HANGS).expect("a receiver that listens");
-            if let TransferEvent::Listening(at) = event {
+            if let TransferEvent::Listening(at) = self.event() {
                 return at;
             }
         }

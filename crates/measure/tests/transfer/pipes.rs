@@ -8,7 +8,7 @@ use std::thread;
 
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Tcp;
-use netfathom_model::record::{TransferEnd, TransferResult, Way};
+use netfathom_model::record::{TransferEnd, TransferMethod, TransferResult};
 use netfathom_sys::endpoint;
 
 use crate::here::{HANGS, Here, accepted, receiver, sender, why};
@@ -64,7 +64,10 @@ fn every_byte_arrives_of_any_length_spliced_and_copied() {
             assert_eq!([from.bytes(), to.bytes()], [length as u64; 2]);
             assert_eq!(
                 (from.way, to.way),
-                (Way::Spliced, if full_blocks { Way::Copied } else { Way::Spliced })
+                (
+                    TransferMethod::Spliced,
+                    if full_blocks { TransferMethod::Copied } else { TransferMethod::Spliced }
+                )
             );
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::plan::Transport::Tcp;
 use netfathom_model::plan::{Service, TransferPlan};
-use netfathom_model::record::{Served, TransferEnd, TransferResult, Way};
+use netfathom_model::record::{Served, TransferEnd, TransferMethod, TransferResult};
 use netfathom_model::verdict::Level;
 use netfathom_sys::endpoint;
 
@@ -66,7 +66,7 @@ fn senders_one_after_the_other_and_at_once_are_all_counted() {
     let (result, served) = stopped(here);
     let all = Served { whole: 7, most_at_once: 4, bytes: 5000, ..Served::default() };
     assert_eq!((served, result.streams.len(), result.bytes()), (all, 7, 5000));
-    assert_eq!((result.way, result.plan.serve), (Way::Copied, Some(SERVICE)));
+    assert_eq!((result.way, result.plan.serve), (TransferMethod::Copied, Some(SERVICE)));
 }
 
 /// Senders of our own, which wait for the receiver to close, and with all that a plan may have.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use netfathom_measure::kind::transfer::TransferError;
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Tcp;
-use netfathom_model::record::{TransferEnd, Way};
+use netfathom_model::record::{TransferEnd, TransferMethod};
 use netfathom_model::verdict::Level;
 
 use crate::here::{HANGS, Here, accepted, read_all, receiver, why};
@@ -31,9 +31,11 @@ fn a_classic_receiver_gets_every_byte_and_the_end() {
 
 #[test]
 fn a_classic_sender_is_received_to_its_end_in_each_way() {
-    for (discard, touch, way) in
-        [(false, false, Way::Copied), (true, false, Way::Discarded), (false, true, Way::Copied)]
-    {
+    for (discard, touch, way) in [
+        (false, false, TransferMethod::Copied),
+        (true, false, TransferMethod::Discarded),
+        (false, true, TransferMethod::Copied),
+    ] {
         let here = Here::start(TransferPlan { discard, touch, ..receiver(Tcp) });
         let mut to = TcpStream::connect(here.address()).unwrap();
         (0..50).for_each(|_| to.write_all(&[7; 3001]).unwrap());

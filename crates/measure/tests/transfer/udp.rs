@@ -1,13 +1,17 @@
-use std::io::{Read, Write};
+use std::fs::{self, File};
+use std::io::{PipeReader, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use netfathom_measure::kind::transfer::TransferEvent;
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Udp;
 use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts};
 use netfathom_model::verdict::Level;
+use netfathom_sys::endpoint;
 
 use crate::here::{HANGS, Here, receiver, sender};
 
@@ -138,20 +142,42 @@ fn a_second_sender_does_not_keep_it_for_ever() {
     });
 }
 
+/// Leaves no room in it.
+fn fill(pipe: &PipeReader) {
+    let mut into = File::options().write(true).open(format!("/proc/self/fd/{}", pipe.as_raw_fd())).unwrap();
+    // As much as a pipe with room takes without waiting.
+    while endpoint::writable(into.as_fd(), Duration::ZERO).unwrap() {
+        into.write_all(&[0; 4096]).unwrap();
+    }
+}
+
+/// Whether datagrams wait in the socket of this address: `rx_queue` of proc(5).
+fn holds_any(at: SocketAddr) -> bool {
+    let port = format!(":{:04X}", at.port());
+    let table = fs::read_to_string("/proc/thread-self/net/udp").unwrap();
+    let mut sockets = table.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    sockets.any(|words| words[1].ends_with(&port) && !words[4].ends_with(":00000000"))
+}
+
 /// Marks of the end find it full too, and are no data.
 #[test]
 fn what_finds_the_socket_full_is_counted_without_the_marks() {
     let mut here =
         Here::start(TransferPlan { generated: false, socket_buffer_bytes: Some(1 << 17), ..receiver(Udp) });
     let (to, classic) = (here.address(), socket());
-    // Its output is not read yet: the receiver stands still once the pipe is full, and then its socket is.
-    send(&classic, to, &[1400; 200]);
-    thread::sleep(Duration::from_millis(300));
+    // Its output has no room: with the first datagram the receiver stands still, and then its socket fills.
+    fill(here.output.as_ref().unwrap());
+    send(&classic, to, &[1400]);
+    while !matches!(here.event(), TransferEvent::Accept(_)) {}
+    send(&classic, to, &[1400; 199]);
     send(&classic, to, &[1; 2000]);
     send(&classic, to, &[0; 4]);
     let mut output = here.output.take().unwrap();
-    let reading = thread::spawn(move || output.read_to_end(&mut Vec::new()));
-    thread::sleep(Duration::from_millis(300));
+    let (reading, began) = (thread::spawn(move || output.read_to_end(&mut Vec::new())), Instant::now());
+    while holds_any(to) {
+        assert!(began.elapsed() < HANGS, "the receiver goes on once its output is read");
+        thread::yield_now();
+    }
     send(&classic, to, &[0]);
     let (result, verdict) = here.end().unwrap();
     let counts = counts(&result);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netfathom_model::plan::TransferPlan;
 use netfathom_model::plan::Transport::Tcp;
-use netfathom_model::record::{TransferEnd, TransferResult, Way, ZeroCopied};
+use netfathom_model::record::{TransferEnd, TransferMethod, TransferResult, ZeroCopied};
 use netfathom_sys::endpoint::{self, SocketBuffer};
 
 use crate::here::{HANGS, Here, read_all, receiver, sender, why};
@@ -101,7 +101,7 @@ fn a_pipe_is_spliced_and_counted_by_the_device() {
     let bytes = read_all(listener.accept().unwrap().0);
     writes.join().unwrap();
     let result = here.result();
-    assert_eq!((bytes.len(), result.way), (300_000, Way::Spliced));
+    assert_eq!((bytes.len(), result.way), (300_000, TransferMethod::Spliced));
     assert_eq!(zero_copied(&result), ZeroCopied { uncopied_bytes: 300_000, ..ZeroCopied::default() });
 }
 

@@ -21,7 +21,7 @@ pub struct TransferResult {
     /// What the socket's buffer was granted, where one was asked for, in the measure of the plan.
     pub granted_buffer_bytes: Option<u32>,
     /// How the bytes went.
-    pub way: Way,
+    pub way: TransferMethod,
     /// How it came to its end: of several streams, the worst.
     pub end: TransferEnd,
     /// Each stream; one unless more were asked for. Of a service, the last ones that ended.
@@ -126,7 +126,7 @@ pub struct Checksum {
 /// How bytes came from where they were to where they went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum TransferMethod {
     /// Through a buffer of the program.
     Copied,
     /// From pipe to socket or back, without one (splice).
@@ -137,7 +137,7 @@ pub enum Way {
     Discarded,
 }
 
-named! { Way:
+named! { TransferMethod:
     Copied = "copied through a buffer", Spliced = "spliced between pipe and socket",
     SentAsFile = "sent from a file by sendfile", Discarded = "discarded in the kernel"
 }

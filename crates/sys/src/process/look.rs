@@ -4,8 +4,14 @@ use std::fs;
 use std::io;
 use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 use super::Process;
+
+/// Whether `/proc` is that of this PID namespace. In another one, its numbers are those of other processes.
+pub fn proc_is_ours() -> bool {
+    fs::read_link("/proc/self").is_ok_and(|own| own == Path::new(&std::process::id().to_string()))
+}
 
 /// Whether a process is there and has not ended; one that only waits to be reaped has.
 pub fn lives(pid: u32) -> bool {

@@ -8,6 +8,7 @@ use netfathom_sys::{cpu, process};
 use netfathom_testkit::{Burner, Killed, again_in_pid_namespace, in_pid_namespace};
 
 use super::*;
+use crate::lab::await_that;
 
 /// A shell that counts so far on the first processor that this process may use.
 fn burner(times: u32) -> Command {
@@ -139,9 +140,7 @@ fn a_holder_has_the_number_that_this_pid_namespace_has_for_it() {
     let mut deeper = Command::new("unshare");
     deeper.args(["--pid", "--fork", "--kill-child", "taskset", "-c", &first.to_string(), Burner::NAME]);
     let _deeper = Killed(deeper.arg("/dev/zero").stdout(Stdio::null()).spawn().unwrap());
-    while burners_here().len() < 2 {
-        std::thread::yield_now();
-    }
+    assert!(await_that(|| burners_here().len() >= 2));
     let mut tree = Tree::attach(&Watching { waits: true, ..Watching::default() }).unwrap();
     tree.follow_waits(true).unwrap();
     run(&tree, &mut burner(300_000));

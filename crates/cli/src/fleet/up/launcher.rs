@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::Via;
 use crate::fleet::list;
 
-struct Way {
+struct LaunchCommand {
     /// Unless another is typed.
     command: &'static str,
     /// What follows it; HOST and SCRIPT are put in, each as part of one word.
@@ -20,10 +20,14 @@ struct Way {
     stays: bool,
 }
 
-const SSH: Way = Way { command: "ssh -o BatchMode=yes", rest: &["HOST", "SCRIPT"], stays: false };
-const KUBECTL: Way =
-    Way { command: "kubectl exec --stdin", rest: &["HOST", "--", "sh", "-c", "SCRIPT"], stays: false };
-const SRUN: Way = Way {
+const SSH: LaunchCommand =
+    LaunchCommand { command: "ssh -o BatchMode=yes", rest: &["HOST", "SCRIPT"], stays: false };
+const KUBECTL: LaunchCommand = LaunchCommand {
+    command: "kubectl exec --stdin",
+    rest: &["HOST", "--", "sh", "-c", "SCRIPT"],
+    stays: false,
+};
+const SRUN: LaunchCommand = LaunchCommand {
     command: "srun --overlap --immediate=30 --nodes=1 --ntasks=1",
     rest: &["--nodelist=HOST", "sh", "-c", "SCRIPT"],
     stays: true,
@@ -74,7 +78,7 @@ impl Launcher {
     }
 }
 
-fn way(via: Via) -> &'static Way {
+fn way(via: Via) -> &'static LaunchCommand {
     match via {
         Via::Ssh | Via::None => &SSH,
         Via::Srun => &SRUN,

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use netfathom_model::record::{TransferResult, Way};
+use netfathom_model::record::{TransferMethod, TransferResult};
 use netfathom_sys::child::descriptor;
 use netfathom_sys::endpoint::{self, SocketBuffer};
 
@@ -111,13 +111,21 @@ fn transferred(transmit: &str, receive: &str) -> [TransferResult; 2] {
 fn sizes_counts_and_places_of_buffers_are_those_asked_for_and_the_way_is_recorded() {
     const USUAL: u64 = 8192 * 2048;
     for (options, bytes, calls, align, offset, receive, way) in [
-        ("", USUAL, 2048, 16_384, 0, "", Way::Copied),
-        ("-l 1000 -n 7", 7000, 7, 16_384, 0, "-T", Way::Copied),
-        ("--buffer-size 64k --count 3", 3 << 16, 3, 16_384, 0, "--discard", Way::Discarded),
-        ("-A 4096", USUAL, 2048, 4096, 0, "-A 4096", Way::Copied),
-        ("-A65536 -O3", USUAL, 2048, 65_536, 3, "-A65536 -O3", Way::Copied),
-        ("--align 1m --offset 4k", USUAL, 2048, 1 << 20, 4096, "--align 1m --offset 4k", Way::Copied),
-        ("-A 0", USUAL, 2048, 1, 0, "-A 0", Way::Copied),
+        ("", USUAL, 2048, 16_384, 0, "", TransferMethod::Copied),
+        ("-l 1000 -n 7", 7000, 7, 16_384, 0, "-T", TransferMethod::Copied),
+        ("--buffer-size 64k --count 3", 3 << 16, 3, 16_384, 0, "--discard", TransferMethod::Discarded),
+        ("-A 4096", USUAL, 2048, 4096, 0, "-A 4096", TransferMethod::Copied),
+        ("-A65536 -O3", USUAL, 2048, 65_536, 3, "-A65536 -O3", TransferMethod::Copied),
+        (
+            "--align 1m --offset 4k",
+            USUAL,
+            2048,
+            1 << 20,
+            4096,
+            "--align 1m --offset 4k",
+            TransferMethod::Copied,
+        ),
+        ("-A 0", USUAL, 2048, 1, 0, "-A 0", TransferMethod::Copied),
     ] {
         let [from, to] = transferred(options, receive);
         assert_eq!(([from.bytes(), to.bytes()], to.way), ([bytes; 2], way), "{options}");

@@ -72,7 +72,7 @@ fn a_file_as_input_goes_whole() {
     let sending = run(shell(&script).current_dir(dir.path()));
     assert_eq!((sending.status, end(receiving).status), (0, 0), "{sending}");
     let result = super::result(&sending.out);
-    assert_eq!(result.way, netfathom_model::record::Way::SentAsFile);
+    assert_eq!(result.way, netfathom_model::record::TransferMethod::SentAsFile);
     let out = fs::read(dir.path().join("out")).unwrap();
     assert!(bytes.ends_with(&out) && out.len() as u64 == result.bytes() && !out.is_empty());
 }

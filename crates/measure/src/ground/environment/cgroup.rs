@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io, iter};
 
+use netfathom_sys::process::proc_is_ours;
+
 use super::reading::{Reading, words};
 
 /// By the name that records have: the controller of the first version, its file, and that of the second.
@@ -40,9 +42,10 @@ pub fn read(into: &mut Reading) {
     }
 }
 
-/// How to raise the CPU quota of a process, as `/proc` names it.
-pub fn raise_quota(process: &str) -> String {
-    let quota = tables(process).ok().and_then(|tables| quota(&tables));
+/// How to raise the CPU quota of a process: in which file, if that is known.
+pub fn raise_quota(pid: Option<u32>) -> String {
+    let pid = pid.filter(|_| proc_is_ours());
+    let quota = pid.and_then(|pid| quota(&tables(&pid.to_string()).ok()?));
     quota.unwrap_or_else(|| {
         "raise the CPU quota of its cgroup (cpu.max, or cpu.cfs_quota_us of cgroup version 1)".into()
     })

@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
-use crate::load::control::words::{self, Hello, MOST_COUNTED, Why};
+use crate::load::control::protocol::{self, Hello, MOST_COUNTED, Why};
 use crate::load::control::{ControlError, Incoming, Listener, TOOL, draw_flow};
 use crate::load::error::FlightError;
 use crate::load::flight::spawn;
@@ -70,7 +70,7 @@ pub enum SinkEvent {
     Begins { peer: SocketAddr, hello: Hello },
     Ended {
         peer: SocketAddr,
-        sent: words::SendTotals,
+        sent: protocol::SendTotals,
         read: Read,
         /// From its first message to its last; zero where the driver has counted them.
         took: Duration,
@@ -273,10 +273,10 @@ fn device_to(peer: IpAddr) -> Result<u32, FlightError> {
     Ok(link::read(&route::device_to(peer)?)?.index)
 }
 
-fn tally(read: &Read, counted: &Counters, peer: IpAddr) -> words::Tally {
+fn tally(read: &Read, counted: &Counters, peer: IpAddr) -> protocol::Tally {
     let device = route::device_to(peer).ok().and_then(|name| counted.devices.get(&name).copied());
     let udp = if peer.is_ipv6() { counted.udp6 } else { Some(counted.udp4) };
-    words::Tally {
+    protocol::Tally {
         device_packets: device.map(|d| d.rx_packets),
         udp_in: udp.map(|u| u.in_datagrams),
         ..read.into()

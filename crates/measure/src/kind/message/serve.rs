@@ -12,7 +12,7 @@ use netfathom_model::record::{ProcessorPair, Shares};
 use super::calls::Watched;
 use super::error::MessageError;
 use super::far::Far;
-use super::far::words::{Hello, Outcome, Trial, Word};
+use super::far::protocol::{ControlMessage, Hello, Trial, TrialReport};
 use super::ground::Ground;
 use super::order::Cell;
 use super::shot::{self, Shot};
@@ -71,10 +71,10 @@ impl Session<'_> {
         // Loading the program takes longer than a trial.
         let mut calls = None;
         while let Some(trial) = self.next_trial(far)? {
-            let word = self.make(&trial, &mut calls).map(|outcome| Word::Ended(Box::new(outcome)));
+            let word = self.make(&trial, &mut calls).map(|outcome| ControlMessage::Ended(Box::new(outcome)));
             if let Err(error) = &word {
                 // It may be gone.
-                let _ = far.say(&Word::Failed { text: error.to_string() });
+                let _ = far.say(&ControlMessage::Failed { text: error.to_string() });
                 far.part();
             }
             far.say(&word?)?;
@@ -90,14 +90,14 @@ impl Session<'_> {
         let mut signs = 0;
         while begin.elapsed() < BETWEEN_TRIALS && signs < MOST_SIGNS {
             if self.stop.load(Relaxed) {
-                let _ = far.say(&Word::Failed { text: STOPPED.into() });
+                let _ = far.say(&ControlMessage::Failed { text: STOPPED.into() });
                 return Err(MessageError::Unfit(STOPPED.into()));
             }
             match far.poll(PATIENCE, awaited)? {
-                Some(Word::Trial(trial)) => return Ok(Some(*trial)),
-                Some(Word::Bye) => return Ok(None),
+                Some(ControlMessage::Trial(trial)) => return Ok(Some(*trial)),
+                Some(ControlMessage::Bye) => return Ok(None),
                 // Of the trial before.
-                Some(Word::Alive) => signs += 1,
+                Some(ControlMessage::Alive) => signs += 1,
                 None => {}
                 Some(_) => return Err(far.out_of_turn(awaited)),
             }
@@ -109,7 +109,7 @@ impl Session<'_> {
         &self,
         trial: &Trial,
         calls: &mut Option<Result<Calls, String>>,
-    ) -> Result<Outcome, MessageError> {
+    ) -> Result<TrialReport, MessageError> {
         let plan = trial.plan.clone().validated().map_err(|error| MessageError::Unfit(error.to_string()))?;
         let (&[bytes], [layer], &[placement], Place::To(_)) =
             (&plan.sizes_bytes[..], &plan.layers[..], &plan.placements[..], plan.place)
@@ -135,15 +135,15 @@ impl Session<'_> {
         let shot = shot.ok_or_else(|| MessageError::Unfit(STOPPED.into()))?;
         let uncounted = counter.and_then(|counter| counter.as_ref().err());
         let uncounted = uncounted.map(|why| format!("on the host of the server: {why}"));
-        Ok(Outcome { uncounted, ..outcome(shot) })
+        Ok(TrialReport { uncounted, ..outcome(shot) })
     }
 }
 
 const STOPPED: &str = "the server was stopped";
 
-fn outcome(shot: Shot) -> Outcome {
+fn outcome(shot: Shot) -> TrialReport {
     let done = shot.server;
-    Outcome {
+    TrialReport {
         messages: done.messages,
         timed: done.timed,
         lost: done.lost,

@@ -17,7 +17,7 @@ use super::costs::Meter;
 use super::end::{self, End, MessageLoad};
 use super::error::{EndError, MessageError};
 use super::far::Far;
-use super::far::words::{HostCounts, Outcome, Word};
+use super::far::protocol::{ControlMessage, HostCounts, TrialReport};
 use super::ground::{Connection, Ground, Socket, counts};
 use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
@@ -180,7 +180,7 @@ struct Ended {
     cost: EndCost,
     contention: Option<Contention>,
     /// What was counted on its host, where that is another one.
-    elsewhere: Option<Outcome>,
+    elsewhere: Option<TrialReport>,
 }
 
 type EndResult = Result<Option<Ended>, MessageError>;
@@ -285,7 +285,7 @@ impl EndThread<'_> {
         let server_elsewhere = self.ground.elsewhere(Side::Server);
         if let Some(far) = server_elsewhere {
             self.close(&mut *end).map_err(failed("could not close"))?;
-            far.say(&Word::Finished)?;
+            far.say(&ControlMessage::Finished)?;
         }
         if self.side == Side::Client {
             // What lies in its buffer has gone then.

@@ -12,7 +12,7 @@ use netfathom_model::record::ServerHost;
 use super::error::ReverseError;
 use super::far_end::{Inbound, inbound_flow};
 use super::phases;
-use super::words::{Hello, Trial, Word};
+use super::protocol::{ControlMessage, Hello, Trial};
 use crate::ground::error::GroundError;
 use crate::load::control::{ControlError, Greeting, Introduction, Talk, connect, refusal, report};
 
@@ -47,10 +47,10 @@ impl<'a> Host<'a> {
         let stream = connect(to, stop).map_err(|source| ReverseError::NoHost { address: to, source })?;
         let talk = Talk::over(stream, to).map_err(ReverseError::Lost)?;
         // One that refuses at once may have closed already: its reply still counts.
-        let greeted = talk.say(&Word::Reverse(Hello { version: Hello::VERSION }));
+        let greeted = talk.say(&ControlMessage::Reverse(Hello { version: Hello::VERSION }));
         match talk.next(ANSWER_WITHIN, "a welcome", stop) {
-            Ok(Word::Welcome(server)) => Ok(Self { talk, to, server: server.harmless(), stop }),
-            Ok(Word::Refused { why }) => {
+            Ok(ControlMessage::Welcome(server)) => Ok(Self { talk, to, server: server.harmless(), stop }),
+            Ok(ControlMessage::Refused { why }) => {
                 Err(ReverseError::Refused { address: to, why: refusal(why, Hello::VERSION, "host") })
             }
             Ok(_) => Err(ReverseError::Lost(talk.out_of_turn("a welcome"))),
@@ -62,7 +62,7 @@ impl<'a> Host<'a> {
         self.server.recorded()
     }
 
-    fn say(&self, word: &Word) -> Result<(), ReverseError> {
+    fn say(&self, word: &ControlMessage) -> Result<(), ReverseError> {
         self.talk.say(word).map_err(ReverseError::Lost)
     }
 
@@ -71,19 +71,27 @@ impl<'a> Host<'a> {
         self.talk.local_addr().map_err(GroundError::Socket)
     }
 
-    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<ControlMessage>, ReverseError> {
         self.checked(self.talk.poll(within, awaited).map_err(ReverseError::Lost)?, awaited)
     }
 
-    fn checked(&self, word: Option<Word>, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+    fn checked(
+        &self,
+        word: Option<ControlMessage>,
+        awaited: &'static str,
+    ) -> Result<Option<ControlMessage>, ReverseError> {
         match word {
-            Some(Word::Failed { text }) => Err(ReverseError::Reported { peer: self.to, text: report(&text) }),
-            Some(Word::Bye) => Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited })),
+            Some(ControlMessage::Failed { text }) => {
+                Err(ReverseError::Reported { peer: self.to, text: report(&text) })
+            }
+            Some(ControlMessage::Bye) => {
+                Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited }))
+            }
             word => Ok(word),
         }
     }
 
-    fn hear(&self, awaited: &'static str, within: Duration) -> Result<Word, ReverseError> {
+    fn hear(&self, awaited: &'static str, within: Duration) -> Result<ControlMessage, ReverseError> {
         let silent = || self.silent(awaited, ANSWER_WITHIN);
         let word = self.talk.next(within, awaited, self.stop).map_err(|error| match error {
             // Several answers share that time.
@@ -109,9 +117,9 @@ impl<'a> Host<'a> {
         sender: &UdpSocket,
         inbound: &UdpSocket,
     ) -> Result<SocketAddr, ReverseError> {
-        self.say(&Word::Trial(Box::new(trial.clone())))?;
+        self.say(&ControlMessage::Trial(Box::new(trial.clone())))?;
         let awaited = "the port that it sends from";
-        let Word::Bound { port } = self.hear(awaited, ANSWER_WITHIN)? else {
+        let ControlMessage::Bound { port } = self.hear(awaited, ANSWER_WITHIN)? else {
             return Err(self.out_of_turn(awaited));
         };
         let mut from = self.to;
@@ -132,8 +140,8 @@ impl<'a> Host<'a> {
             }
             self.unstopped()?;
             match self.poll(2 * PATIENCE, awaited)? {
-                Some(Word::Met) => break,
-                Some(Word::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Met) => break,
+                Some(ControlMessage::Alive) => heard = Instant::now(),
                 Some(_) => return Err(self.out_of_turn(awaited)),
                 None if Instant::now() < until => {}
                 None if heard.elapsed() < MEET_WITHIN / 2 => {
@@ -173,9 +181,9 @@ impl<'a> Host<'a> {
         let until = Instant::now() + ANSWER_WITHIN;
         for _ in 0..ROUND_TRIPS {
             let asked = Instant::now();
-            self.say(&Word::Ready)?;
+            self.say(&ControlMessage::Ready)?;
             let awaited = "that it is ready";
-            if self.hear(awaited, until.saturating_duration_since(asked))? != Word::Ready {
+            if self.hear(awaited, until.saturating_duration_since(asked))? != ControlMessage::Ready {
                 return Err(self.out_of_turn(awaited));
             }
             shortest = shortest.min(asked.elapsed());
@@ -185,7 +193,7 @@ impl<'a> Host<'a> {
 
     /// The trial begins so long from when this word comes.
     pub fn begin(&self, after: Duration) -> Result<(), ReverseError> {
-        self.say(&Word::Begin { after_ns: after.as_nanos() as u64 })
+        self.say(&ControlMessage::Begin { after_ns: after.as_nanos() as u64 })
     }
 
     /// Stands in for the far end, until that has ended; what it did there. `sent` is known once the load is over.
@@ -201,12 +209,12 @@ impl<'a> Host<'a> {
         loop {
             if asked.is_none() && over.load(Relaxed) {
                 thread::sleep(SETTLE);
-                self.say(&Word::Over)?;
+                self.say(&ControlMessage::Over)?;
                 asked = Some(Instant::now());
             }
             match self.poll(PATIENCE, awaited)? {
-                Some(Word::Alive) => heard = Instant::now(),
-                Some(Word::Ended(outcome)) if asked.is_some() => {
+                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Ended(outcome)) if asked.is_some() => {
                     let planned =
                         (trial.variant != Variant::Echo).then(|| phases::inbound(&trial.plan).messages());
                     return match outcome.excess(planned, if trial.takes { sent() } else { 0 }) {
@@ -232,7 +240,7 @@ impl<'a> Host<'a> {
                 return Err(self.silent("what came of the trial", 2 * ANSWER_WITHIN));
             }
             if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&Word::Alive)?;
+                self.say(&ControlMessage::Alive)?;
                 spoke = Instant::now();
             }
         }
@@ -242,7 +250,7 @@ impl<'a> Host<'a> {
 impl Drop for Host<'_> {
     fn drop(&mut self) {
         // Whoever is gone needs no word.
-        let _ = self.talk.say(&Word::Bye);
+        let _ = self.talk.say(&ControlMessage::Bye);
     }
 }
 

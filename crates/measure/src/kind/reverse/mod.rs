@@ -35,13 +35,13 @@ mod hosts;
 mod inbound;
 mod judge;
 mod phases;
+mod protocol;
 mod report;
 mod run_in;
 pub mod serve;
 mod sockets;
 mod summary;
 mod trial;
-mod words;
 
 pub use error::ReverseError;
 use hosts::Host;

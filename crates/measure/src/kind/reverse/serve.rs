@@ -18,9 +18,9 @@ use super::far_end::{FarEnd, inbound_flow};
 use super::hosts::{ALIVE_EVERY, LOST_AFTER, MEET_WITHIN, PATIENCE, greeting};
 use super::inbound::left;
 use super::phases::Phases;
+use super::protocol::{ControlMessage, Hello, Trial, TrialReport};
 use super::sockets::{READ_BYTES, UNREAD_BYTES, any_port};
 use super::trial::{cloned, joined, on};
-use super::words::{Hello, Outcome, Trial, Word};
 use crate::ground::error::GroundError;
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::{ControlError, Introduction, Listener, ServeEvent, Talk, report, serve_each};
@@ -93,15 +93,15 @@ struct Met {
 
 impl Session<'_> {
     fn serve(&self, trials: &mut u32) -> Result<(), ReverseError> {
-        self.say(&Word::Welcome(Introduction::own(self.cpu)))?;
+        self.say(&ControlMessage::Welcome(Introduction::own(self.cpu)))?;
         while let Some(trial) = self.next_trial()? {
             match self.make(&trial) {
-                Ok(outcome) => self.say(&Word::Ended(Box::new(outcome)))?,
+                Ok(outcome) => self.say(&ControlMessage::Ended(Box::new(outcome)))?,
                 // By its user, before the trial began.
                 Err(ReverseError::Lost(ControlError::Stopped)) => return Ok(()),
                 Err(error) => {
                     // It may be gone.
-                    let _ = self.talk.say(&Word::Failed { text: error.to_string() });
+                    let _ = self.talk.say(&ControlMessage::Failed { text: error.to_string() });
                     self.talk.part(ALIVE_EVERY);
                     return Err(error);
                 }
@@ -114,19 +114,21 @@ impl Session<'_> {
     /// The next trial; `None` if there are no more.
     fn next_trial(&self) -> Result<Option<Trial>, ReverseError> {
         match self.word("a trial", Instant::now())? {
-            Word::Trial(trial) => Ok(Some(*trial)),
-            Word::Bye => Ok(None),
+            ControlMessage::Trial(trial) => Ok(Some(*trial)),
+            ControlMessage::Bye => Ok(None),
             _ => Err(ReverseError::Lost(self.talk.out_of_turn("a trial"))),
         }
     }
 
     /// The next word that is no sign of life, between two trials; all of them within a time from this one.
-    fn word(&self, awaited: &'static str, since: Instant) -> Result<Word, ReverseError> {
+    fn word(&self, awaited: &'static str, since: Instant) -> Result<ControlMessage, ReverseError> {
         let mut signs = 0;
         while since.elapsed() < BETWEEN_TRIALS {
             match self.poll(PATIENCE, awaited)? {
-                Some(Word::Alive) if signs < MOST_SIGNS => signs += 1,
-                Some(Word::Alive) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+                Some(ControlMessage::Alive) if signs < MOST_SIGNS => signs += 1,
+                Some(ControlMessage::Alive) => {
+                    return Err(ReverseError::Lost(self.talk.out_of_turn(awaited)));
+                }
                 Some(word) => return Ok(word),
                 None => {}
             }
@@ -135,24 +137,24 @@ impl Session<'_> {
         Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }))
     }
 
-    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, ReverseError> {
+    fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<ControlMessage>, ReverseError> {
         if self.stop.load(Relaxed) {
-            let _ = self.talk.say(&Word::Failed { text: STOPPED.into() });
+            let _ = self.talk.say(&ControlMessage::Failed { text: STOPPED.into() });
             return Err(ReverseError::Unfit(STOPPED.into()));
         }
         match self.talk.poll(within, awaited).map_err(ReverseError::Lost)? {
-            Some(Word::Failed { text }) => {
+            Some(ControlMessage::Failed { text }) => {
                 Err(ReverseError::Reported { peer: self.talk.peer(), text: report(&text) })
             }
             word => Ok(word),
         }
     }
 
-    fn say(&self, word: &Word) -> Result<(), ReverseError> {
+    fn say(&self, word: &ControlMessage) -> Result<(), ReverseError> {
         self.talk.say(word).map_err(ReverseError::Lost)
     }
 
-    fn make(&self, trial: &Trial) -> Result<Outcome, ReverseError> {
+    fn make(&self, trial: &Trial) -> Result<TrialReport, ReverseError> {
         let trial = &Trial { plan: self.accepted(trial)?, ..trial.clone() };
         let met = self.meet(trial)?;
         let (after, dropped_before) = self.await_begin(&met)?;
@@ -181,7 +183,7 @@ impl Session<'_> {
         let unread = if trial.takes { left(&met.far, trial.flow) } else { 0 };
         let dropped = drops(&met.far).map_err(GroundError::Socket)?.wrapping_sub(dropped_before);
         let arrived = if trial.takes { inbound.read + unread + u64::from(dropped) } else { 0 };
-        Ok(Outcome { inbound_sent: inbound.sent, windows: inbound.windows, arrived })
+        Ok(TrialReport { inbound_sent: inbound.sent, windows: inbound.windows, arrived })
     }
 
     /// The plan, if it asks for no more than this host may do.
@@ -214,7 +216,7 @@ impl Session<'_> {
         let echo = trial.variant == Variant::Echo;
         let generator = if echo { cloned(&far)? } else { bind(any_port(local))? };
         let port = generator.local_addr().map_err(GroundError::Socket)?.port();
-        self.say(&Word::Bound { port })?;
+        self.say(&ControlMessage::Bound { port })?;
         let (mut sender, mut inbound) = (None, None);
         far.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
         let until = Instant::now() + MEET_WITHIN;
@@ -226,11 +228,11 @@ impl Session<'_> {
                     return Err(ReverseError::Unfit("no datagram of your host came".into()));
                 }
                 None => {}
-                Some(Word::Bye) => return Err(ReverseError::Lost(ControlError::Stopped)),
+                Some(ControlMessage::Bye) => return Err(ReverseError::Lost(ControlError::Stopped)),
                 Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
             }
             if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&Word::Alive)?;
+                self.say(&ControlMessage::Alive)?;
                 spoke = Instant::now();
             }
             let Ok((length, from)) = far.recv_from(&mut payload) else { continue };
@@ -251,7 +253,7 @@ impl Session<'_> {
         }
         set_receive_buffer(&far, if echo { READ_BYTES } else { UNREAD_BYTES })
             .map_err(GroundError::Socket)?;
-        self.say(&Word::Met)?;
+        self.say(&ControlMessage::Met)?;
         for _ in 0..GREETINGS {
             // A first one may find no socket, which is no failure.
             let _ = generator.send(&greeting(inbound_flow(trial.flow)));
@@ -265,17 +267,17 @@ impl Session<'_> {
         let (since, mut dropped) = (Instant::now(), None);
         loop {
             match self.word(awaited, since)? {
-                Word::Ready => {
+                ControlMessage::Ready => {
                     if dropped.is_none() {
                         self.quiet(&met.far)?;
                     }
-                    self.say(&Word::Ready)?;
+                    self.say(&ControlMessage::Ready)?;
                     // None of the trial's own.
                     left(&met.far, 0);
                     dropped = Some(drops(&met.far).map_err(GroundError::Socket)?);
                 }
-                Word::Bye => return Err(ReverseError::Lost(ControlError::Stopped)),
-                Word::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
+                ControlMessage::Bye => return Err(ReverseError::Lost(ControlError::Stopped)),
+                ControlMessage::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
                     return Ok((Duration::from_nanos(after_ns), dropped.unwrap_or(0)));
                 }
                 _ => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
@@ -304,9 +306,9 @@ impl Session<'_> {
         let (mut heard, mut spoke) = (begin, begin);
         loop {
             match self.poll(PATIENCE, awaited)? {
-                Some(Word::Alive) => heard = Instant::now(),
-                Some(Word::Over) => return Ok(()),
-                Some(Word::Bye) => {
+                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Over) => return Ok(()),
+                Some(ControlMessage::Bye) => {
                     return Err(ReverseError::Lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
                 }
                 Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
@@ -320,7 +322,7 @@ impl Session<'_> {
                 return Err(ReverseError::Lost(ControlError::Overdue { peer: self.talk.peer() }));
             }
             if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&Word::Alive)?;
+                self.say(&ControlMessage::Alive)?;
                 spoke = Instant::now();
             }
         }

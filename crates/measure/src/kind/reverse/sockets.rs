@@ -7,8 +7,8 @@ use netfathom_sys::socket::{set_hop_limit, set_receive_buffer};
 
 use super::error::ReverseError;
 use super::hosts::Host;
+use super::protocol::Trial;
 use super::trial::cloned;
-use super::words::Trial;
 use crate::ground::error::GroundError;
 use crate::ground::lab::{Lab, Role};
 use crate::ground::rig::{Rig, warm_up};

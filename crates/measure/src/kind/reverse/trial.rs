@@ -21,7 +21,7 @@ use super::hosts::{Host, SETTLE};
 use super::inbound::{Draining, Until, WindowCounts, left, read};
 use super::phases::Phases;
 use super::sockets::Sockets;
-use super::{run_in, words};
+use super::{protocol, run_in};
 use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
@@ -121,7 +121,7 @@ pub struct Flight<'a> {
     pub task: &'a ReverseTask<'a>,
     sockets: &'a Sockets,
     /// What each of the other hosts does.
-    trials: &'a [words::Trial],
+    trials: &'a [protocol::Trial],
     pub phases: Phases,
     pub signals: Signals,
     contention: Mutex<Vec<record::Contention>>,
@@ -182,11 +182,11 @@ impl ReverseTask<'_> {
     }
 
     /// What each of the other hosts is to do.
-    fn trials(&self) -> Vec<words::Trial> {
+    fn trials(&self) -> Vec<protocol::Trial> {
         let Far::Hosts(hosts) = self.bench.far else { return Vec::new() };
         let plan = self.bench.plan.part();
         let trial =
-            |n| words::Trial { plan: plan.clone(), variant: self.variant, flow: self.flow, takes: n == 0 };
+            |n| protocol::Trial { plan: plan.clone(), variant: self.variant, flow: self.flow, takes: n == 0 };
         (0..hosts.len()).map(trial).collect()
     }
 
@@ -317,7 +317,7 @@ impl Flight<'_> {
     }
 
     /// The far end on another host.
-    fn follow(&self, host: &Host<'_>, trial: &words::Trial) -> Result<Inbound, ReverseError> {
+    fn follow(&self, host: &Host<'_>, trial: &protocol::Trial) -> Result<Inbound, ReverseError> {
         let signals = &self.signals;
         let followed = host.follow(trial, &signals.ended, || signals.sent.load(Relaxed));
         signals.gone.fetch_or(followed.is_err(), Relaxed);

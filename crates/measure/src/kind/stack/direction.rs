@@ -22,20 +22,22 @@ const UNDISTURBED_MISSED: &str =
 const UNDISTURBED_UNEVEN: &str =
     "the load was uneven: p99 lag of the undisturbed messages {} (10 % allowed): ";
 
-struct Way<'a> {
+struct TrialPath<'a> {
     trial: &'a Trial,
     path: &'a PathTimes,
 }
 
 pub fn judge(verdict: &mut Verdict, direction: Direction, trials: &[&Trial], spared: f64) {
     let path = |trial: &&'_ Trial| trial.paths.iter().position(|path| path.direction == direction);
-    let ways: Vec<Way<'_>> =
-        trials.iter().filter_map(|trial| path(trial).map(|i| Way { trial, path: &trial.paths[i] })).collect();
-    let ways: Vec<&Way<'_>> = ways.iter().collect();
+    let ways: Vec<TrialPath<'_>> = trials
+        .iter()
+        .filter_map(|trial| path(trial).map(|i| TrialPath { trial, path: &trial.paths[i] }))
+        .collect();
+    let ways: Vec<&TrialPath<'_>> = ways.iter().collect();
     judge::lower_beyond(verdict, &[direction.into()], &rules(direction), &ways, spared);
 }
 
-impl Way<'_> {
+impl TrialPath<'_> {
     /// The messages that the answer is of, where they are not all.
     fn undisturbed(&self) -> Option<&UndisturbedTimes> {
         self.path.undisturbed.as_ref().filter(|undisturbed| undisturbed.stand())
@@ -70,38 +72,39 @@ impl Way<'_> {
     }
 }
 
-fn loads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Load> {
+fn loads<'a>(ways: &'a [&TrialPath<'_>]) -> impl Iterator<Item = &'a Load> {
     ways.iter().map(|way| &way.trial.load)
 }
 
-fn threads<'a>(ways: &'a [&Way<'_>]) -> impl Iterator<Item = &'a Contention> {
+fn threads<'a>(ways: &'a [&TrialPath<'_>]) -> impl Iterator<Item = &'a Contention> {
     loads(ways).flat_map(|load| &load.contention)
 }
 
 /// The time out depends little on when the messages before were sent, the time in much: they decide whether the reader
 /// sleeps, or is busy.
-fn rules<'a>(direction: Direction) -> Vec<Rule<Way<'a>>> {
+fn rules<'a>(direction: Direction) -> Vec<Rule<TrialPath<'a>>> {
     let most_missed = match direction {
         Direction::Tx => MOST_MISSED_OUT,
         Direction::Rx => MOST_MISSED,
     };
-    let free: fn(&[&Way<'a>], f64) -> String = |ways, missed| free_sender(loads(ways), missed);
-    let even: fn(&[&Way<'a>], f64) -> String = |ways, _| even_load(threads(ways));
+    let free: fn(&[&TrialPath<'a>], f64) -> String = |ways, missed| free_sender(loads(ways), missed);
+    let even: fn(&[&TrialPath<'a>], f64) -> String = |ways, _| even_load(threads(ways));
     let mut rules = vec![
-        Rule::degraded(0.5, Way::disturbed_share, percent, DISTURBED).advise(|ways, _| {
+        Rule::degraded(0.5, TrialPath::disturbed_share, percent, DISTURBED).advise(|ways, _| {
             occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         }),
-        Rule::void(MOST_NEGATIVE, Way::negative, percent, NEGATIVE),
-        Rule::void(most_missed, Way::missed, percent, MISSED).advise(free),
-        Rule::void(most_missed, Way::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
-        Rule::degraded(MOST_MISSED, Way::missed, percent, MISSED).advise(free),
-        Rule::degraded(MOST_MISSED, Way::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
+        Rule::void(MOST_NEGATIVE, TrialPath::negative, percent, NEGATIVE),
+        Rule::void(most_missed, TrialPath::missed, percent, MISSED).advise(free),
+        Rule::void(most_missed, TrialPath::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
+        Rule::degraded(MOST_MISSED, TrialPath::missed, percent, MISSED).advise(free),
+        Rule::degraded(MOST_MISSED, TrialPath::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
     ];
     if direction == Direction::Rx {
-        rules.push(Rule::degraded(MOST_LAG, Way::lag, of_a_slot, UNEVEN).advise(even));
-        rules
-            .push(Rule::degraded(MOST_LAG, Way::undisturbed_lag, of_a_slot, UNDISTURBED_UNEVEN).advise(even));
+        rules.push(Rule::degraded(MOST_LAG, TrialPath::lag, of_a_slot, UNEVEN).advise(even));
+        rules.push(
+            Rule::degraded(MOST_LAG, TrialPath::undisturbed_lag, of_a_slot, UNDISTURBED_UNEVEN).advise(even),
+        );
     }
     rules
 }

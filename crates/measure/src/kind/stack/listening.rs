@@ -9,7 +9,7 @@ use std::time::Duration;
 use netfathom_model::plan::StackPlan;
 use netfathom_model::verdict::Finding;
 
-use crate::load::control::words::{Hello, Why};
+use crate::load::control::protocol::{Hello, Why};
 use crate::load::control::{Incoming, Listener};
 use crate::tap::error::TapError;
 

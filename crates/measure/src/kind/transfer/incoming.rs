@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::Way;
+use netfathom_model::record::TransferMethod;
 use netfathom_sys::endpoint;
 use netfathom_sys::splice::{Leads, enlarge_pipe, leads, splice};
 
@@ -15,23 +15,23 @@ use super::timing::Timing;
 use super::wakeups::Wakeups;
 use super::{Around, Broken};
 
-pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> Way {
+pub(super) fn way_in(plan: &TransferPlan, around: Around<'_>) -> TransferMethod {
     if plan.checksum {
-        return Way::Copied;
+        return TransferMethod::Copied;
     }
     if plan.generated {
-        return if plan.discard { Way::Discarded } else { Way::Copied };
+        return if plan.discard { TransferMethod::Discarded } else { TransferMethod::Copied };
     }
     let pipe = leads(around.standard.output).is_ok_and(|to| to == Leads::Pipe);
     if !pipe || plan.full_blocks || plan.touch {
-        return Way::Copied;
+        return TransferMethod::Copied;
     }
     let _ = enlarge_pipe(around.standard.output, LARGE);
-    Way::Spliced
+    TransferMethod::Spliced
 }
 
 pub(super) fn receive_by(
-    way: Way,
+    way: TransferMethod,
     plan: &TransferPlan,
     around: Around<'_>,
     socket: BorrowedFd<'_>,
@@ -41,7 +41,7 @@ pub(super) fn receive_by(
     let (output, most) = (around.standard.output, at_once(plan));
     let mut wakeups = Wakeups::of(plan, socket);
     match way {
-        Way::Spliced => {
+        TransferMethod::Spliced => {
             let broken = |e: io::Error| match e.kind() {
                 ErrorKind::BrokenPipe => Broken::Output(e),
                 _ => Broken::Network(e),
@@ -70,7 +70,12 @@ pub(super) fn receive_by(
 
 /// One call, of no more than may still come; the byte after that is an error.
 #[inline]
-fn throw_away(way: Way, socket: BorrowedFd<'_>, buffer: &mut [u8], left: u64) -> io::Result<usize> {
+fn throw_away(
+    way: TransferMethod,
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    left: u64,
+) -> io::Result<usize> {
     if left == 0 {
         return match endpoint::receive(socket, &mut [0])? {
             0 => Ok(0),
@@ -78,7 +83,7 @@ fn throw_away(way: Way, socket: BorrowedFd<'_>, buffer: &mut [u8], left: u64) ->
         };
     }
     let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-    if way == Way::Discarded {
+    if way == TransferMethod::Discarded {
         endpoint::discard(socket, most)
     } else {
         endpoint::receive(socket, &mut buffer[..most])

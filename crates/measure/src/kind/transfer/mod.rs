@@ -171,7 +171,8 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
     result.cost = around.live.cost.end(&result);
     let busiest = beside.and_then(|beside| beside.busiest());
     let other_end = around.live.other_end.get().cloned().unwrap_or_default();
-    let raise_quota = if plan.explain { cgroup::raise_quota("self") } else { String::new() };
+    let raise_quota =
+        if plan.explain { cgroup::raise_quota(Some(std::process::id())) } else { String::new() };
     let seen = explain::Host { busiest, other_end, raise_quota, ..Default::default() };
     Ok(report::conclude(result, seen))
 }

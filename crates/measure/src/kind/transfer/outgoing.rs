@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::Way;
+use netfathom_model::record::TransferMethod;
 use netfathom_sys::endpoint;
 use netfathom_sys::splice::{Leads, enlarge_pipe, leads, send_file, splice};
 
@@ -114,19 +114,19 @@ fn send_unless(
     Ok(())
 }
 
-pub(super) fn way_out(around: Around<'_>) -> Way {
+pub(super) fn way_out(around: Around<'_>) -> TransferMethod {
     match leads(around.standard.input) {
         Ok(Leads::Pipe) => {
             // A pipe that must stay small works too.
             let _ = enlarge_pipe(around.standard.input, LARGE);
-            Way::Spliced
+            TransferMethod::Spliced
         }
         // Files of no length, such as those of /proc, say only by reading what they hold.
         Ok(Leads::File { bytes, at }) if bytes > at => {
             around.live.planned.store(bytes - at, Relaxed);
-            Way::SentAsFile
+            TransferMethod::SentAsFile
         }
-        _ => Way::Copied,
+        _ => TransferMethod::Copied,
     }
 }
 
@@ -136,23 +136,23 @@ pub(super) fn send_input(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
     meter: &mut Meter<'_, impl Timing>,
-    way: &mut Way,
+    way: &mut TransferMethod,
 ) -> Result<(), Broken> {
     let (input, most) = (around.standard.input, at_once(plan));
     let moved = match way {
-        Way::Spliced => pump(around, meter, Broken::Network, |timing| {
+        TransferMethod::Spliced => pump(around, meter, Broken::Network, |timing| {
             timing.wait_for_input(input);
             timing.on_socket(|| splice(input, socket, most))
         }),
-        Way::SentAsFile => {
+        TransferMethod::SentAsFile => {
             pump(around, meter, Broken::Network, |timing| timing.on_socket(|| send_file(input, socket, most)))
         }
-        Way::Copied | Way::Discarded => return copy_out(around, socket, buffer, meter),
+        TransferMethod::Copied | TransferMethod::Discarded => return copy_out(around, socket, buffer, meter),
     };
     match moved {
         // Not every file system can do it; then nothing has gone yet.
         Err(Broken::Network(e)) if e.kind() == ErrorKind::InvalidInput && meter.bytes == 0 => {
-            *way = Way::Copied;
+            *way = TransferMethod::Copied;
             copy_out(around, socket, buffer, meter)
         }
         moved => moved,

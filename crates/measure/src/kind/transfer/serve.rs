@@ -14,7 +14,7 @@ use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{Service, TransferPlan};
-use netfathom_model::record::{Served, TransferEnd, TransferResult, TransferStream, Way};
+use netfathom_model::record::{Served, TransferEnd, TransferMethod, TransferResult, TransferStream};
 use netfathom_model::units::format_duration;
 use netfathom_sys::endpoint;
 use parking_lot::Mutex;
@@ -141,7 +141,7 @@ struct Counts {
     inside: u32,
     served: Served,
     last: VecDeque<TransferStream>,
-    way: Option<Way>,
+    way: Option<TransferMethod>,
     buffer_address: u64,
     congestion: Option<String>,
 }
@@ -206,7 +206,11 @@ impl Clients {
         TransferResult {
             peer: counts.last.front().and_then(|stream| stream.peer.clone()),
             buffer_address: counts.buffer_address,
-            way: counts.way.unwrap_or(if plan.discard { Way::Discarded } else { Way::Copied }),
+            way: counts.way.unwrap_or(if plan.discard {
+                TransferMethod::Discarded
+            } else {
+                TransferMethod::Copied
+            }),
             end: TransferEnd::Stopped,
             streams: counts.last.into(),
             congestion: counts.congestion,

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::{TransferEnd, TransferResult, TransferStream, Way};
+use netfathom_model::record::{TransferEnd, TransferMethod, TransferResult, TransferStream};
 use netfathom_sys::endpoint;
 
 use super::beside::other_end;
@@ -14,7 +14,7 @@ use super::{Around, TransferError};
 
 pub(super) struct Moved {
     pub stream: TransferStream,
-    pub way: Way,
+    pub way: TransferMethod,
     pub buffer_address: u64,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn result(
         peer: first.and_then(|moved| moved.stream.peer.clone()),
         buffer_address: first.map_or(0, |moved| moved.buffer_address),
         granted_buffer_bytes,
-        way: first.map_or(Way::Copied, |moved| moved.way),
+        way: first.map_or(TransferMethod::Copied, |moved| moved.way),
         end: moved
             .iter()
             .map(|m| &m.stream.end)

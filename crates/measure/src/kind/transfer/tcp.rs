@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::{TransferEnd, TransferResult, Way};
+use netfathom_model::record::{TransferEnd, TransferMethod, TransferResult};
 use netfathom_sys::{endpoint, tcp_info};
 
 use super::account::{Meter, state};
@@ -61,7 +61,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let socket = end.socket.as_fd();
     let mut buffer = Buffer::new(plan);
     let mut meter = Meter::<T>::start(around.live, number, end);
-    let mut way = Way::Copied;
+    let mut way = TransferMethod::Copied;
     let mut zero_copy = ZeroCopy::of(plan);
     let sent = closing::guard(socket).and_then(|()| {
         if plan.checksum {

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use netfathom_model::plan::{MARK_BYTES, TransferPlan};
-use netfathom_model::record::{TransferEnd, TransferResult, UdpCounts, Way};
+use netfathom_model::record::{TransferEnd, TransferMethod, TransferResult, UdpCounts};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::{endpoint, socket};
 
@@ -49,7 +49,7 @@ pub(super) fn send(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     sender.counts.datagrams = meter.calls;
     stream.udp = Some(sender.counts);
     stream.end = sent.map_or_else(|broken| broken.end(), |()| TransferEnd::Unconfirmed);
-    Moved { stream, way: Way::Copied, buffer_address: buffer.address() }
+    Moved { stream, way: TransferMethod::Copied, buffer_address: buffer.address() }
 }
 
 struct Sender<'a> {
@@ -161,7 +161,7 @@ pub(super) fn receive(plan: &TransferPlan, around: Around<'_>) -> Result<Transfe
     stream.peer = receiver.peer.map(|peer| peer.to_string());
     stream.udp = Some(receiver.counts);
     stream.end = received.unwrap_or_else(|broken| broken.end());
-    let moved = Moved { stream, way: Way::Copied, buffer_address: buffer.address() };
+    let moved = Moved { stream, way: TransferMethod::Copied, buffer_address: buffer.address() };
     Ok(streams::result(plan, end.local.to_string(), end.granted_bytes, vec![moved]))
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use netfathom_model::plan::{Role, TransferPlan};
-use netfathom_model::record::{TransferStream, Way, ZeroCopied};
+use netfathom_model::record::{TransferMethod, TransferStream, ZeroCopied};
 use netfathom_sys::zero_copy::{self, Ledger};
 use netfathom_sys::{endpoint, offload, route};
 
@@ -154,7 +154,7 @@ impl ZeroCopy {
 /// How much of a stream went without a copy, if the kernel reports nothing: by the way it went.
 pub(super) fn by_way(
     plan: &TransferPlan,
-    way: Way,
+    way: TransferMethod,
     peer: Option<SocketAddr>,
     stream: &TransferStream,
 ) -> Option<ZeroCopied> {
@@ -164,8 +164,8 @@ pub(super) fn by_way(
     let all = stream.bytes;
     let none = ZeroCopied::default();
     Some(match (way, plan.role) {
-        (Way::Copied, _) => ZeroCopied { copied_bytes: all, ..none },
-        (Way::Discarded, _) => ZeroCopied { uncopied_bytes: all, ..none },
+        (TransferMethod::Copied, _) => ZeroCopied { copied_bytes: all, ..none },
+        (TransferMethod::Discarded, _) => ZeroCopied { uncopied_bytes: all, ..none },
         // The kernel hands the pages of a packet to the pipe, but copies the part of it that lies
         // behind its headers; nothing tells how much that was (skb_splice_bits).
         (_, Role::Receive) => ZeroCopied { unknown_bytes: all, ..none },

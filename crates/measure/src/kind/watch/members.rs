@@ -26,11 +26,13 @@ pub(super) enum Members {
 impl Members {
     /// `None` of a target that is no processes.
     pub fn find(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
-        let own = fs::read_link("/proc/self").map_err(WatchRunError::Proc)?;
-        let has_our_numbers = own == Path::new(&std::process::id().to_string());
+        // Where it is mounted, only that of another PID namespace has no number for this process.
+        let is_mounted = Path::new("/proc/version").exists();
+        let missing = |e| if is_mounted { WatchRunError::OtherProc } else { WatchRunError::Proc(e) };
+        fs::read_link("/proc/self").map_err(missing)?;
         Ok(Some(match target {
             WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
-            _ if !has_our_numbers => return Err(WatchRunError::OtherProc),
+            _ if !process::proc_is_ours() => return Err(WatchRunError::OtherProc),
             WatchTarget::Process(pid) => Self::One(*pid),
             WatchTarget::Name(name) => by_name(name)?,
             WatchTarget::Cgroup(path) => by_cgroup(path)?,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::line::{Lines, Writer, open, printable};
-use super::words::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why, excess_delivered};
+use super::protocol::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why, excess_delivered};
 use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, DRAIN_MOST, LOST_AFTER};
 
 /// A conversation with a sink. Dropped before its end, it hangs up.

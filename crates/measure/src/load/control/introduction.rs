@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TOOL;
 use super::line::printable;
-use super::words::Why;
+use super::protocol::Why;
 use crate::ground::environment;
 
 /// Longer names of hosts and kernels are cut.

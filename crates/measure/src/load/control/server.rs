@@ -11,8 +11,8 @@ use netfathom_model::engine::Receive;
 use netfathom_sys::random;
 
 use super::line::{Lines, Writer};
+use super::protocol::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::talk::Talk;
-use super::words::{FromSender, FromSink, Hello, SendTotals, Tally, Welcome, Why};
 use super::{BEGIN_WITHIN, ControlError, DRAIN_MOST, LINE_WITHIN, LOST_AFTER, QUIET_FOR, SEEN_EVERY};
 
 mod door;

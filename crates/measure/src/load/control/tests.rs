@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use netfathom_model::engine::Receive;
 
-use super::words::{Hello, SendTotals, Tally, VERSION};
+use super::protocol::{Hello, SendTotals, Tally, VERSION};
 use super::*;
 
 /// Far beyond every time-out here: whoever hangs is found out.
@@ -226,7 +226,7 @@ fn a_sink_stops_on_request() {
 }
 
 fn hello_line(version: u32) -> String {
-    serde_json::to_string(&words::FromSender::Hello(Hello { version, ..hello() })).unwrap()
+    serde_json::to_string(&protocol::FromSender::Hello(Hello { version, ..hello() })).unwrap()
 }
 
 fn say(stream: &mut TcpStream, text: &str) {

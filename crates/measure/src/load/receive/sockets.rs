@@ -56,10 +56,10 @@ pub(super) fn received<T: Default>(outcome: io::Result<T>) -> io::Result<T> {
 pub struct Socket {
     socket: UdpSocket,
     spin: Spin,
-    way: Way,
+    way: ReceiveCall,
 }
 
-enum Way {
+enum ReceiveCall {
     /// recv(2): a call a datagram.
     Recv(Vec<u8>),
     /// recvmmsg(2): a call for all that are there.
@@ -74,13 +74,13 @@ impl Socket {
     pub fn new(socket: UdpSocket, receive: Receive, spin: Spin) -> io::Result<Self> {
         socket.set_read_timeout(Some(PATIENCE))?;
         let way = match receive {
-            Receive::Recv => Way::Recv(vec![0; BUFFER_BYTES]),
+            Receive::Recv => ReceiveCall::Recv(vec![0; BUFFER_BYTES]),
             Receive::Gro => {
                 enable_gro(&socket)?;
-                Way::Gro(vec![0; BUFFER_BYTES])
+                ReceiveCall::Gro(vec![0; BUFFER_BYTES])
             }
             Receive::Recvmmsg | Receive::AfXdp | Receive::Xdp => {
-                Way::Recvmmsg(ReceiveBatch::new(BATCH, BATCH_BYTES))
+                ReceiveCall::Recvmmsg(ReceiveBatch::new(BATCH, BATCH_BYTES))
             }
         };
         Ok(Self { socket, spin, way })
@@ -91,18 +91,18 @@ impl Source for Socket {
     fn receive(&mut self, each: &mut dyn FnMut(ReceivedDatagram<'_>)) -> io::Result<usize> {
         let Self { socket, spin, way } = self;
         match way {
-            Way::Recv(buffer) => {
+            ReceiveCall::Recv(buffer) => {
                 let got = received(socket.recv_from(buffer).map(Some))?;
                 let Some((bytes, from)) = got else { return Ok(0) };
                 each(ReceivedDatagram { payload: &buffer[..bytes], truncated: false, from: Some(from) });
                 Ok(1)
             }
-            Way::Recvmmsg(batch) => {
+            ReceiveCall::Recvmmsg(batch) => {
                 let count = spun(*spin, |wait| batch.receive(socket, wait))?;
                 batch.datagrams().for_each(each);
                 Ok(count)
             }
-            Way::Gro(buffer) => {
+            ReceiveCall::Gro(buffer) => {
                 let joined = spun(*spin, |wait| receive_coalesced(socket, buffer, wait).map(Some))?;
                 Ok(joined.map_or(0, |joined| split(joined, buffer, each)))
             }

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::SinkEvent;
 use crate::ground::error::GroundError;
 use crate::load::control::Welcomed;
-use crate::load::control::words::Hello;
+use crate::load::control::protocol::Hello;
 use crate::load::error::FlightError;
 use crate::load::message_log::SenderLog;
 use crate::load::receive::{AfXdp, Echo, Socket, Source};

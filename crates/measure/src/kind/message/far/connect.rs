@@ -7,7 +7,7 @@ use netfathom_model::plan::Carrier;
 use netfathom_sys::random;
 use serde_json::json;
 
-use super::words::{Hello, Word};
+use super::protocol::{ControlMessage, Hello};
 use super::{Far, Reached};
 use crate::kind::message::error::MessageError;
 use crate::kind::message::ground::{Socket, UDP_PATIENCE};
@@ -40,7 +40,7 @@ impl Far {
     fn opened(&self) -> Result<u64, MessageError> {
         let awaited = "that it takes a connection";
         match self.hear(awaited)? {
-            Word::Open { key } => Ok(key),
+            ControlMessage::Open { key } => Ok(key),
             _ => Err(self.out_of_turn(awaited)),
         }
     }
@@ -48,7 +48,7 @@ impl Far {
     fn taken(&self) -> Result<(), MessageError> {
         let awaited = "that it has the connection";
         match self.hear(awaited)? {
-            Word::Taken => Ok(()),
+            ControlMessage::Taken => Ok(()),
             _ => Err(self.out_of_turn(awaited)),
         }
     }
@@ -60,7 +60,7 @@ impl Far {
         socket.connect(to)?;
         socket.set_read_timeout(Some(UDP_PATIENCE))?;
         let port = socket.local_addr()?.port();
-        self.talk.say(&Word::Bound { port }).map_err(io::Error::other)?;
+        self.talk.say(&ControlMessage::Bound { port }).map_err(io::Error::other)?;
         Ok(socket)
     }
 
@@ -70,11 +70,11 @@ impl Far {
             .map(u64::from_ne_bytes)
             .map_err(MessageError::connect("draw a key (getrandom)"))?;
         let expected = listener.expect(key);
-        self.say(&Word::Open { key })?;
+        self.say(&ControlMessage::Open { key })?;
         let awaited = "its connection for messages";
         let stream =
             expected.recv_timeout(CONNECT_WITHIN).map_err(|_| self.silent(awaited, CONNECT_WITHIN))?;
-        self.say(&Word::Taken)?;
+        self.say(&ControlMessage::Taken)?;
         Ok(Socket::Tcp(stream))
     }
 
@@ -82,8 +82,10 @@ impl Far {
         // The address that the client knows.
         let bind = || UdpSocket::bind(self.talk.local_addr()?);
         let socket = bind().map_err(MessageError::connect("bind the server's UDP port"))?;
-        self.say(&Word::Open { key: 0 })?;
-        let Word::Bound { port } = self.hear("its port")? else { return Err(self.out_of_turn("its port")) };
+        self.say(&ControlMessage::Open { key: 0 })?;
+        let ControlMessage::Bound { port } = self.hear("its port")? else {
+            return Err(self.out_of_turn("its port"));
+        };
         let connect = || {
             // With its scope.
             let mut client = self.talk.peer();
@@ -96,7 +98,7 @@ impl Far {
             socket.set_read_timeout(Some(UDP_PATIENCE))
         };
         connect().map_err(MessageError::connect("connect to the client"))?;
-        self.say(&Word::Taken)?;
+        self.say(&ControlMessage::Taken)?;
         Ok(Socket::Udp(socket))
     }
 }

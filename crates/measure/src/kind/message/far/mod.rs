@@ -22,9 +22,9 @@ use crate::load::control::{
 };
 
 mod connect;
-pub mod words;
+pub mod protocol;
 
-use words::{Hello, Outcome, Trial, Word};
+use protocol::{ControlMessage, Hello, Trial, TrialReport};
 
 /// How long an answer may take for which the other host makes sockets, or loads a program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -62,13 +62,13 @@ impl Far {
         let lost = |source| MessageError::Lost { end: Side::Server, source };
         let talk = Talk::over(stream, to).map_err(lost)?;
         // One that refuses at once may have closed already: its reply still counts.
-        let greeted = talk.say(&Word::Messages(Hello { version: Hello::VERSION }));
+        let greeted = talk.say(&ControlMessage::Messages(Hello { version: Hello::VERSION }));
         match talk.next(ANSWER_WITHIN, "a welcome", stop) {
-            Ok(Word::Welcome(server)) if server.cpu < MOST_CPUS => {
+            Ok(ControlMessage::Welcome(server)) if server.cpu < MOST_CPUS => {
                 let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
                 Ok(Self { talk, side: Side::Server, reached })
             }
-            Ok(Word::Refused { why }) => {
+            Ok(ControlMessage::Refused { why }) => {
                 Err(MessageError::Refused { address: to, why: refusal(why, Hello::VERSION, "client") })
             }
             Ok(_) => Err(lost(talk.out_of_turn("a welcome"))),
@@ -79,18 +79,22 @@ impl Far {
     /// Welcomes a client.
     pub fn welcome(talk: Talk, listener: Arc<Listener<Hello>>, cpu: usize) -> Result<Self, MessageError> {
         let far = Self { talk, side: Side::Client, reached: Reached::Listened { listener } };
-        far.say(&Word::Welcome(Introduction::own(cpu)))?;
+        far.say(&ControlMessage::Welcome(Introduction::own(cpu)))?;
         Ok(far)
     }
 
-    pub fn say(&self, word: &Word) -> Result<(), MessageError> {
+    pub fn say(&self, word: &ControlMessage) -> Result<(), MessageError> {
         self.talk.say(word).map_err(|source| self.lost(source))
     }
 
     /// The next word, within a time; `None` if there is none.
-    pub fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<Word>, MessageError> {
+    pub fn poll(
+        &self,
+        within: Duration,
+        awaited: &'static str,
+    ) -> Result<Option<ControlMessage>, MessageError> {
         match self.talk.poll(within, awaited).map_err(|source| self.lost(source))? {
-            Some(Word::Failed { text }) => {
+            Some(ControlMessage::Failed { text }) => {
                 Err(MessageError::Reported { end: self.side, text: report(&text) })
             }
             word => Ok(word),
@@ -114,7 +118,7 @@ impl Far {
         MessageError::Lost { end: self.side, source }
     }
 
-    fn hear(&self, awaited: &'static str) -> Result<Word, MessageError> {
+    fn hear(&self, awaited: &'static str) -> Result<ControlMessage, MessageError> {
         self.poll(ANSWER_WITHIN, awaited)?.ok_or_else(|| self.silent(awaited, ANSWER_WITHIN))
     }
 
@@ -130,7 +134,7 @@ impl Far {
         plan: &MessagePlan,
         sent: u64,
         took: Duration,
-        outcome: &Outcome,
+        outcome: &TrialReport,
     ) -> Result<(), MessageError> {
         let counts_once = plan.test == MessageTest::Oneway && plan.carrier == Carrier::Tcp;
         let what = if counts_once && outcome.messages > sent {
@@ -153,7 +157,7 @@ impl Far {
             cpus: Vec::new(),
             ..plan.clone()
         };
-        self.say(&Word::Trial(Box::new(Trial { plan, counted })))
+        self.say(&ControlMessage::Trial(Box::new(Trial { plan, counted })))
     }
 
     /// Takes the far end's part in a trial that may last so long; what its host knows of it. `None` where the end
@@ -163,14 +167,14 @@ impl Far {
         meeting: &Meeting,
         task: &Task<'_>,
         longest: Duration,
-    ) -> Result<Option<Outcome>, MessageError> {
+    ) -> Result<Option<TrialReport>, MessageError> {
         let awaited = "that its end is ready";
         for stage in [MADE, METERED] {
             if !meeting.reached(stage - 1) {
                 return Ok(None);
             }
-            self.say(&Word::Ready)?;
-            if self.hear(awaited)? != Word::Ready {
+            self.say(&ControlMessage::Ready)?;
+            if self.hear(awaited)? != ControlMessage::Ready {
                 return Err(self.out_of_turn(awaited));
             }
             meeting.wait(stage);
@@ -183,22 +187,24 @@ impl Far {
         meeting: &Meeting,
         task: &Task<'_>,
         deadline: Instant,
-    ) -> Result<Option<Outcome>, MessageError> {
+    ) -> Result<Option<TrialReport>, MessageError> {
         let awaited = "a sign of life";
         let (mut heard, mut spoke) = (Instant::now(), Instant::now());
         let mut over: Option<Instant> = None;
         loop {
             let client_finished = self.side == Side::Client && task.has_finished(Side::Client);
             if client_finished && task.has_finished(Side::Server) {
-                return Ok(Some(Outcome::default()));
+                return Ok(Some(TrialReport::default()));
             }
             // The rest is soon read.
             let within = if client_finished { SOON } else { ALIVE_EVERY.saturating_sub(spoke.elapsed()) };
             match self.poll(within, awaited)? {
-                Some(Word::Alive) => heard = Instant::now(),
-                Some(Word::Finished) if self.side == Side::Client => task.finish(Side::Client),
-                Some(Word::Ended(outcome)) if self.side == Side::Server => return self.believed(*outcome),
-                Some(Word::Bye) => {
+                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Finished) if self.side == Side::Client => task.finish(Side::Client),
+                Some(ControlMessage::Ended(outcome)) if self.side == Side::Server => {
+                    return self.believed(*outcome);
+                }
+                Some(ControlMessage::Bye) => {
                     return Err(self.lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
                 }
                 Some(_) => return Err(self.out_of_turn(awaited)),
@@ -217,14 +223,14 @@ impl Far {
                 }
             }
             if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&Word::Alive)?;
+                self.say(&ControlMessage::Alive)?;
                 spoke = Instant::now();
             }
         }
     }
 
     /// What the server's host counted, without what this host has counted too.
-    fn believed(&self, mut outcome: Outcome) -> Result<Option<Outcome>, MessageError> {
+    fn believed(&self, mut outcome: TrialReport) -> Result<Option<TrialReport>, MessageError> {
         if let Some(what) = outcome.excess() {
             return Err(self.lost(ControlError::Implausible { peer: self.talk.peer(), what }));
         }
@@ -244,6 +250,6 @@ impl Far {
 impl Drop for Far {
     fn drop(&mut self) {
         // Whoever is gone needs no word.
-        let _ = self.talk.say(&Word::Bye);
+        let _ = self.talk.say(&ControlMessage::Bye);
     }
 }

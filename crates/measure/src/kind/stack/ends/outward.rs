@@ -10,7 +10,7 @@ use super::{Ends, Landed, Load, Sockets, engines, flight};
 use crate::kind::stack::trial::StackTask;
 use crate::load::accounting::Ways;
 use crate::load::control::Session;
-use crate::load::control::words::{Hello, VERSION};
+use crate::load::control::protocol::{Hello, VERSION};
 use crate::load::error::FlightError;
 use crate::load::remote::{AGREEMENT_NS, Sink, counters};
 use crate::load::sent::Sent;

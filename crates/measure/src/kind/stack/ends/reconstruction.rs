@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 
 use netfathom_model::message::Header;
 
-use crate::load::control::words::SendTotals;
+use crate::load::control::protocol::SendTotals;
 use crate::load::sent::Sent;
 use crate::load::tap::ReceiveTap;
 use crate::load::window::Windows;

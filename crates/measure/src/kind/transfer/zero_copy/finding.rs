@@ -1,7 +1,7 @@
 //! The finding about bytes that were copied although zero copy was requested.
 
 use netfathom_model::plan::Role;
-use netfathom_model::record::{TransferResult, Way, ZeroCopied};
+use netfathom_model::record::{TransferMethod, TransferResult, ZeroCopied};
 use netfathom_model::verdict::Finding;
 
 /// Why not all of it went without a copy; `None` where it did, or that was not asked for.
@@ -38,38 +38,42 @@ fn sum(result: &TransferResult) -> Option<ZeroCopied> {
 fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str, &'static str) {
     let sends = result.plan.role == Role::Transmit;
     match result.way {
-        Way::Copied if sends && result.plan.generated && sum.copied_bytes == 0 => (
+        TransferMethod::Copied if sends && result.plan.generated && sum.copied_bytes == 0 => (
             "the kernel has not reported it yet: the other end has not acknowledged it, or its device still has it",
             "the completions on the socket's error queue (MSG_ZEROCOPY)",
             "give it more time with --idle",
         ),
-        Way::Copied if sends && result.plan.generated => (
+        TransferMethod::Copied if sends && result.plan.generated => (
             "the kernel copied them, as it does over loopback/veth, for a capture, for a device without \
              scatter-gather, and of a buffer larger than may be locked (ulimit -l)",
             "the completions on the socket's error queue (MSG_ZEROCOPY)",
             "send over a network card to spare the copy",
         ),
-        Way::Copied if sends => (
+        TransferMethod::Copied if sends => (
             "standard input is neither a pipe nor a file that sendfile takes: its bytes went through a buffer",
             "the kind of standard input",
             "let a pipe or a file be the input",
         ),
-        Way::Copied => (
+        TransferMethod::Copied => (
             "standard output is no pipe, or something needs to see the bytes: they went through a buffer",
             "the kind of standard output",
             "let a pipe be the output, or throw the data away with -s",
         ),
-        Way::Spliced if !sends => (
+        TransferMethod::Spliced if !sends => (
             "of a packet the kernel passes on pages and copies what lies behind its headers, and reports neither",
             "the data was spliced from the socket to a pipe",
             "none is needed: no byte went through this program",
         ),
-        Way::Spliced | Way::SentAsFile | Way::Discarded if sum.copied_bytes > 0 => (
-            "the device on the way has no scatter-gather: the kernel copied them into packets",
-            "tx-scatter-gather of the device (ethtool -k)",
-            "switch it on: ethtool -K DEVICE tx-scatter-gather on",
-        ),
-        Way::Spliced | Way::SentAsFile | Way::Discarded => (
+        TransferMethod::Spliced | TransferMethod::SentAsFile | TransferMethod::Discarded
+            if sum.copied_bytes > 0 =>
+        {
+            (
+                "the device on the way has no scatter-gather: the kernel copied them into packets",
+                "tx-scatter-gather of the device (ethtool -k)",
+                "switch it on: ethtool -K DEVICE tx-scatter-gather on",
+            )
+        }
+        TransferMethod::Spliced | TransferMethod::SentAsFile | TransferMethod::Discarded => (
             "the device on the way does not report whether it has scatter-gather",
             "tx-scatter-gather of the device (ethtool -k)",
             "none is needed: no byte went through this program",
@@ -85,7 +89,7 @@ mod tests {
     use super::*;
     use crate::kind::transfer::{explain, streams};
 
-    fn result(role: Role, way: Way, generated: bool, zero_copy: ZeroCopied) -> TransferResult {
+    fn result(role: Role, way: TransferMethod, generated: bool, zero_copy: ZeroCopied) -> TransferResult {
         let stream = TransferStream { zero_copy: Some(zero_copy), ..explain::tests::stream(|_, _| {}) };
         let plan = TransferPlan { generated, ..TransferPlan::classic(role) };
         let nothing = streams::result(&plan, String::new(), None, Vec::new());
@@ -99,7 +103,9 @@ mod tests {
             copied_bytes,
             unknown_bytes,
         };
-        let seen = |zero_copy| finding(&result(Role::Transmit, Way::Copied, true, zero_copy)).map(|f| f.seen);
+        let seen = |zero_copy| {
+            finding(&result(Role::Transmit, TransferMethod::Copied, true, zero_copy)).map(|f| f.seen)
+        };
         assert_eq!(seen(of(5, 0, 0)), None);
         assert_eq!(seen(of(5, 3, 0)).unwrap(), "10 of 16 bytes went without a copy");
         assert_eq!(seen(of(5, 3, 1)).unwrap(), "10 of 18 bytes went without a copy, unknown 2");
@@ -110,13 +116,13 @@ mod tests {
         let copied = ZeroCopied { copied_bytes: 1, ..ZeroCopied::default() };
         let unknown = ZeroCopied { unknown_bytes: 1, ..ZeroCopied::default() };
         let cases = [
-            (Role::Transmit, Way::Copied, true, copied, "over loopback/veth"),
-            (Role::Transmit, Way::Copied, true, unknown, "not reported it yet"),
-            (Role::Transmit, Way::Copied, false, copied, "standard input is neither"),
-            (Role::Transmit, Way::Spliced, false, copied, "no scatter-gather"),
-            (Role::Transmit, Way::SentAsFile, false, unknown, "does not report"),
-            (Role::Receive, Way::Copied, false, copied, "standard output is no pipe"),
-            (Role::Receive, Way::Spliced, false, unknown, "passes on pages"),
+            (Role::Transmit, TransferMethod::Copied, true, copied, "over loopback/veth"),
+            (Role::Transmit, TransferMethod::Copied, true, unknown, "not reported it yet"),
+            (Role::Transmit, TransferMethod::Copied, false, copied, "standard input is neither"),
+            (Role::Transmit, TransferMethod::Spliced, false, copied, "no scatter-gather"),
+            (Role::Transmit, TransferMethod::SentAsFile, false, unknown, "does not report"),
+            (Role::Receive, TransferMethod::Copied, false, copied, "standard output is no pipe"),
+            (Role::Receive, TransferMethod::Spliced, false, unknown, "passes on pages"),
         ];
         for (role, way, generated, zero_copy, expected) in cases {
             let finding = finding(&result(role, way, generated, zero_copy)).unwrap();

@@ -58,10 +58,7 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
                 "run netfathom with the PIDs of the host (docker run --pid=host, hostPID: true) to move {name}, or give the application a CPU of its own (taskset, cpuset){CLIENTS}"
             ),
         ),
-        // Without a process there is no file of that name.
-        (Holder::Quota, reader) => {
-            ("", raise_quota(&reader.as_ref().map_or_else(String::new, |of| of.pid.to_string())))
-        }
+        (Holder::Quota, reader) => ("", raise_quota(reader.as_ref().map(|of| of.pid))),
         _ => ("", "give the application a CPU of its own (taskset, cpuset)".into()),
     };
     let rest = match result.waits.unknown() {

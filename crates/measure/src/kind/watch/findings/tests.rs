@@ -214,7 +214,7 @@ fn processes_of_one_name_are_one_holder() {
     result.waits.holders = vec![held(named("init", 1), 60)];
     assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
     result.waits.holders = vec![held(Holder::Quota, 60)];
-    assert_eq!(findings(&result, None)[0].remedy, raise_quota("5"));
+    assert_eq!(findings(&result, None)[0].remedy, raise_quota(Some(5)));
     result.waits.holders = vec![held(Holder::Unnumbered { name: "cc1".into() }, 60)];
     let [finding] = &findings(&result, None)[..] else { panic!("one") };
     assert!(finding.cause.starts_with("cc1 (no PID here) had the CPU for 60.0 %"), "{finding:?}");

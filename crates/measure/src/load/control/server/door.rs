@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{Incoming, Link, Seat};
 use crate::load::allow::{Allowed, Prefix};
 use crate::load::control::line::{Lines, Writer, open};
-use crate::load::control::words::{FromSink, Hello, VERSION, Why};
+use crate::load::control::protocol::{FromSink, Hello, VERSION, Why};
 use crate::load::control::{ControlError, LINE_WITHIN};
 
 /// Connections that may make up their minds at the same time.

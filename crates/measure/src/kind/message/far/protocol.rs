@@ -5,7 +5,7 @@ use netfathom_model::record::{EndCost, TcpCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::kind::message::task::Done;
-use crate::load::control::words::{MOST_COUNTED, Why};
+use crate::load::control::protocol::{MOST_COUNTED, Why};
 use crate::load::control::{Greeting, Introduction, short};
 
 /// What a trial can take of anything that is measured in nanoseconds: two years.
@@ -13,7 +13,7 @@ const MOST_NS: u64 = 1 << 56;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
-pub enum Word {
+pub enum ControlMessage {
     /// The client's first one.
     Messages(Hello),
     Welcome(Introduction),
@@ -40,7 +40,7 @@ pub enum Word {
     /// The client has sent everything, and closed.
     Finished,
     /// The server's part of a trial.
-    Ended(Box<Outcome>),
+    Ended(Box<TrialReport>),
     /// The trial cannot be made.
     Failed {
         text: String,
@@ -69,7 +69,7 @@ pub struct Trial {
 
 /// What the server knows of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct TrialReport {
     pub messages: u64,
     /// Messages until the last one with a known time.
     pub timed: u64,
@@ -107,7 +107,7 @@ impl HostCounts {
     }
 }
 
-impl Outcome {
+impl TrialReport {
     /// Names a number that no server can have, if there is one.
     pub fn excess(&self) -> Option<String> {
         let EndCost { cpu_ns, waits, preemptions, run_delay_ns, segments } = self.cost;
@@ -160,17 +160,19 @@ mod tests {
 
     #[test]
     fn numbers_that_no_server_can_have_are_named() {
-        let good = Outcome { messages: 10, timed: 10, ..Outcome::default() };
+        let good = TrialReport { messages: 10, timed: 10, ..TrialReport::default() };
         assert_eq!(good.excess(), None);
-        let more = Outcome { timed: 11, ..good.clone() };
+        let more = TrialReport { timed: 11, ..good.clone() };
         assert_eq!(more.excess().unwrap(), "11 messages with a time");
         let cost = EndCost { cpu_ns: Some(u64::MAX), ..EndCost::default() };
-        assert!(Outcome { cost, ..good.clone() }.excess().unwrap().ends_with("ns of CPU time"));
+        assert!(TrialReport { cost, ..good.clone() }.excess().unwrap().ends_with("ns of CPU time"));
         let calls = vec![("read".into(), u64::MAX)];
-        assert!(Outcome { calls, ..good.clone() }.excess().unwrap().ends_with("system calls of one name"));
+        assert!(
+            TrialReport { calls, ..good.clone() }.excess().unwrap().ends_with("system calls of one name")
+        );
         let tcp = Some(TcpCounts { timeouts: u64::MAX, ..TcpCounts::default() });
         let counts = HostCounts { tcp, kernel_workers_ns: None };
-        assert!(Outcome { counts, ..good }.excess().unwrap().ends_with("events of TCP"));
+        assert!(TrialReport { counts, ..good }.excess().unwrap().ends_with("events of TCP"));
     }
 
     #[test]
@@ -183,13 +185,18 @@ mod tests {
 
     #[test]
     fn words_are_lines_that_can_be_read_again() {
-        let outcome = Outcome { uncounted: Some("no tracepoint".into()), ..Outcome::default() };
-        for word in [Word::Alive, Word::Open { key: u64::MAX }, Word::Ended(Box::new(outcome))] {
+        let outcome = TrialReport { uncounted: Some("no tracepoint".into()), ..TrialReport::default() };
+        for word in [
+            ControlMessage::Alive,
+            ControlMessage::Open { key: u64::MAX },
+            ControlMessage::Ended(Box::new(outcome)),
+        ] {
             let line = serde_json::to_string(&word).unwrap();
             assert!(!line.contains('\n'));
-            assert_eq!(serde_json::from_str::<Word>(&line).unwrap(), word, "{line}");
+            assert_eq!(serde_json::from_str::<ControlMessage>(&line).unwrap(), word, "{line}");
         }
-        let hello = serde_json::to_value(Word::Messages(Hello { version: Hello::VERSION })).unwrap();
+        let hello =
+            serde_json::to_value(ControlMessage::Messages(Hello { version: Hello::VERSION })).unwrap();
         assert_eq!((&hello["say"], &hello["version"]), (&Hello::SAYS.into(), &Hello::VERSION.into()));
     }
 }

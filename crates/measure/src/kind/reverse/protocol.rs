@@ -16,12 +16,12 @@ use netfathom_model::plan::{ReversePlan, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::far_end::Inbound;
-use crate::load::control::words::Why;
+use crate::load::control::protocol::Why;
 use crate::load::control::{Greeting, Introduction};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
-pub enum Word {
+pub enum ControlMessage {
     Reverse(Hello),
     Welcome(Introduction),
     Refused { why: Why },
@@ -32,7 +32,7 @@ pub enum Word {
     Begin { after_ns: u64 },
     Alive,
     Over,
-    Ended(Box<Outcome>),
+    Ended(Box<TrialReport>),
     Failed { text: String },
     Bye,
 }
@@ -60,7 +60,7 @@ pub struct Trial {
 
 /// What the other host did in a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct TrialReport {
     pub inbound_sent: u64,
     /// Departures by window; `None` of answers.
     pub windows: Option<Vec<u64>>,
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub arrived: u64,
 }
 
-impl Outcome {
+impl TrialReport {
     /// Names a number that no host can have after a trial in which it was sent this number of messages.
     pub fn excess(&self, planned: Option<u64>, sent: u64) -> Option<String> {
         let most_inbound = planned.unwrap_or(sent);
@@ -97,18 +97,18 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::control::words::MOST_COUNTED;
+    use crate::load::control::protocol::MOST_COUNTED;
 
     #[test]
     fn numbers_that_no_host_can_have_are_named() {
-        let good = Outcome { inbound_sent: 5, windows: Some(vec![2, 3]), arrived: 7 };
+        let good = TrialReport { inbound_sent: 5, windows: Some(vec![2, 3]), arrived: 7 };
         assert_eq!(good.excess(Some(5), 7), None);
-        assert_eq!(Outcome { windows: None, ..good.clone() }.excess(None, 7), None);
+        assert_eq!(TrialReport { windows: None, ..good.clone() }.excess(None, 7), None);
         assert_eq!(good.excess(Some(5), 6).unwrap(), "7 messages arrived of 6");
         assert_eq!(good.excess(Some(4), 7).unwrap(), "5 messages sent of 4");
         assert!(good.excess(None, 7).unwrap().ends_with("windows of time"));
         for windows in [vec![0; WINDOWS + 1], vec![u64::MAX; 2], vec![2, 2], vec![3, 3], vec![]] {
-            let bad = Outcome { windows: Some(windows), ..good.clone() };
+            let bad = TrialReport { windows: Some(windows), ..good.clone() };
             assert!(bad.excess(Some(5), 7).unwrap().ends_with("windows of time"));
         }
     }
@@ -117,11 +117,14 @@ mod tests {
     #[test]
     fn the_longest_outcome_fits_into_a_line() {
         let windows = Some(vec![9_999_999_999; WINDOWS]);
-        let outcome = Outcome { inbound_sent: MOST_COUNTED, windows, arrived: MOST_COUNTED };
-        let line = serde_json::to_string(&Word::Ended(Box::new(outcome.clone()))).unwrap();
+        let outcome = TrialReport { inbound_sent: MOST_COUNTED, windows, arrived: MOST_COUNTED };
+        let line = serde_json::to_string(&ControlMessage::Ended(Box::new(outcome.clone()))).unwrap();
         assert!(line.len() < 4096 && !line.contains('\n'), "{}", line.len());
-        assert_eq!(serde_json::from_str::<Word>(&line).unwrap(), Word::Ended(Box::new(outcome)));
-        let hello = serde_json::to_value(Word::Reverse(Hello { version: Hello::VERSION })).unwrap();
+        assert_eq!(
+            serde_json::from_str::<ControlMessage>(&line).unwrap(),
+            ControlMessage::Ended(Box::new(outcome))
+        );
+        let hello = serde_json::to_value(ControlMessage::Reverse(Hello { version: Hello::VERSION })).unwrap();
         assert_eq!((&hello["say"], &hello["version"]), (&Hello::SAYS.into(), &Hello::VERSION.into()));
     }
 }
