@@ -159,8 +159,12 @@ impl<'a> Host<'a> {
         let until = Instant::now() + MEET_WITHIN;
         inbound.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
         let mut payload = [0; HEADER_BYTES];
+        let awaited = "its first datagram";
         while Instant::now() < until {
             self.unstopped()?;
+            if self.poll(Duration::ZERO, awaited)?.is_some() {
+                return Err(self.out_of_turn(awaited));
+            }
             // A reply that one of the greetings found no socket is no failure.
             let Ok((length, at)) = inbound.recv_from(&mut payload) else { continue };
             let header = Header::read(&payload[..length]);
@@ -168,7 +172,12 @@ impl<'a> Host<'a> {
                 return inbound.set_read_timeout(None).map_err(|e| GroundError::Socket(e).into());
             }
         }
-        Err(ReverseError::NothingComes { from: from.ip(), port: from.port() })
+        // One that hangs does not answer either.
+        self.say(&ControlMessage::Ready)?;
+        match self.poll(LOST_AFTER, "that it is ready")? {
+            Some(_) => Err(ReverseError::NothingComes { from: from.ip(), port: from.port() }),
+            None => Err(self.silent("that it is ready", LOST_AFTER)),
+        }
     }
 
     fn unstopped(&self) -> Result<(), ReverseError> {
