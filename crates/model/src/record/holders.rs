@@ -8,8 +8,9 @@ use std::hash::Hash;
 use super::{Held, Holder};
 use crate::print;
 
-/// Processes that a command has room for, and a sentence.
+/// Processes that a command has room for.
 const MOST_LISTED: usize = 8;
+/// Processes that a sentence has room for.
 const MOST_NAMED: usize = 3;
 
 /// Beside processes that had this part of a name's time, its others do not matter.
@@ -100,7 +101,7 @@ impl<'a> Holders<'a> {
         if longest.is_empty() {
             longest.push((self.first, 0));
         }
-        Some(numbers(&longest)).filter(|pids| !pids.contains(&0))
+        Some(numbers(&longest)).filter(|pids| !pids.is_empty() && !pids.contains(&0))
     }
 
     /// The fewest that had nearly all of the time of this name, the longest first; `None` of many, or without all numbers.

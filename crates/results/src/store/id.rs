@@ -31,7 +31,12 @@ fn name(started: SystemTime, measurement: &str, short_id: u32) -> String {
 
 /// A time as RFC 3339 in UTC, such as `2026-11-21T03:14:00.125Z`: runs of one second are in order by it.
 pub fn rfc3339(time: SystemTime) -> String {
-    format!("{:.3}", timestamp(time))
+    in_ms(timestamp(time))
+}
+
+/// With all digits, so that texts are in the order of their times.
+pub(super) fn in_ms(time: Timestamp) -> String {
+    format!("{time:.3}")
 }
 
 /// When a run of that name began; `None` of what is not named like a run.

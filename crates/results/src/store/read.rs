@@ -84,7 +84,7 @@ fn read_from(path: &Path, from: impl Read) -> Result<Record, ReadError> {
 /// Says what a directory without a record is instead.
 fn without_record(path: &Path) -> ReadError {
     let runs = catalogue(path).map(|all| all.entries).unwrap_or_default();
-    let why = match runs.iter().find(|run| run.head.is_some()) {
+    let why = match runs.iter().find(|run| run.has_record()) {
         Some(newest) => {
             let newest = newest.path.display();
             format!("it is a directory of runs; name one of them, such as the newest, {newest}")

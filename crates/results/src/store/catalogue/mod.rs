@@ -58,12 +58,19 @@ pub struct RunEntry {
     pub problem: Option<Problem>,
 }
 
+impl RunEntry {
+    /// Whether it has a record, be it a damaged one.
+    pub(in crate::store) fn has_record(&self) -> bool {
+        self.problem.as_ref().is_none_or(|problem| problem.kind != ProblemKind::NoRecord)
+    }
+}
+
 fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&path.to_string_lossy())
 }
 
 fn rfc3339<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(time)
+    to.serialize_str(&id::in_ms(*time))
 }
 
 /// Why a directory of runs could not be read.

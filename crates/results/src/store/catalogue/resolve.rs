@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Catalogue, CatalogueError, ProblemKind, RunEntry, catalogue};
+use super::{Catalogue, CatalogueError, RunEntry, catalogue};
 use crate::store::RECORD_FILE;
 use crate::store::id::back_from_last;
 
@@ -61,9 +61,7 @@ impl Catalogue {
     pub fn named(&self, out: &Path, name: &str) -> Result<&RunEntry, ResolveError> {
         if let Some(back) = back_from_last(name) {
             // A run that has only begun has nothing to show yet.
-            let has_record =
-                |e: &&RunEntry| e.problem.as_ref().is_none_or(|p| p.kind != ProblemKind::NoRecord);
-            let mut there = self.entries.iter().filter(has_record);
+            let mut there = self.entries.iter().filter(|run| run.has_record());
             let count = there.clone().count();
             let too_few = || ResolveError::TooFew { name: name.into(), out: out.to_owned(), count };
             return there.nth(back).ok_or_else(too_few);
