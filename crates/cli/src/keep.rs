@@ -205,7 +205,7 @@ impl RecordHeader {
     }
 }
 
-/// Keeps what is measured after each step, so that a killed run loses at most one. A full disk ends no measurement.
+/// Keeps what is measured after each step, so that a killed run loses at most one. A disk that fills up later ends no measurement.
 pub struct Keeper<'a> {
     header: &'a RecordHeader,
     run_dir: &'a RunDir,

@@ -11,10 +11,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::{Errno, read};
 use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
+
+use crate::call::poll;
 
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
@@ -61,9 +63,9 @@ pub fn nonblocking_terminal() -> io::Result<File> {
 /// If nothing more can come, as from a terminal that is gone.
 pub fn read_within(limit: Duration, buffer: &mut [u8]) -> io::Result<usize> {
     let stdin = io::stdin();
-    let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
-    match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&limit)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(0),
+    match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(limit)) {
+        Ok(false) => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(0),
         outcome => outcome?,
     };
     match read(&stdin, buffer) {

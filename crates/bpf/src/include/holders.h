@@ -49,7 +49,10 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
-/* Of processes that find no room there, as where a build starts thousands. */
+/*
+ * By name: threads of the kernel, processes without a number in netfathom's PID namespace, and those that find no room above,
+ * as where a build starts thousands.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HOLDERS);

@@ -5,7 +5,10 @@
 
 /* TASK_COMM_LEN of include/linux/sched.h */
 #define NAME 16
-/* Processes that had a processor which a followed thread waited for. Further ones have a sum for each of as many names. */
+/*
+ * Processes that had a processor which a followed thread waited for. Further ones, threads of the kernel and UNNUMBERED ones
+ * have a sum for each of as many names.
+ */
 #define HOLDERS 1024
 /* The last who had a processor; a power of two. */
 #define STAYS 64

@@ -3,7 +3,7 @@
 //!
 //! It runs over TCP, on the same port number as the UDP load: TCP's handshake proves that the
 //! sender's address is its own, and its packets have a queue of their own, which the load
-//! cannot fill. Each side writes lines of JSON ([`words`]):
+//! cannot fill. Each side writes lines of JSON ([`protocol`]):
 //!
 //! | sender | sink | |
 //! |---|---|---|

@@ -43,7 +43,7 @@ pub struct Launcher {
 impl Launcher {
     /// `typed` takes the place of the usual command, and is written as for a shell.
     pub fn new(via: Via, typed: Option<&str>) -> Result<Self> {
-        let command = typed.unwrap_or(way(via).command);
+        let command = typed.unwrap_or(launch_command(via).command);
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let words = words.with_context(|| format!("--command {command}: write it as for a shell"))?;
         Ok(Self { via, words })
@@ -54,7 +54,7 @@ impl Launcher {
     }
 
     pub fn stays(&self) -> bool {
-        way(self.via).stays
+        launch_command(self.via).stays
     }
 
     /// What runs a script on a host, all of its ends connected.
@@ -64,7 +64,7 @@ impl Launcher {
             return Err("a host is named by letters, digits and ._-:@%, and does not begin with -".into());
         }
         let (program, first) = self.words.split_first().ok_or("there is no command")?;
-        let rest = way(self.via).rest.iter().map(|word| match *word {
+        let rest = launch_command(self.via).rest.iter().map(|word| match *word {
             "SCRIPT" => script.to_owned(),
             word => word.replace("HOST", host),
         });
@@ -78,7 +78,7 @@ impl Launcher {
     }
 }
 
-fn way(via: Via) -> &'static LaunchCommand {
+fn launch_command(via: Via) -> &'static LaunchCommand {
     match via {
         Via::Ssh | Via::None => &SSH,
         Via::Srun => &SRUN,

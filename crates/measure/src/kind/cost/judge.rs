@@ -116,7 +116,8 @@ fn others(benchmark: &CostBenchmark) -> Option<String> {
     let is_process = |by: &Holder| matches!(by, Holder::Process { .. } | Holder::Unnumbered { .. });
     let mut processes = parts.filter(|(by, part)| is_process(by.first) && *part >= SOME);
     let (by, part) = processes.next()?;
-    let another = matches!(by.first, Holder::Process { name, .. } if name == "netfathom");
+    let another =
+        matches!(by.first, Holder::Process { name, .. } | Holder::Unnumbered { name } if name == "netfathom");
     let another = if another { "another " } else { "" };
     Some(format!(
         "stop other work ({another}{by} had the CPU for {:.0} % of the time it waited for one)",

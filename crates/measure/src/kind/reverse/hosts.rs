@@ -174,10 +174,9 @@ impl<'a> Host<'a> {
         }
         // One that hangs does not answer either.
         self.say(&ControlMessage::Ready)?;
-        match self.poll(LOST_AFTER, "that it is ready")? {
-            Some(_) => Err(ReverseError::NothingComes { from: from.ip(), port: from.port() }),
-            None => Err(self.silent("that it is ready", LOST_AFTER)),
-        }
+        let answer = self.talk.next(LOST_AFTER, "that it is ready", self.stop).map_err(ReverseError::Lost)?;
+        self.checked(Some(answer), awaited)?;
+        Err(ReverseError::NothingComes { from: from.ip(), port: from.port() })
     }
 
     fn unstopped(&self) -> Result<(), ReverseError> {

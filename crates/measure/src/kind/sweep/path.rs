@@ -9,7 +9,9 @@ const UNRATED: &str = "the path has no --rate that could fill it: the congestion
 /// An explanation with what was asked of the path, and with remedies that a sweep has.
 pub fn known(ends: &SweepEnds, mut explanation: Explanation) -> Explanation {
     let SweepEnds::Lab { wire: Some(wire) } = ends else { return explanation };
-    if matches!(explanation.cause, Cause::Path | Cause::Loss) {
+    let is_limited = wire.loss_per_million > 0 || wire.rate_bits_per_s.is_some();
+    // Without a limit, what is lost is more than a relay holds.
+    if explanation.cause == Cause::Path || (explanation.cause == Cause::Loss && is_limited) {
         explanation.text = text(wire, &explanation.text);
         explanation.remedy = format!("change the path: {}", options(wire, explanation.cause).join(" or "));
     }
@@ -77,5 +79,6 @@ mod tests {
         assert_eq!(shown(Cause::Path, 0, rated), "seen: change the path: a higher --rate");
         assert!(shown(Cause::Path, 0, None).ends_with("a longer --time for the window to grow"));
         assert_eq!(shown(Cause::SendBuffer, 10_000, None), "seen: choose another");
+        assert_eq!(shown(Cause::Loss, 0, None), "seen: choose another");
     }
 }

@@ -60,7 +60,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
             let time_is_up = left.is_some_and(|left| left <= TICK);
             let is_enough = slow::is_enough(self.plan, self.progressed.result.slow.as_ref());
             if ended || !lives || time_is_up || is_enough || self.stop.load(Relaxed) {
-                break ended || !lives;
+                break (ended || !lives) && !is_enough;
             }
             self.save(&mut written)?;
         };
