@@ -101,9 +101,11 @@ static __always_inline __u64 later(__u64 a, __u64 b)
 
 /*
  * Since its last departure the reader came back. Where that was seen, the hook is the border: the kernel may take an
- * older time, that of the wake-up which made it switch (RQCF_ACT_SKIP). Otherwise it came after it was last seen away.
+ * older time, that of the wake-up which made it switch (RQCF_ACT_SKIP). Otherwise it came after it was last seen away, and
+ * before now: meet() takes `ahead` too large, by what the reader had run.
  */
-static __always_inline bool came_back(const struct reader *reader, const struct account *account, struct idle *idle)
+static __always_inline bool came_back(const struct reader *reader, const struct account *account, __u64 now,
+				      struct idle *idle)
 {
 	__u64 waited = account->waited - reader->run_delay;
 	/* What a message saw that came while the reader waited must hold afterwards too. */
@@ -114,7 +116,7 @@ static __always_inline bool came_back(const struct reader *reader, const struct 
 
 	if (!reader->sleeps)
 		arrived = earlier(arrived, queued + waited);
-	arrived = later(arrived, reader->away_at);
+	arrived = earlier(later(arrived, reader->away_at), now);
 	if (reader->seen_arrivals == account->arrivals)
 		arrived = reader->seen;
 	if (reader->sleeps)
@@ -156,7 +158,7 @@ static __always_inline bool idle_until(struct reader *reader, const struct accou
 		return is_away(reader, account, now, idle);
 	if (account->arrivals != reader->arrivals + 1)
 		return false;
-	return !reader->departures || came_back(reader, account, idle);
+	return !reader->departures || came_back(reader, account, now, idle);
 }
 
 /* The reader's first appearance: it runs, and came not long ago, so that the clocks are known for a start. */
