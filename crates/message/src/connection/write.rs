@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -284,7 +285,9 @@ impl Shared {
             let more = || self.transport.wait(true, false, Some(Duration::ZERO)).is_ok_and(|it| it.read);
             while more() && self.pump_role(&mut role, Want::Nothing, Wait::No).is_ok() {}
         }
-        self.fail(Error::PeerVanished { inside_frame: false })
+        // Who reads has the role, and may be the one who writes this: an answer to the peer's close.
+        let closed = self.peer_closed.load(Ordering::SeqCst);
+        self.fail(if closed { Error::PeerClosed } else { Error::PeerVanished { inside_frame: false } })
     }
 
     pub fn set_strategy(&self, strategy: Box<dyn Strategy>) -> Result<(), Error> {

@@ -3,7 +3,10 @@
 use std::{
     io::{self, Write},
     net::Shutdown,
-    os::fd::{AsFd, BorrowedFd},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::net::UnixStream,
+    },
     thread,
     time::Duration,
 };
@@ -33,11 +36,25 @@ fn a_close_waits_until_all_is_read() {
         for number in 0..100_u32 {
             assert_eq!(there.receive(0).unwrap(), number.to_le_bytes(), "{choice}");
         }
-        assert!(matches!(there.receive(0), Err(Error::PeerClosed)), "{choice}");
+        let ended = there.receive(0).unwrap_err();
+        assert!(matches!(ended, Error::PeerClosed), "{choice}: {ended}");
         there.connection().close(LIMIT).unwrap();
         let here = closer.join().unwrap();
         assert!(matches!(here.send(0, b""), Err(Error::Ended)), "{choice}");
     }
+}
+
+#[test]
+fn a_peer_that_leaves_right_after_its_close_has_closed() {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut sent = Limits::default().hello().encode().to_vec();
+    Control::Close.put(&mut sent);
+    far.write_all(&sent).unwrap();
+    let here = Connection::unix(near, &Config::default()).unwrap();
+    // The answer to the close finds nobody.
+    drop(far);
+    let ended = blocking(here).receive(0).unwrap_err();
+    assert!(matches!(ended, Error::PeerClosed), "{ended}");
 }
 
 #[test]
