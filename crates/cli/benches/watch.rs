@@ -77,6 +77,7 @@ const ALL: &[Variant] = &[
     CONTROL,
     Variant { name: "`watch rx`", args: &["rx"], follows: Follows::All, target: "at most 1.04 and 1.05" },
     Variant { name: "`watch both`", args: &["both"], follows: Follows::All, target: "at most 1.08 and 1.05" },
+    Variant { name: "`watch rx` of another port", args: &["rx"], follows: Follows::None, target: "" },
     Variant {
         name: "`watch both` of another port",
         args: &["both"],
@@ -91,6 +92,12 @@ const SAMPLED: &[Variant] = &[
         args: &["both", "--budget", "1%"],
         follows: Follows::Samples,
         target: "at most 1.01",
+    },
+    Variant {
+        name: "`watch both --budget 1%` of another port",
+        args: &["both", "--budget", "1%"],
+        follows: Follows::None,
+        target: BYSTANDER,
     },
 ];
 const UDP: &[Variant] = &[

@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         let header = RecordHeader { id, started };
         let progress = Progress::new(self.output.quiet || self.output.json, self.expected);
         let mut keeper =
-            Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None, has_warned: false };
+            Keeper { header: &header, run_dir: &run_dir, progress, kept: 0, last: None, may_warn: true };
         let progressed = work(&mut keeper, &stop);
         let (kept, last) = (keeper.kept, keeper.last.take());
         drop(keeper);
@@ -113,7 +113,8 @@ impl<'a> Run<'a> {
         let mistyped = match error.mistake() {
             Some(Mistake::Processors) => self.named_cpus,
             Some(Mistake::Named) => true,
-            None => false,
+            // The keeper refused commands for a lab that there is none of.
+            None => lab::setup::is_pending() && matches!(error, RunError::Observer(_)),
         };
         if mistyped {
             output::complain(&error.into());
@@ -213,8 +214,8 @@ pub struct Keeper<'a> {
     /// How often there was something to keep; the first time nothing is measured yet.
     kept: usize,
     last: Option<Record>,
-    /// There is one warning at most.
-    pub has_warned: bool,
+    /// There is one warning at most: the last write, of the whole record, fails the run.
+    pub may_warn: bool,
 }
 
 impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
@@ -237,8 +238,7 @@ impl<R: Clone + Into<Measurement>> Observer<R> for Keeper<'_> {
         let record = self.last.insert(record);
         match self.run_dir.write_record(record) {
             Err(error) if self.kept == 1 => Err(io::Error::other(error)),
-            // A disk that fills up does not end the measurement: the last write, of the whole record, fails the run.
-            Err(error) if !mem::replace(&mut self.has_warned, true) => {
+            Err(error) if mem::take(&mut self.may_warn) => {
                 output::aside(&format!("{error}; that does not end the measurement"));
                 Ok(())
             }

@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
+use netfathom_fleet::FleetError;
+use netfathom_measure::ground::error::{Failure, Mistake};
+use netfathom_results::compare::CompareError;
 
 mod args;
 mod browser;
@@ -50,8 +53,14 @@ fn main() -> ExitCode {
     let typed = args::as_called(std::env::args_os());
     args::parsed(typed).map_or_else(|error| output::of_parser(&error), run).unwrap_or_else(|error| {
         output::complain(&error);
-        exit::FAILED.into()
+        status(&error).into()
     })
+}
+
+/// What the user named wrongly is wrong usage, whichever command finds that.
+fn status(error: &Error) -> u8 {
+    let fleet = error.downcast_ref::<FleetError>().and_then(Failure::mistake);
+    if fleet == Some(Mistake::Named) || error.is::<CompareError>() { exit::USAGE } else { exit::FAILED }
 }
 
 fn run(args: Args) -> Result<ExitCode> {

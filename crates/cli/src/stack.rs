@@ -44,6 +44,11 @@ fn plan(args: &StackArgs) -> Result<StackPlan> {
     if args.export.is_some() && matches!(args.tap, TapChoice::Only(Tap::Timestamping | Tap::Pcap)) {
         bail!("--export writes the times of single messages, which only the bpf tap keeps: leave --tap out");
     }
+    if args.export.is_some() && args.samples == Some(0) {
+        bail!(
+            "--export writes the messages that --samples keeps, and --samples 0 keeps none: leave --samples out"
+        );
+    }
     plans::permit(place, &args.allow, false)?;
     let profile = args.profile.clone().or_else(invocation::profile);
     // A network that others use gets no more than it was asked for.
@@ -167,6 +172,17 @@ mod tests {
             assert_eq!(planned(line).unwrap().until, None, "{line}");
             assert!(planned(&format!("{line} --precision 2%")).is_none(), "{line}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_or_reached_is_refused() {
+        let why = |line: &str| {
+            let line = ["stack", "--loopback"].into_iter().chain(line.split_whitespace());
+            plan(&Line::try_parse_from(line).unwrap().args).unwrap_err().to_string()
+        };
+        assert!(why("--export pcapng --samples 0").contains("--samples 0 keeps none"));
+        assert!(why("--precision 5").contains("with its %"), "{}", why("--precision 5"));
+        assert!(!why("--precision 30%").contains("with its %"));
     }
 
     #[test]

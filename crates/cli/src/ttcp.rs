@@ -10,9 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use netfathom_measure::ground::observer::Progressed;
 use netfathom_measure::kind::transfer::{self, Around, Live, Standard, TransferEvent};
 use netfathom_model::plan::{Role, TransferPlan};
-use netfathom_model::print;
 use netfathom_model::record::{Measured, Record, State, TransferEnd, TransferResult};
-use netfathom_model::units::format_duration;
 use netfathom_results::store::{self, RunDir};
 use netfathom_results::story;
 
@@ -131,12 +129,7 @@ fn failure(record: &Record) -> Option<String> {
     match &result.end {
         TransferEnd::Interrupted => Some(format!("ended by a signal: {went}")),
         TransferEnd::Broken { why } => Some(format!("{went}: {why}")),
-        TransferEnd::CutOff { unacknowledged_bytes } => Some(format!(
-            "{went}: {} after its time (--idle) the other end had not acknowledged {}; see whether its program reads, or \
-             give a longer --idle",
-            format_duration(result.plan.idle_ns),
-            print::bytes(*unacknowledged_bytes as f64)
-        )),
+        TransferEnd::CutOff { .. } => Some(format!("{went}: {}", record.verdict.deciding()?.text)),
         TransferEnd::Idle if !result.plan.generated => Some(format!(
             "received {} bytes, but no mark of the end: it was lost, or the sender was ended; what is there may not be \
              the whole",

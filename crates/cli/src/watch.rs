@@ -29,13 +29,13 @@ use shown::{Medium, Shown};
 const RX: &[Direction] = &[Direction::Rx];
 
 pub fn run(args: &WatchArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args).map_err(Into::into)) else {
+    let shows = is_live(args);
+    let Some(plan) = output::understood(plan(args, shows).map_err(Into::into)) else {
         return Ok(exit::USAGE.into());
     };
     let expected = plan.time_ns.map_or(Expected::Endless, |ns| Expected::About(Duration::from_nanos(ns)));
     let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
     let run = Run::new(&output, expected);
-    let shows = is_live(args);
     let asked = stop::on_request().context("cannot listen for signals")?;
     let exporter = args.serve.map(Exporter::start).transpose()?;
     run.make(|keeper, stop| {
@@ -48,7 +48,7 @@ pub fn run(args: &WatchArgs) -> Result<ExitCode> {
         let watching = || format!("watching {}", story::watch::sockets(&plan.target));
         let watching = (!args.output.quiet).then(watching);
         // Lines would be drawn over the view.
-        keeper.has_warned |= shows;
+        keeper.may_warn &= !shows;
         let begun = if shows { Vec::new() } else { served.chain(watching).collect() };
         let mut shown = Shown {
             keeper,
@@ -72,7 +72,7 @@ fn is_live(args: &WatchArgs) -> bool {
     !(output.quiet || output.json || args.json_lines) && live::is_possible()
 }
 
-fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
+fn plan(args: &WatchArgs, shows: bool) -> Result<WatchPlan, PlanError> {
     let (directions, name) = match &args.first {
         Some(First::Direction(directions)) => (*directions, args.name.clone()),
         Some(First::Name(name)) if args.name.is_none() => (RX, Some(name.clone())),
@@ -93,11 +93,12 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
     let mut targets = targets.into_iter().flatten();
     let (Some(target), None) = (targets.next(), targets.next()) else {
         return Err(PlanError(
-            "name one target: NAME, --pid, --port, --cgroup, --container, --flow or --all; `ss -tlpn` lists processes that listen".into(),
+            "name one target: NAME, --pid, --port, --cgroup, --container, --flow or --all; `ps -eo pid,comm` lists processes, `ss -tulpn` those that listen".into(),
         ));
     };
     // Of the whole host, the live view begins with processes.
-    let by_socket = args.sockets || args.json_lines || is_live(args) && !args.all;
+    let by_socket = args.sockets || args.json_lines || shows && !args.all;
+    let awaits = args.serve.is_some() && target.is_group();
     let plan = WatchPlan {
         target,
         directions: directions.to_vec(),
@@ -107,6 +108,7 @@ fn plan(args: &WatchArgs) -> Result<WatchPlan, PlanError> {
         stop_after: args.stop_after,
         budget: args.budget,
         unix: args.unix.then_some(true),
+        awaits: awaits.then_some(true),
     };
     plan.validated()
 }

@@ -14,6 +14,7 @@ mod named;
 pub mod accounting;
 pub mod engine;
 pub mod environment;
+pub mod grouping;
 pub mod host;
 pub mod layer;
 pub mod message;

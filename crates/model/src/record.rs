@@ -69,7 +69,7 @@ pub use waits::CpuWaits;
 pub use watch::{
     CpuStay, SlowMessage, SocketWay, WatchAccount, WatchDrop, WatchProcesses, WatchPrograms, WatchResult,
     WatchSampling, WatchSend, WatchSendAccount, WatchSent, WatchSlow, WatchSocket, WatchStage, WatchTimes,
-    WatchedProcess, WatchedStage, WatchedSum,
+    WatchUser, WatchedProcess, WatchedStage, WatchedSum,
 };
 
 /// The version this build writes. It rises when a field changes its meaning or goes;

@@ -39,11 +39,13 @@ pub enum Part {
     Overhead,
     /// What another tap measures of the same load.
     CrossCheck,
+    /// Some cells of `message` or rows of `capacity`, each with a verdict of its own.
+    Cells,
 }
 
 named! {
     Part: Load = "load", Loss = "loss", Lateness = "lateness", Tx = "tx", Rx = "rx", Overhead = "overhead",
-    CrossCheck = "cross-check",
+    CrossCheck = "cross-check", Cells = "cells",
 }
 
 impl From<Direction> for Part {
@@ -84,10 +86,12 @@ impl Reason {
         self.value.is_none_or(|value| value == ANSWERED)
     }
 
-    /// What it is about, as `load, rx` or `rx p99`; nothing of one about everything that is answered.
+    /// What it is about, as `load, rx` or `rx p99`; nothing of one about everything that is answered, or of cells, which
+    /// its text names.
     pub fn scope(&self) -> String {
         let ways = [Part::Tx, Part::Rx].iter().all(|way| self.about.contains(way));
-        let about: Vec<&str> = self.about.iter().filter(|_| !ways).map(|part| part.name()).collect();
+        let is_named = |part: &&Part| !ways && **part != Part::Cells;
+        let about: Vec<&str> = self.about.iter().filter(is_named).map(|part| part.name()).collect();
         format!("{} {}", about.join(", "), self.value.map_or("", Value::name)).trim().to_owned()
     }
 
@@ -169,6 +173,17 @@ impl Verdict {
         about.map(|reason| reason.level).max().unwrap_or_default()
     }
 
+    /// How far everything can be trusted at most: by the reasons that are about no part alone.
+    pub fn of_whole(&self) -> Level {
+        let whole = self.reasons.iter().filter(|reason| reason.about.is_empty());
+        whole.map(|reason| reason.level).max().unwrap_or_default()
+    }
+
+    /// Whether nothing lowers the trust.
+    pub fn is_valid(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The reasons, without those that say of one part what is worse for another; what decides the level stays.
     pub fn shown(&self) -> impl Iterator<Item = &Reason> {
         let worse =
@@ -244,6 +259,16 @@ mod tests {
         assert_eq!(later.deciding().map(|reason| reason.text.as_str()), Some("wider"));
         let json = serde_json::to_string(&verdict).unwrap();
         assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
+    }
+
+    #[test]
+    fn a_reason_about_cells_leaves_the_whole_as_it_is() {
+        let mut verdict = Verdict::default();
+        verdict.lower_only(&[Part::Cells], Level::Void, "write, 64 bytes: lost");
+        assert_eq!((verdict.level, verdict.of_whole()), (Level::Void, Level::Valid));
+        assert_eq!(verdict.reasons[0].label(Level::Void), "");
+        verdict.lower(Level::Degraded, "ended early");
+        assert_eq!((verdict.of_whole(), verdict.of(Part::Cells)), (Level::Degraded, Level::Void));
     }
 
     #[test]

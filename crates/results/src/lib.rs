@@ -4,7 +4,6 @@
 pub mod compare;
 pub mod draw;
 pub mod export;
-mod grouping;
 pub mod page;
 pub mod quantity;
 pub mod render;

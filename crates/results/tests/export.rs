@@ -1,5 +1,7 @@
 //! What `netfathom_results::export` writes, read by programs that are not netfathom's.
 
+#[path = "export/exposition.rs"]
+mod exposition;
 #[path = "results/fixtures.rs"]
 mod fixtures;
 #[path = "export/formats.rs"]

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getpid, getppid, kill_process, set_parent_pro
 
 use crate::call::{Mapped, done};
 use crate::clock;
-use crate::cpu::is_before_others;
+use crate::cpu::{is_before_others, set_policy};
 use crate::process::Process;
 
 /// Has the kernel kill the program when the thread that starts it ends, for whatever reason,
@@ -43,12 +43,7 @@ fn signal_with_this_thread(command: &mut Command, signal: Signal) {
 pub fn without_priority(command: &mut Command) {
     let before_exec = || {
         // The process is the fork by now: its policy is that of the thread that starts the program.
-        if !is_before_others() {
-            return Ok(());
-        }
-        let parameters = libc::sched_param { sched_priority: 0 };
-        // SAFETY: 0 is the calling thread; the parameters are read only.
-        done(unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) })
+        if is_before_others() { set_policy(libc::SCHED_OTHER, 0) } else { Ok(()) }
     };
     // SAFETY: the closure makes three system calls and allocates nothing.
     unsafe { command.pre_exec(before_exec) };
@@ -180,10 +175,8 @@ mod tests {
     #[test]
     fn a_program_does_not_inherit_real_time_priority() {
         let under_chrt = || {
-            let parameters = libc::sched_param { sched_priority: 1 };
-            // SAFETY: 0 is the calling thread; the parameters are read only.
-            let set = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-            (set == 0).then(|| [policy(|_| ()), policy(without_priority)])
+            let set = set_policy(libc::SCHED_FIFO, 1).ok();
+            set.map(|()| [policy(|_| ()), policy(without_priority)])
         };
         match thread::spawn(under_chrt).join().unwrap() {
             Some(policies) => assert_eq!(policies, ["1\n", "0\n"]),

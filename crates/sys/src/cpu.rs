@@ -13,6 +13,7 @@ mod usage;
 mod workers;
 
 pub use machine::{MachineUsage, machine_usage};
+pub(crate) use realtime::set_policy;
 pub use realtime::{before_all_others, is_before_others};
 pub use spent::{Spent, process_time_ns, spent_by_process, spent_by_thread};
 pub use threads::{ThreadUsage, thread_usage, threads, threads_named};

@@ -16,8 +16,6 @@
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
 #define TASK_UNINTERRUPTIBLE 0x0002
-/* __TASK_STOPPED, __TASK_TRACED, TASK_FROZEN (since 6.1) */
-#define STOPPED 0x800c
 /* include/linux/interrupt.h */
 #define NET_TX_SOFTIRQ 2
 #define NET_RX_SOFTIRQ 3

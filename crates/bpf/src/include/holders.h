@@ -49,6 +49,12 @@ struct {
 	__type(value, struct holder);
 } holders SEC(".maps");
 
+/* A process may have the name of a thread of the kernel. */
+struct holder_name {
+	char name[NAME];
+	__u32 kernel;
+};
+
 /*
  * By name: threads of the kernel, processes without a number in netfathom's PID namespace, and those that find no room above,
  * as where a build starts thousands.
@@ -56,7 +62,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HOLDERS);
-	__type(key, char[NAME]);
+	__type(key, struct holder_name);
 	__type(value, struct holder);
 } named_holders SEC(".maps");
 
@@ -146,13 +152,16 @@ static __always_inline __u32 thread_of(const struct task_struct *task)
 	return bpf_core_field_exists(task->bpf_storage) && task->bpf_storage ? task->pid : ~task->tgid;
 }
 
-/* Threads of a process that take turns have one stay: short turns would soon push out all others. */
-static __always_inline bool goes_on(struct stays *of_cpu, __u64 from, __u32 process, __u32 thread)
+/*
+ * Threads of a process that take turns have one stay: short turns would soon push out all others. Each thread of the kernel
+ * is a process.
+ */
+static __always_inline bool goes_on(struct stays *of_cpu, __u64 from, const struct task_struct *task, __u32 thread)
 {
 	const __u32 at = (of_cpu->n - 1) & (STAYS - 1);
 	struct stay *last = &of_cpu->last[at];
 
-	if (last->until != from || last->process != process || last->thread != thread)
+	if (last->until != from || last->thread != thread || (!thread && last->process != (__u32)task->tgid))
 		return false;
 	last->until = of_cpu->since;
 	add_lost(of_cpu, at, of_cpu->since - from);
@@ -185,10 +194,10 @@ static __always_inline void note_unseen(const struct task_struct *task)
 }
 
 /*
- * A task leaves this processor to another, of that process; 0: of those that are followed. An idle one is not why
- * another waits.
+ * A task leaves this processor to another; `of_tree`: its process is 0 here. An idle one is not why another
+ * waits. In a PID namespace a number takes long to find: a stay that goes on has it.
  */
-static __always_inline void note_switch(struct task_struct *task, const struct task_struct *next, __u32 process)
+static __always_inline void note_switch(struct task_struct *task, const struct task_struct *next, bool of_tree)
 {
 	const __u32 zero = 0;
 	struct stays *of_cpu = bpf_map_lookup_elem(&stays, &zero);
@@ -206,10 +215,10 @@ static __always_inline void note_switch(struct task_struct *task, const struct t
 	of_cpu->next_pid = next->pid;
 	of_cpu->since = rq->clock;
 	of_cpu->ran = next->se.sum_exec_runtime;
-	if (!task->pid || goes_on(of_cpu, from, process, thread))
+	if (!task->pid || goes_on(of_cpu, from, task, thread))
 		return;
 	stay = new_stay(of_cpu, from, of_cpu->since);
-	stay->process = process;
+	stay->process = of_tree ? 0 : number_of(task, task->tgid);
 	stay->thread = thread;
 	bpf_core_read(&stay->name, sizeof(stay->name), &task->group_leader->comm);
 	of_cpu->n++;
@@ -237,8 +246,11 @@ static __always_inline struct holder *find_holder(void *map, const void *key, co
 
 static __noinline int charge_name(const struct stay *stay, __u32 number, __u64 ns)
 {
-	struct holder *holder = find_holder(&named_holders, stay->name, stay, number);
+	struct holder_name name = { .kernel = !stay->thread };
+	struct holder *holder;
 
+	__builtin_memcpy(name.name, stay->name, sizeof(name.name));
+	holder = find_holder(&named_holders, &name, stay, number);
 	if (!holder)
 		return 0;
 	if (holder->number != number)

@@ -136,6 +136,7 @@ struct sock {
 	socket_lock_t sk_lock;
 	unsigned long sk_tsq_flags;
 	__u32 sk_pacing_status;
+	struct socket *sk_socket; /* 0: it is closed */
 	void *sk_bpf_storage; /* since 5.2 */
 } relocated;
 
@@ -158,6 +159,7 @@ struct tcp_sock {
 	__u32 snd_nxt;
 	__u32 snd_una;
 	__u32 snd_wnd;
+	__u32 max_window; /* that the peer ever had */
 	__u32 snd_cwnd;
 	__u32 mss_cache;
 	__u32 packets_out;
@@ -183,6 +185,7 @@ struct msghdr {
 } relocated;
 
 struct socket {
+	unsigned long flags;
 	struct sock *sk;
 } relocated;
 
@@ -312,11 +315,19 @@ struct task_struct___before_5_14 {
 	long state;
 } relocated;
 
-static __always_inline bool is_runnable(struct task_struct *task)
+/* __TASK_STOPPED, __TASK_TRACED, TASK_FROZEN (since 6.1) */
+#define STOPPED 0x800c
+
+static __always_inline __u64 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return !task->__state;
-	return !((struct task_struct___before_5_14 *)task)->state;
+		return task->__state;
+	return ((struct task_struct___before_5_14 *)task)->state;
+}
+
+static __always_inline bool is_runnable(struct task_struct *task)
+{
+	return !state_of(task);
 }
 
 struct net;

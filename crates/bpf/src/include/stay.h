@@ -44,7 +44,7 @@ struct stay {
 	__u64 from;
 	__u64 until;
 	__u32 process; /* as number_of() has it; 0: of the tree that is followed */
-	__u32 thread; /* in the first PID namespace; 0: of the kernel; ~tgid: any that is not followed */
+	__u32 thread; /* in the first PID namespace; 0: of the kernel; ~tgid: any that is not followed and was seen to leave */
 	char name[NAME];
 };
 

@@ -1,7 +1,6 @@
 //! The same flood, looked at from several sides at once. Other tests send too meanwhile, so
 //! that others have a lower bound only.
 
-use std::env::current_exe;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::process::{Command, id};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::{cpu, endpoint, link};
-use netfathom_testkit::{Killed, needs_root, privileged, skipped};
+use netfathom_testkit::{Killed, again_in_pid_namespace, needs_root, privileged};
 
 use super::accounting::{Window, judged, tried_out};
 use super::*;
@@ -151,17 +150,8 @@ fn a_thread_that_sleeps_is_on_top_of_nothing() {
 
 #[test]
 fn a_pid_namespace_of_its_own_is_no_obstacle() {
-    const SAME: &str = "softirq::tests::a_flood_over_the_loopback_device_is_on_top_of_its_sender";
     needs_root!();
-    let mut command = Command::new("unshare");
-    command.args(["--pid", "--fork"]).arg(current_exe().unwrap()).args([SAME, "--exact", "--nocapture"]);
-    match command.output() {
-        Ok(output) => {
-            let output_text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && output_text.contains("1 passed"), "{output_text}");
-        }
-        Err(e) => skipped("soft interrupts from within a PID namespace", &format!("unshare: {e}")),
-    }
+    again_in_pid_namespace("softirq::tests::a_flood_over_the_loopback_device_is_on_top_of_its_sender");
 }
 
 #[test]

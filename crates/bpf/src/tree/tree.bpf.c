@@ -131,7 +131,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		blame(prev->sched_info.last_arrival, waited, member->throttled);
 		member->throttled = is_throttled(prev);
 	}
-	note_switch(prev, next, member ? 0 : number_of(prev, prev->tgid));
+	note_switch(prev, next, member);
 	return 0;
 }
 

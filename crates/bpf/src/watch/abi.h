@@ -77,17 +77,19 @@ struct shared {
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__s64 sums_from_rq; /* as holders.rs finds it */
-	__u32 process; /* the first reader's */
+	__u32 process; /* the first reader's since user space took the one before; 0: none */
 	__u32 datagrams; /* 1: some were sent */
 	__u64 maker; /* 0, or a process: the threads that it makes are followed from the start */
 	char name[NAME];
 	/* Total times from which on a message is kept: of what comes in, and of what is sent. */
 	__u64 slow_received_ns;
 	__u64 slow_sent_ns;
+	__u64 slow_application_ns; /* the same of what a server takes from its read to its answer */
 	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
+	__u64 widest; /* window that a receiver ever had, of those that held messages, bytes */
 	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none goes on */
 	__u64 takes_new; /* 0: only messages from before are followed */
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
@@ -106,11 +108,13 @@ struct counts {
 	__u64 bytes_read;
 	__u64 bytes_timed;
 	__u64 bytes_outside; /* read from connections that were half closed as they came */
-	__u64 threads; /* that were followed */
+	__u64 threads; /* that read */
 	__u64 unseen; /* switches of theirs that were not seen */
 	__u64 waited_ns; /* what they waited for a processor, by the kernel's account */
 	__u64 mptcp; /* connections that are a part of one of MPTCP: they are not followed */
 	__u64 tls; /* sockets that the kernel encrypts: messages are records */
+	__u64 udp; /* of those seen */
+	__u64 stopped_ns; /* of the stage blocked: a signal or a debugger stopped the reader */
 	/* What is sent. Each message that is seen ends as one of the next five, or waits. */
 	__u64 tx_seen;
 	__u64 tx_timed;
@@ -120,6 +124,7 @@ struct counts {
 	__u64 tx_dropped; /* a datagram, in the device's queue */
 	__u64 tx_bytes_timed;
 	__u64 tx_retransmitted; /* segments */
+	__u64 tx_udp; /* of those seen */
 	__u64 tx_unix; /* calls that sent over Unix sockets: they have no times */
 	__u64 tx_unix_bytes;
 };
@@ -163,7 +168,8 @@ struct slow_message {
 	__u32 bytes;
 	__u32 sent; /* 0: it came in */
 	__u32 reader; /* of what came in: its thread, as stays have it */
-	__u32 unused;
+	__u32 application; /* not 0: no message, but from one's read to the answer */
+	__u64 stopped; /* of the stage blocked, as in the counts */
 	__u64 stages[MOST_STAGES]; /* from SPAN_PROTOCOL on, or from SPAN_TX_SOCKET */
 	__u64 stays_n;
 	struct stay stays[STAYS]; /* of its reader's processor, the newest first */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sockets of UDP: what came into them and was not read yet.
+ * Sockets of UDP, and Unix sockets of datagrams and packets: what came into them and was not read yet.
  *
- * No hook has both a datagram and its reader, so they are counted: the n-th in a socket's queue is the n-th that is read.
- * No lock is held: datagrams come on several processors at once, and several threads read. Each has a place of its own, by
- * its number. Where a count was missed, the two are put together again when nothing else waits.
+ * No hook has both a datagram and its reader, so they are counted: each has a number and a place of its own. What came and
+ * does not wait has left the queue, and a reader has the last that left. Those before it without a reader were discarded, as
+ * with a wrong checksum, or another thread comes for them. No lock is held: datagrams come on several processors at once,
+ * and several threads read.
  */
 #ifndef NETFATHOM_WATCH_DATAGRAMS_H
 #define NETFATHOM_WATCH_DATAGRAMS_H
@@ -14,22 +15,27 @@
  * socket's storage is 8 KB at most (kmalloc_nolock).
  */
 #define PLACES 256
-/* A datagram that was read is returned to its reader long before. */
-#define LOST_NS 1000000000
-/* include/linux/in.h, include/linux/socket.h */
+/* Threads that read one socket at the same moment, at most. */
+#define READERS 32
+/* Of a reader, while others move the same number. */
+#define CLAIMS 4
+/* Datagrams that wait, or were read already, while their hooks still run. More: too many count as read. */
+#define IN_HOOKS 4
+/* include/linux/in.h, include/linux/net.h, include/linux/socket.h */
 #define IPPROTO_UDP 17
+#define SOCK_DGRAM 2
 #define MSG_PEEK 2
 #define MSG_ERRQUEUE 0x2000
 
 struct datagram {
 	union {
 		__u64 link; /* at the link layer, CLOCK_MONOTONIC; 0: unknown */
-		__u64 bytes; /* of a Unix socket, which has no link layer */
+		__u64 bytes; /* of a Unix stream, which has no link layer */
 	};
 	__u64 ready;
 	__u32 after; /* its number, plus 1: written last */
 	__u32 linear : 1; /* no hook shows when its copy begins */
-	__u32 left : 31; /* of a Unix socket, those that were not read */
+	__u32 left : 31; /* of a Unix stream, those that were not read */
 };
 
 struct datagrams {
@@ -37,9 +43,9 @@ struct datagrams {
 	__u64 begun; /* the one that it becomes of */
 	__u32 came;
 	__u32 read;
-	/* Of a Unix socket. */
 	__u32 first; /* that came after it was met */
-	__u32 lags;
+	__u32 passed; /* those without a reader, before one that was read */
+	__u64 passed_at; /* the last time */
 	__u64 read_at; /* of a connection; 0: something was sent since */
 	struct datagram ring[PLACES];
 };
@@ -62,10 +68,16 @@ static __always_inline bool has_taken(struct datagram *of, __u32 number)
 	return __sync_val_compare_and_swap(&of->after, number + 1, 0) == number + 1;
 }
 
-/* The reader takes them from the second queue, which it fills from the first. */
+/* The reader of UDP takes them from the second queue, which it fills from the first. Other sockets have the first alone. */
 static __always_inline __u32 waiting_in(struct sock *sk)
 {
-	return sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
+	__u32 first = sk->sk_receive_queue.qlen;
+
+	/* In this order: what moves in between counts twice, and is not missed. */
+	barrier();
+	if (sk->sk_protocol != IPPROTO_UDP || sk->sk_type != SOCK_DGRAM)
+		return first;
+	return first + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
 }
 
 /* Of the last datagram in the queue, unless it was taken meanwhile. */
@@ -79,14 +91,69 @@ static __always_inline void look_at_last(struct sock *sk, struct datagram *to)
 	to->link = stamp && sk->sk_receive_queue.qlen && sk->sk_receive_queue.prev == last ? stamp - shared.realtime_ahead : 0;
 }
 
-/* Numbers go on where counts were missed, if the datagram of this number alone waits. */
-static __always_inline void realign(struct datagrams *d, __u32 number, __u32 waiting, __u64 now)
+/* A datagram waits alone: if its number counts as read, that of another was missed as it came. */
+static __always_inline void realign(struct datagrams *d, __u32 number, __u32 waiting)
 {
-	bool ahead = after(d->read, number);
-	bool lost = d->read != number && datagram(d, d->read)->ready + LOST_NS < now;
-
-	if (waiting == 1 && (ahead || lost))
+	if (waiting == 1 && after(d->read, number))
 		d->read = number;
+}
+
+/* The newest place before this number that has no reader; a number without a place if there is none. */
+static __always_inline __u32 newest_before(struct datagrams *d, __u32 number)
+{
+	__u32 i;
+
+	for (i = 1; i < READERS; i++)
+		if (observe(datagram(d, number - i)->after) == number - i + 1)
+			break;
+	return number - i;
+}
+
+/* Those before the one that is read now have no reader yet. False: another thread moved the number. */
+static __always_inline bool pass_over(struct datagrams *d, __u32 read, __u32 next, __u64 now)
+{
+	__u32 passed = after(next, read) ? next - 1 - read : 0;
+
+	/* Before the number: the thread that comes for one of them looks here. */
+	if (passed) {
+		publish(d->passed_at, now);
+		__sync_fetch_and_add(&d->passed, passed);
+	}
+	if (__sync_val_compare_and_swap(&d->read, read, next) == read)
+		return true;
+	if (passed)
+		__sync_fetch_and_add(&d->passed, -passed);
+	return false;
+}
+
+/*
+ * The number of the datagram that the thread which runs has read; it took the one before at took_at. Usually it is the last
+ * that left. If that counts as read, a thread that took a later one was here first: what it passed over is for those that
+ * have read nothing since. Otherwise the hook of this datagram still runs. Not inlined: read_datagram has hardly any stack
+ * left.
+ */
+static __noinline __u32 number_read(struct sock *sk, struct datagrams *d, __u64 took_at, __u64 now)
+{
+	__u32 i, read, left, next, passed;
+
+	for (i = 0; i < CLAIMS; i++) {
+		/* First what came: what comes in between counts as waiting, never as having left. */
+		left = observe(d->came);
+		left -= waiting_in(sk);
+		read = observe(d->read);
+		passed = observe(d->passed);
+		next = left;
+		if (!after(left, read) && (__s32)passed > 0 && took_at < observe(d->passed_at)) {
+			if (__sync_val_compare_and_swap(&d->passed, passed, passed - 1) == passed)
+				return newest_before(d, read);
+			continue;
+		}
+		if (!after(left, read) && read - left < IN_HOOKS)
+			next = read + 1;
+		if (pass_over(d, read, next, now))
+			return next - 1;
+	}
+	return __sync_fetch_and_add(&d->read, 1);
 }
 
 /* Those before this one were not counted as they came. Numbers go on beyond all that the ring has. */
@@ -103,8 +170,34 @@ static __always_inline bool begin_datagrams(struct datagrams *d, __u32 waiting)
 	d->read = next;
 	d->first = d->came = next + (waiting > 1 ? waiting - 1 : 0);
 	d->read_at = 0;
+	d->passed = 0;
 	publish(d->sample, sample);
 	return true;
+}
+
+/* It is in the queue of its socket, as the last of those that wait. */
+static __always_inline void keep_datagram(struct datagrams *d, const struct datagram *last, __u32 waiting)
+{
+	__u32 number = __sync_fetch_and_add(&d->came, 1);
+	struct datagram *to = datagram(d, number);
+
+	realign(d, number, waiting);
+	if (!takes_new())
+		return;
+	count(seen, 1);
+	if (after(d->read, number)) {
+		count(unfollowed, 1);
+		return;
+	}
+	if (number - d->read >= PLACES) {
+		count(crowded, 1);
+		return;
+	}
+	*to = *last;
+	__sync_lock_test_and_set(&to->after, number + 1);
+	/* It may have been read meanwhile: either the reader has its times, or it has none. */
+	if (after(observe(d->read), number) && has_taken(to, number))
+		count(unfollowed, 1);
 }
 
 #include "unix.h"
@@ -115,8 +208,7 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 {
 	struct datagram last = {};
 	struct datagrams *d;
-	__u32 number, waiting;
-	struct datagram *to;
+	__u32 waiting;
 
 	if (!is_sampling())
 		return 0;
@@ -133,25 +225,9 @@ int BPF_PROG(udp_sk_data_ready, struct sock *sk)
 	waiting = waiting_in(sk);
 	if (!begin_datagrams(d, waiting))
 		return 0;
-	number = __sync_fetch_and_add(&d->came, 1);
-	realign(d, number, waiting, last.ready);
-	if (!takes_new())
-		return 0;
-	count(seen, 1);
-	if (after(d->read, number)) {
-		count(unfollowed, 1);
-		return 0;
-	}
-	if (number - d->read >= PLACES) {
-		count(crowded, 1);
-		return 0;
-	}
-	to = datagram(d, number);
-	*to = last;
-	__sync_lock_test_and_set(&to->after, number + 1);
-	/* It may have been read meanwhile: either the reader has its times, or it has none. */
-	if (after(observe(d->read), number) && has_taken(to, number))
-		count(unfollowed, 1);
+	if (takes_new())
+		count(udp, 1);
+	keep_datagram(d, &last, waiting);
 	return 0;
 }
 
@@ -162,25 +238,29 @@ int BPF_PROG(udp_udp_fail_queue_rcv_skb, int error, struct sock *sk)
 	if (!is_sampling() || !takes_new() || !is_followed(sk) || (!config.creates && !bpf_sk_storage_get(&datagrams, sk, 0, 0)))
 		return 0;
 	count(seen, 1);
+	count(udp, 1);
 	count(refused, 1);
 	return 0;
 }
 
-/* Not inlined, as what reads from a Unix socket is not: their states together do not fit on the stack. */
+/* Not inlined, as what reads from a Unix stream is not: their states together do not fit on the stack. */
 static __noinline int read_datagram(struct sock *sk, int bytes)
 {
+	bool udp = sk->sk_protocol == IPPROTO_UDP, linear = false, taken = false;
 	struct arrival a = { .state = READY };
 	struct reading r = {};
 	struct account account;
 	struct datagrams *d;
 	struct datagram *from;
-	bool linear = false, taken = false;
 	__u32 number;
 
 	d = bpf_sk_storage_get(&datagrams, sk, 0, 0);
 	if (!d || d->sample != this_sample())
 		return 0;
-	number = __sync_fetch_and_add(&d->read, 1);
+	r.sk = sk;
+	r.now = bpf_ktime_get_ns();
+	r.thread = reading_thread(r.now);
+	number = number_read(sk, d, r.thread ? r.thread->took_at : r.now, r.now);
 	from = datagram(d, number);
 	/* At once: a later datagram may have its place from here on. */
 	if (observe(from->after) == number + 1) {
@@ -189,24 +269,28 @@ static __noinline int read_datagram(struct sock *sk, int bytes)
 		linear = from->linear;
 		taken = has_taken(from, number);
 	}
-	if (takes_new())
+	/* What waited before others were counted is in no count. */
+	if (takes_new() && !after(d->first, number))
 		count(bytes_read, bytes);
-	r.sk = sk;
-	r.now = bpf_ktime_get_ns();
-	r.thread = reading_thread(r.now);
+	d->read_at = takes_new() ? r.now : 0;
 	if (!r.thread)
 		return 0;
-	r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
-	r.thread->read_at = r.now;
-	r.thread->answered_at = 0;
+	r.thread->took_at = r.now;
+	if (udp) {
+		r.thread->read_from = takes_new() ? bpf_get_socket_cookie(sk) : 0;
+		r.thread->read_at = r.now;
+		r.thread->answered_at = 0;
+	}
 	if (!taken)
 		return 0;
+	/* Its hook may have run in between. */
+	r.now = later(r.now, a.ready);
 	a.bytes = bytes;
 	if (linear)
 		r.thread->copying = 0;
 	load_account(bpf_get_current_task_btf(), &account);
 	r.known = last_away(r.thread, &account, r.now, &r.last);
-	if (config.by_socket)
+	if (config.by_socket && udp)
 		r.place = take_place(sk);
 	end(&a, &r);
 	r.thread->copying = 0;
@@ -219,9 +303,9 @@ int BPF_PROG(udp_sock_recv_length, struct sock *sk, int bytes, int flags)
 {
 	if (!is_sampling() || !sk->sk_bpf_storage || bytes < 0 || flags & (MSG_PEEK | MSG_ERRQUEUE))
 		return 0;
-	if (is_unix(sk))
-		return read_from_unix(sk, bytes);
-	return sk->sk_protocol == IPPROTO_UDP ? read_datagram(sk, bytes) : 0;
+	if (is_unix(sk) && sk->sk_type == SOCK_STREAM)
+		return read_from_stream(sk, bytes);
+	return is_unix(sk) || sk->sk_protocol == IPPROTO_UDP ? read_datagram(sk, bytes) : 0;
 }
 
 #endif

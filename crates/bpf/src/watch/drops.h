@@ -31,7 +31,7 @@ static __always_inline bool is_of_network(const struct sock *sk)
 	return (family == AF_INET || family == AF_INET6) && (sk->sk_protocol == IPPROTO_TCP || is_udp(sk));
 }
 
-/* Drops are rare, so that this may take longer than is_followed: another program's storage is not ours. */
+/* To is_followed() any storage will do, also another program's. This is for what does not look for its own anyway. */
 static __always_inline bool is_ours(struct sock *sk)
 {
 	if (!is_full(sk) || !is_of_network(sk) || !is_followed(sk))

@@ -51,8 +51,8 @@ struct flow {
 	__u64 sample; /* all this is of that one */
 	__u64 ahead; /* waiting messages that came ahead of a hole */
 	__u64 in_order; /* when the last message in order came */
-	__u64 read_at; /* 0: something was sent since */
-	__u64 asked_at; /* 0: something was read since */
+	__u64 read_at; /* of a server; 0: something was sent since */
+	__u64 asked_at; /* of a client; 0: something was read since */
 	__u64 established; /* 0: what came with the handshake is among the messages */
 	struct arrival ring[RING];
 };
@@ -279,7 +279,7 @@ static __always_inline void arrive(struct sock *sk, const struct tcp_sock *tcp, 
 	push(s.flow, &s.segment, in_order ? READY : AHEAD, skb, sk, now);
 }
 
-/* The application's own time ends: from the last byte that it read to the first one that it sends. */
+/* A server's own time ends: from the last byte that it read to the first one that it sends. A client begins to wait. */
 static __always_inline void answer(struct sock *sk, const struct tcp_sock *tcp, __u64 now)
 {
 	struct flow *flow = flow_of(sk, tcp);
@@ -290,9 +290,14 @@ static __always_inline void answer(struct sock *sk, const struct tcp_sock *tcp, 
 		flow->role = CLIENT;
 	if (flow->role == CLIENT && !flow->asked_at && takes_new())
 		flow->asked_at = now;
-	if (!flow->read_at)
+	/* What a client does between an answer and its next request is no time of a request. */
+	if (flow->role == CLIENT || !flow->read_at)
 		return;
 	add(SPAN_APPLICATION, now - flow->read_at);
+	/* What a client has read is an answer: no other end waits for what it sends next. */
+	if (config.keeps_slow && flow->role != CLIENT &&
+	    (__s64)(now - flow->read_at) >= (__s64)shared.slow_application_ns)
+		keep_application(sk, flow->read_at, now);
 	flow->read_at = 0;
 }
 

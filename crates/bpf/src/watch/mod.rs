@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use netfathom_model::path::Direction;
@@ -70,6 +70,9 @@ const NEW_THREADS: &str = "rx_task_newtask";
 fn is_lasting(program: &str) -> bool {
     program == STATES || program == NEW_THREADS
 }
+
+/// In place of a process, as in thread.h: its name is being written.
+const NAMING: u32 = u32::MAX;
 
 /// Why messages cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -212,7 +215,12 @@ impl Watch {
         };
         watch.set_clock();
         [Direction::Rx, Direction::Tx].into_iter().for_each(|way| watch.set_slow(way, slow::NEVER));
-        watch.attach_programs()?;
+        watch.set_slow_application(slow::NEVER);
+        if detail.samples {
+            watch.attach_programs()?;
+        } else {
+            watch.begin_sample()?;
+        }
         Ok(watch)
     }
 
@@ -367,6 +375,8 @@ impl Watch {
 
     /// Takes the programs away from their hooks; what they summed stays.
     pub fn detach(&mut self) {
+        // For all of them at once.
+        self.mapping.get().sample.store(0, Relaxed);
         self.links.clear();
     }
 
@@ -378,13 +388,15 @@ impl Watch {
         run_time::of(&self.object)
     }
 
-    /// The first process that read, or sent if only that is watched, once there was one.
+    /// The first process that read or sent since the last call, if there was one.
     pub fn reader(&self) -> Option<WatchedProcess> {
         let shared = self.mapping.get();
         // Acquire: its name was stored before it.
-        let pid = shared.process.load(Acquire);
-        let name = shared.name.each_ref().map(|byte| byte.load(Relaxed));
-        (pid != 0).then(|| WatchedProcess { pid, name: text(&name) })
+        let pid = Some(shared.process.load(Acquire)).filter(|pid| ![0, NAMING].contains(pid))?;
+        let name = text(&shared.name.each_ref().map(|byte| byte.load(Relaxed)));
+        // Release: its name has been read.
+        shared.process.store(0, Release);
+        Some(WatchedProcess { pid, name })
     }
 }
 

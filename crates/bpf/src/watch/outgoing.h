@@ -266,6 +266,7 @@ static __noinline int queue_datagram(void *ctx, struct sk_buff *skb, struct sock
 	if (call)
 		call->packet = packet;
 	count(tx_seen, 1);
+	count(tx_udp, 1);
 	if (!shared.datagrams)
 		shared.datagrams = 1;
 	now = bpf_ktime_get_ns();

@@ -1,5 +1,7 @@
 //! What the programs counted and summed.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use netfathom_model::record::{CpuWaits, WatchAccount, WatchSendAccount, WatchSent, WatchStage};
 use netfathom_stats::{Distribution, Histogram, Moments};
 
@@ -56,6 +58,8 @@ impl Watch {
             unseen_switches: n(|c| c.unseen),
             mptcp: n(|c| c.mptcp),
             encrypted: n(|c| c.tls),
+            udp: n(|c| c.udp),
+            stopped_ns: n(|c| c.stopped_ns),
         })
     }
 
@@ -71,6 +75,8 @@ impl Watch {
             dropped: Some(n(|c| c.tx_dropped)),
             bytes_timed: n(|c| c.tx_bytes_timed),
             retransmitted: n(|c| c.tx_retransmitted),
+            udp: n(|c| c.tx_udp),
+            receiver_window: self.mapping.get().widest.load(Relaxed),
             unix: self
                 .follows_unix
                 .then(|| WatchSent { messages: n(|c| c.tx_unix), bytes: n(|c| c.tx_unix_bytes) }),

@@ -17,30 +17,6 @@ struct reading {
 	struct away last;
 };
 
-static __always_inline __u64 sockqueue(const struct wait *wait)
-{
-	return wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked;
-}
-
-struct waiting {
-	struct thread *thread;
-	bool known; /* all that the thread did since */
-};
-
-/* The times before the last one, the newest first. */
-static long add_before(__u32 i, struct waiting *w)
-{
-	struct thread *thread = w->thread;
-	const struct away *away = &thread->aways[(thread->aways_n - 1 - i) & (AWAYS - 1)];
-
-	if (i >= thread->aways_n || away->from + away->slept + away->waited <= thread->wait.ready) {
-		w->known = true;
-		return 1;
-	}
-	add_away(&thread->wait, away);
-	return 0;
-}
-
 static __always_inline void add_passed(__u32 span, __u64 ns)
 {
 	if (ns)
@@ -72,20 +48,12 @@ __noinline int add_to_socket(const struct arrival *a, const struct wait *wait, _
  */
 __noinline int sum_up(const struct arrival *a, struct thread *thread, const struct away *last, __u64 now, __u32 place)
 {
-	struct waiting waiting = { .thread = thread };
 	struct wait *wait;
 
 	if (!a || !thread || !last)
 		return 0;
 	wait = &thread->wait;
-	wait->ready = a->ready;
-	wait->end = thread->copying ? thread->copying : now;
-	wait->wakeup = wait->runqueue = wait->blocked = 0;
-	if (wait->end < wait->ready)
-		wait->end = wait->ready;
-	add_away(wait, last);
-	bpf_loop(AWAYS, add_before, &waiting, 0);
-	if (!waiting.known && thread->aways_n > AWAYS)
+	if (!look_back(thread, last, a->ready, thread->copying ? thread->copying : now))
 		count(long_away, 1);
 	add_passed(a->locked ? SPAN_LOCK : SPAN_PROTOCOL, a->taken - a->link);
 	add_passed(SPAN_HOLE, a->ready - a->taken);
@@ -95,6 +63,8 @@ __noinline int sum_up(const struct arrival *a, struct thread *thread, const stru
 	add_passed(SPAN_SOCKQUEUE, sockqueue(wait));
 	add_passed(SPAN_READ, now - wait->end);
 	add(SPAN_TOTAL, now - a->link);
+	if (wait->stopped)
+		count(stopped_ns, wait->stopped);
 	count(timed, 1);
 	count(bytes_timed, a->bytes);
 	if (config.by_socket)
@@ -121,6 +91,7 @@ static __noinline int keep_received(const struct arrival *a, const struct readin
 	s->stages[SPAN_BLOCKED] = wait->blocked;
 	s->stages[SPAN_SOCKQUEUE] = sockqueue(wait);
 	s->stages[SPAN_READ] = r->now - wait->end;
+	s->stopped = wait->stopped;
 	load_account(bpf_get_current_task_btf(), &account);
 	s->reader = bpf_get_current_pid_tgid();
 	keep_stays(s, clock_ahead(&r->thread->reader, &account));

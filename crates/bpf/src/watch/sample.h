@@ -4,7 +4,8 @@
  * messages that come or are sent, then for a while only what becomes of these, so that the slow ones have times too. What
  * sockets and threads kept before a sample counts as nothing, since no program saw what happened in between.
  *
- * Without a budget the whole run is one sample.
+ * Without a budget the whole run is one sample. It begins once all programs are attached, and ends before the first of them is
+ * detached: otherwise a message could be read that no program saw come.
  */
 #ifndef NETFATHOM_WATCH_SAMPLE_H
 #define NETFATHOM_WATCH_SAMPLE_H
@@ -12,10 +13,10 @@
 /* When it began is its name: one word, so that no order of stores matters. */
 static __always_inline __u64 this_sample(void)
 {
-	return config.samples ? shared.sample : 1;
+	return shared.sample;
 }
 
-/* Between two samples some programs are attached, and others not yet. */
+/* Otherwise some programs are attached, and others not yet, or no longer. */
 static __always_inline bool is_sampling(void)
 {
 	return this_sample() != 0;

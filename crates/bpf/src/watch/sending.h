@@ -19,6 +19,8 @@
 #define NAGLE_CORK 2
 #define TSQF_THROTTLED 1
 #define PACING_NEEDED 1
+/* include/linux/net.h: the bit of struct socket */
+#define SOCK_NOSPACE 2
 
 struct departure {
 	__u64 sent; /* the call has the socket */
@@ -48,6 +50,7 @@ struct sending {
 	__u64 sample; /* all this is of that one */
 	__u64 queued_at;
 	__u64 left_at;
+	__u64 full_at; /* the last look that found the send buffer full */
 	struct departure ring[SENDS];
 };
 
@@ -74,7 +77,7 @@ static __always_inline void begin_sending(struct sending *s, const struct msghdr
 		return;
 	s->head = s->left = s->queued = s->tail = 0;
 	s->queued_until = s->left_until = 0;
-	s->queued_at = s->left_at = 0;
+	s->queued_at = s->left_at = s->full_at = 0;
 	s->crowded = config.samples && msg->msg_iter.iov_offset ? end : 0;
 	/* A device may get a packet of this socket meanwhile. */
 	publish(s->sample, this_sample());
@@ -90,6 +93,16 @@ static __always_inline __u32 smaller(__u32 a, __u32 b)
 	return a < b ? a : b;
 }
 
+/*
+ * Of its whole life, as a window at one moment is small where the receiver is slow, too. Where two processors race, the next
+ * look is right.
+ */
+static __always_inline void note_window(const struct tcp_sock *tcp)
+{
+	if (tcp->max_window > shared.widest)
+		shared.widest = tcp->max_window;
+}
+
 /* What keeps TCP from sending more, in the order in which tcp_write_xmit asks. */
 static __always_inline enum span what_holds(const struct sock *sk, const struct tcp_sock *tcp, __u64 now)
 {
@@ -101,8 +114,10 @@ static __always_inline enum span what_holds(const struct sock *sk, const struct 
 		return SPAN_TX_PACING;
 	if (in_flight >= tcp->snd_cwnd)
 		return SPAN_TX_CWND;
-	if (after(tcp->snd_nxt + smaller(unsent, tcp->mss_cache), tcp->snd_una + tcp->snd_wnd))
+	if (after(tcp->snd_nxt + smaller(unsent, tcp->mss_cache), tcp->snd_una + tcp->snd_wnd)) {
+		note_window(tcp);
 		return SPAN_TX_RWND;
+	}
 	if (unsent < tcp->mss_cache && nonagle & NAGLE_CORK)
 		return SPAN_TX_CORK;
 	if (unsent < tcp->mss_cache && !(nonagle & NAGLE_OFF) && tcp->packets_out)
@@ -110,12 +125,31 @@ static __always_inline enum span what_holds(const struct sock *sk, const struct 
 	return sk->sk_tsq_flags & TSQF_THROTTLED ? SPAN_TX_TSQ : SPAN_TX_SENDQ;
 }
 
-/* The next turn of the call, or another one that sends the rest. */
-static __always_inline void go_on(struct sending *s, struct departure *d, __u32 written, __u64 now)
+/* The kernel sets it where a call finds no room, and takes it away after an acknowledgment that makes enough. */
+static __always_inline void note_full(const struct sock *sk, struct sending *s, __u64 now)
 {
-	/* Nothing was copied since the last turn: it waited for the send buffer. */
-	if (s->written == written)
-		d->buffered += now - d->turn;
+	if (sk->sk_socket->flags & 1 << SOCK_NOSPACE)
+		s->full_at = now;
+}
+
+/*
+ * The next turn of the call, or another one that sends the rest. Between two calls the message waits while the buffer is full.
+ * Once there is room, it is the application that does not send: that is no time of the message.
+ */
+static __always_inline void go_on(const struct sock *sk, struct sending *s, struct departure *d, __u32 written, __u64 now)
+{
+	bool was_full = true;
+	__u64 until = now;
+
+	if (d->returned) {
+		note_full(sk, s, now);
+		was_full = s->full_at > d->turn;
+		until = later(s->full_at, d->returned);
+		d->sent += now - until;
+	}
+	/* Nothing was copied since the last turn. */
+	if (was_full && s->written == written)
+		d->buffered += until - d->turn;
 	d->turn = now;
 	d->returned = 0;
 	d->thread = bpf_get_current_pid_tgid();
@@ -199,7 +233,7 @@ static __always_inline void send(struct sock *sk, const struct tcp_sock *tcp, co
 	} else if (last->end == end || last->start == written) {
 		/* A call that took nothing is one with the next. */
 		last->end = end;
-		go_on(s, last, written, now);
+		go_on(sk, s, last, written, now);
 	} else {
 		cut_short(s, last, written);
 		begin(s, written, end, now);
@@ -227,6 +261,7 @@ static __always_inline int returns(struct sock *sk)
 	now = bpf_ktime_get_ns();
 	last->returned = now;
 	s->why = what_holds(sk, tcp, now);
+	note_full(sk, s, now);
 	return 0;
 }
 
@@ -414,8 +449,10 @@ static __always_inline void acknowledge(struct sock *sk, const struct tcp_sock *
 
 	if (!p.s || p.s->head == p.s->tail || after(until, tcp->snd_nxt))
 		return;
-	if (after(p.s->tail, p.s->queued))
+	if (after(p.s->tail, p.s->queued)) {
 		p.s->why = what_holds(sk, tcp, now);
+		note_full(sk, p.s, now);
+	}
 	bpf_loop(SENDS, acknowledge_one, &p, 0);
 }
 

@@ -68,4 +68,34 @@ static __always_inline void keep_stays(struct slow_message *s, __u64 ahead)
 	}
 }
 
+/*
+ * From a read until the thread that runs answers. Where that was is known only if it was followed since; another may have read.
+ */
+static __noinline int keep_application(struct sock *sk, __u64 read_at, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct slow_message *s = new_slow(read_at, now, 0);
+	struct thread *thread = followed(task);
+	struct account account;
+	struct away last = {};
+
+	if (!s)
+		return 0;
+	s->application = 1;
+	s->reader = bpf_get_current_pid_tgid();
+	name_ends(sk, &s->socket);
+	name_user(&s->socket);
+	load_account(task, &account);
+	if (thread && thread->sample == this_sample() && thread->met <= read_at &&
+	    last_away(thread, &account, now, &last) && look_back(thread, &last, read_at, now)) {
+		s->stages[SPAN_RUNQUEUE] = thread->wait.runqueue;
+		s->stages[SPAN_BLOCKED] = thread->wait.blocked + thread->wait.wakeup;
+		s->stages[SPAN_SOCKQUEUE] = sockqueue(&thread->wait);
+		s->stopped = thread->wait.stopped;
+		keep_stays(s, clock_ahead(&thread->reader, &account));
+	}
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
 #endif

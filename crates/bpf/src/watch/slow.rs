@@ -26,6 +26,11 @@ impl Watch {
         bound.store(bound_ns.min(NEVER), Relaxed);
     }
 
+    /// The same of what servers take from their read to their answer, over TCP.
+    pub fn set_slow_application(&self, bound_ns: u64) {
+        self.mapping.get().slow_application_ns.store(bound_ns.min(NEVER), Relaxed);
+    }
+
     /// Those that were kept since the last call, as they ended.
     ///
     /// # Errors
@@ -51,6 +56,7 @@ fn message(slow: &copied::SlowMessage) -> SlowMessage {
     let stays = slow.stays.iter().take(slow.stays_n as usize).rev();
     SlowMessage {
         direction,
+        application: slow.application > 0,
         begin_ns: slow.begin,
         end_ns: slow.end,
         bytes: slow.bytes,
@@ -58,6 +64,7 @@ fn message(slow: &copied::SlowMessage) -> SlowMessage {
         peer: slow.socket.peer(),
         process: slow.socket.process(),
         stages: stages.filter(|sum| sum.sum_ns != 0).collect(),
+        stopped_ns: slow.stopped,
         stays: stays
             .map(|stay| CpuStay {
                 by: named(&stay.name, stay.process, stay.thread == 0),

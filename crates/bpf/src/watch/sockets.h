@@ -116,6 +116,15 @@ static __always_inline __u32 take_place(struct sock *sk)
 	return number == OTHERS && !shared.full ? claim_place(sk) : number;
 }
 
+/* It gets other names: user space takes the place back once it is idle. */
+static __always_inline void leave_place(struct sock *sk)
+{
+	struct place *place = bpf_sk_storage_get(&places, sk, 0, 0);
+
+	if (place)
+		place->number = OTHERS;
+}
+
 static __always_inline void add_to_stage(struct socket_sums *s, __u32 span, __u64 ns)
 {
 	if (ns)

@@ -13,6 +13,7 @@ use super::*;
 
 mod datagrams;
 mod drops;
+mod flow;
 mod held;
 mod identity;
 mod matrix;
@@ -96,6 +97,7 @@ fn holds(watch: &Watch, requests: u64) {
     let account = watch.account().unwrap();
     assert!(nearly(account.timed + 1, requests), "{account:?}");
     assert!((1..=1 + unseen(requests)).contains(&account.unfollowed), "{account:?}");
+    assert_eq!(account.udp, 0);
     add_up(watch, requests);
 }
 
@@ -126,10 +128,12 @@ fn each_request_of_a_port_is_a_message_and_its_stages_are_its_time() {
         exchange(&listener, REQUESTS, || ());
         holds(&watch, REQUESTS);
         let reader = watch.reader().unwrap();
-        assert_eq!(reader.pid, std::process::id());
+        assert_eq!((reader.pid, watch.reader()), (std::process::id(), None));
         if let Some(application) = watch.application().unwrap() {
             assert!(nearly(application.moments.n, REQUESTS), "{:?}", application.moments);
         }
+        exchange(&listener, REQUESTS, || ());
+        assert_eq!(watch.reader(), Some(reader));
     }
 }
 
@@ -201,6 +205,14 @@ fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
     assert!(nearly(account.seen, 50) && nearly(account.timed + 1, 50), "{account:?}");
     let stages = rx().map(|stage| watch.stage(stage).unwrap().moments.sum);
     assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
+}
+
+#[test]
+fn threads_that_a_reader_makes_count_once_they_read() {
+    needs_root!();
+    let (listener, watch) = listening();
+    exchange(&listener, 10, || thread::spawn(|| ()).join().unwrap());
+    assert_eq!(watch.account().unwrap().threads, 1);
 }
 
 /// What a reader does once there is something to read, and the stage that has it.

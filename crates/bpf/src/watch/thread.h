@@ -23,7 +23,8 @@
 
 /* Away from the processor: first asleep, if at all, then in a run queue. */
 struct away {
-	__u64 from;
+	__u64 from : 63;
+	__u64 stopped : 1; /* by a signal or a debugger: it did not sleep by itself */
 	__u64 slept;
 	__u64 waited;
 	__u64 waking; /* the last wake-up until it was back */
@@ -36,6 +37,7 @@ struct wait {
 	__u64 wakeup;
 	__u64 runqueue;
 	__u64 blocked;
+	__u64 stopped; /* of blocked */
 };
 
 struct thread {
@@ -48,7 +50,10 @@ struct thread {
 	__u64 read_from; /* the cookie of the socket with the last datagram that it read; 0: its call to send has returned since */
 	__u64 read_at;
 	__u64 answered_at; /* 0: it sent nothing from there since */
+	__u64 took_at; /* when it read a datagram, of a Unix socket too */
 	__u64 throttled; /* since it left its processor, or was woken: by its cgroup's quota */
+	__u64 stopped; /* 1: so it left its processor */
+	__u64 reads; /* 1: it has read from a followed socket */
 	__u64 aways_n;
 	struct away aways[AWAYS];
 };
@@ -74,11 +79,15 @@ static __always_inline void load_account(const struct task_struct *task, struct 
 	account->arrivals = task->sched_info.pcount;
 }
 
+/* In place of a process, while its name is written. */
+#define NAMING (~0U)
+
+/* User space takes it away, so that another one can be named: of several processes it so finds those that use sockets most. */
 static __always_inline void name_process(struct task_struct *task)
 {
 	__u32 number = shared.process ? 0 : process_in(&shared.namespace, task, task->tgid);
 
-	if (!number)
+	if (!number || __sync_val_compare_and_swap(&shared.process, 0, NAMING))
 		return;
 	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
 	/* Last: user space that finds it reads the name. */
@@ -113,7 +122,7 @@ static __always_inline void begin_thread(struct thread *thread, __u64 now)
 {
 	thread->sample = this_sample();
 	thread->met = now;
-	thread->aways_n = thread->read_from = thread->throttled = 0;
+	thread->aways_n = thread->read_from = thread->throttled = thread->stopped = 0;
 	if (thread->copying < now)
 		thread->copying = 0;
 }
@@ -154,6 +163,15 @@ static __always_inline void begin_away(struct thread *thread, const struct task_
 	begin_thread(thread, this_sample());
 }
 
+static __always_inline void note_reader(struct thread *thread, struct task_struct *task)
+{
+	if (thread->reads)
+		return;
+	thread->reads = 1;
+	count(threads, 1);
+	note_makers(task);
+}
+
 /* The thread that runs, which reads from a followed socket. */
 static __always_inline struct thread *reading_thread(__u64 now)
 {
@@ -161,21 +179,21 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	struct thread *thread = followed(task);
 	struct account account;
 
-	if (thread && thread->sample == this_sample())
+	if (!shared.process)
+		name_process(task);
+	if (thread && thread->sample == this_sample() && thread->reads)
 		return thread;
 	load_account(task, &account);
 	if (thread) {
 		begin_running(thread, &account, now);
-		return thread;
+	} else {
+		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!thread)
+			return 0;
+		meet(&thread->reader, &account, now);
+		begin_thread(thread, now);
 	}
-	thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!thread)
-		return 0;
-	meet(&thread->reader, &account, now);
-	begin_thread(thread, now);
-	count(threads, 1);
-	name_process(task);
-	note_makers(task);
+	note_reader(thread, task);
 	return thread;
 }
 
@@ -206,7 +224,6 @@ int BPF_PROG(rx_task_newtask, struct task_struct *task)
 	thread->reader.departed = bpf_ktime_get_ns();
 	thread->reader.departures = 1;
 	thread->sample = this_sample();
-	count(threads, 1);
 	return 0;
 }
 
@@ -226,6 +243,7 @@ static __always_inline bool last_away(struct thread *thread, const struct accoun
 	if (!idle_until(&thread->reader, account, now, &idle))
 		return false;
 	away->from = reader->departed;
+	away->stopped = thread->stopped;
 	away->slept = idle.slept - reader->idle.slept;
 	away->waited = idle.waited - reader->idle.waited;
 	away->waking = thread->waking;
@@ -236,7 +254,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 {
 	struct reader *reader = &thread->reader;
 	struct idle before = reader->idle;
-	struct away away = { .waking = thread->waking };
+	struct away away = { .stopped = thread->stopped, .waking = thread->waking };
 	__u64 departures, unseen = reader->unseen;
 	struct account account;
 
@@ -249,6 +267,7 @@ static __always_inline void leave(struct thread *thread, struct task_struct *tas
 		blame(account.arrival, account.waited - reader->run_delay, thread->throttled);
 	}
 	thread->throttled = is_throttled(task);
+	thread->stopped = (state_of(task) & STOPPED) != 0;
 	if (!reader->ahead_at && reader->seen_arrivals == account.arrivals) {
 		reader->ahead = reader->seen - account.arrival;
 		reader->ahead_at = reader->seen;
@@ -280,7 +299,7 @@ int BPF_PROG(rx_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	thread = followed(prev);
 	if (thread)
 		leave(thread, prev, !preempt && !is_runnable(prev));
-	note_switch(prev, next, number_of(prev, prev->tgid));
+	note_switch(prev, next, false);
 	return 0;
 }
 
@@ -332,10 +351,51 @@ static __always_inline void add_away(struct wait *wait, const struct away *away)
 {
 	__u64 until = away->from + away->slept;
 	__u64 waking = woken(away, until, wait);
+	__u64 blocked = overlap(away->from, waking, wait);
 
-	wait->blocked += overlap(away->from, waking, wait);
+	wait->blocked += blocked;
+	wait->stopped += blocked * away->stopped;
 	wait->wakeup += overlap(waking, until, wait);
 	wait->runqueue += overlap(until, until + away->waited, wait);
+}
+
+/* What is not known to be anything else. */
+static __always_inline __u64 sockqueue(const struct wait *wait)
+{
+	return wait->end - wait->ready - wait->wakeup - wait->runqueue - wait->blocked;
+}
+
+struct waiting {
+	struct thread *thread;
+	bool known; /* all that the thread did since */
+};
+
+/* The times before the last one, the newest first. */
+static long add_before(__u32 i, struct waiting *w)
+{
+	struct thread *thread = w->thread;
+	const struct away *away = &thread->aways[(thread->aways_n - 1 - i) & (AWAYS - 1)];
+
+	if (i >= thread->aways_n || away->from + away->slept + away->waited <= thread->wait.ready) {
+		w->known = true;
+		return 1;
+	}
+	add_away(&thread->wait, away);
+	return 0;
+}
+
+/* Where it was in between, in its wait. False if it was away more often than its ring holds. */
+static __always_inline bool look_back(struct thread *thread, const struct away *last, __u64 ready, __u64 end)
+{
+	struct waiting waiting = { .thread = thread };
+	struct wait *wait = &thread->wait;
+
+	wait->ready = ready;
+	wait->end = end < ready ? ready : end;
+	wait->wakeup = wait->runqueue = wait->blocked = wait->stopped = 0;
+	add_away(wait, last);
+	bpf_loop(AWAYS, add_before, &waiting, 0);
+	return waiting.known || thread->aways_n <= AWAYS;
 }
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * Unix sockets: what other programs of this host have put into them and was not read yet.
  *
- * A message is what a sender queues at once, and waits from then on. As with datagrams, messages and reads are counted:
- * no hook has both. Of a stream the bytes are counted too, as a read ends anywhere. A message may be read before it is
- * announced: then it has no times.
+ * A message is what a sender queues at once, and waits from then on. No hook has a message and its reader: datagrams and
+ * packets are counted as those of UDP are, and of a stream the bytes, as a read ends anywhere. A message may be read before it
+ * is announced: then it has no times.
  *
  * What is sent has none either: it is in the queue of its reader before the call returns. It is counted.
  */
@@ -18,8 +18,6 @@
 #define LISTENERS 1024
 /* After that, user space has found what was accepted, and the address may be another's. */
 #define NOTED_NS 10000000000
-/* Datagrams in a row that waited alone, while others before them counted as unread: a count was missed. */
-#define LAGS 8
 
 /* The addresses of sockets that listen, as the kernel has them, and when a client last connected: what they accept has the same one. */
 struct {
@@ -70,25 +68,6 @@ static __always_inline struct datagrams *followed_unix(struct sock *sk)
 }
 
 /*
- * A datagram waits alone, so all before it were read. If they do not count as read, a thread that has taken one has not
- * returned yet, or a count was missed; the latter stays so.
- */
-static __always_inline void catch_up(struct datagrams *d, __u32 number, __u32 waiting)
-{
-	__u32 read = d->read;
-
-	if (waiting != 1 || !after(number, read)) {
-		d->lags = 0;
-		return;
-	}
-	if (++d->lags < LAGS || __sync_val_compare_and_swap(&d->read, read, number) != read)
-		return;
-	d->lags = 0;
-	if (!after(d->first, read))
-		count(unfollowed, number - read);
-}
-
-/*
  * In the sender's call, which has the other end of this connection: the application's own time there is over, from the last
  * byte that it read to the first that it sends.
  */
@@ -108,19 +87,29 @@ static __always_inline void answer_by_unix(struct sock *sk)
 		add(SPAN_APPLICATION, bpf_ktime_get_ns() - read_at);
 }
 
+static __always_inline int come_as_datagram(struct datagrams *d, __u32 waiting)
+{
+	struct datagram last = { .ready = bpf_ktime_get_ns() };
+
+	/* One that was read meanwhile did not wait. */
+	last.link = waiting ? last.ready : 0;
+	if (begin_datagrams(d, waiting))
+		keep_datagram(d, &last, waiting);
+	return 0;
+}
+
 /* In the sender's call: a message is in the queue of its reader. */
 static __noinline int come_to_unix(struct sock *sk)
 {
 	const struct sk_buff *last = sk->sk_receive_queue.prev;
-	__u32 streams = sk->sk_type == SOCK_STREAM, waiting = sk->sk_receive_queue.qlen;
-	__u32 number, bytes = last->len;
+	__u32 number, bytes = last->len, waiting = sk->sk_receive_queue.qlen;
 	struct datagrams *d;
 	struct datagram *to;
 	bool is_read;
 
 	/* It may be freed from here on. Others send datagrams to the same socket, but not to this end of a stream. */
 	barrier();
-	is_read = last == (void *)&sk->sk_receive_queue || (streams && sk->sk_receive_queue.prev != last);
+	is_read = last == (void *)&sk->sk_receive_queue || sk->sk_receive_queue.prev != last;
 	answer_by_unix(sk);
 	d = followed_unix(sk);
 	if (!d)
@@ -130,7 +119,9 @@ static __noinline int come_to_unix(struct sock *sk)
 		note_listener(sk);
 		return 0;
 	}
-	if (streams && waiting > 1 && d->sample != this_sample()) {
+	if (sk->sk_type != SOCK_STREAM)
+		return come_as_datagram(d, waiting);
+	if (waiting > 1 && d->sample != this_sample()) {
 		/* How many bytes wait before it is not known. */
 		if (takes_new()) {
 			count(seen, 1);
@@ -150,8 +141,6 @@ static __noinline int come_to_unix(struct sock *sk)
 		return 0;
 	}
 	number = __sync_fetch_and_add(&d->came, 1);
-	if (!streams)
-		catch_up(d, number, waiting);
 	to = datagram(d, number);
 	to->ready = bpf_ktime_get_ns();
 	to->bytes = to->left = bytes;
@@ -159,16 +148,15 @@ static __noinline int come_to_unix(struct sock *sk)
 	return 0;
 }
 
-struct unix_read {
+struct stream_read {
 	struct datagrams *from;
 	struct reading *reading;
 	__u32 until; /* those that came later were not read */
 	__u32 bytes; /* that are not yet of a message */
-	__u32 streams; /* as a bool, the verifier does not know that it is 0 or 1 */
 	bool empties; /* nothing waits behind it */
 };
 
-static long read_unix(__u32 i, struct unix_read *u)
+static long read_part(__u32 i, struct stream_read *u)
 {
 	__u32 number = u->from->read;
 	struct datagram *from = datagram(u->from, number);
@@ -186,12 +174,12 @@ static long read_unix(__u32 i, struct unix_read *u)
 			count(unfollowed, 1);
 		return 0;
 	}
-	if (u->streams && !u->empties && u->bytes < from->left) {
+	if (!u->empties && u->bytes < from->left) {
 		from->left -= u->bytes;
 		return 1;
 	}
 	a.link = a.taken = a.ready = from->ready;
-	a.bytes = u->streams ? from->bytes : u->bytes;
+	a.bytes = from->bytes;
 	/* Another thread that reads takes the next one. */
 	if (__sync_val_compare_and_swap(&u->from->read, number, number + 1) != number)
 		return 0;
@@ -200,18 +188,18 @@ static long read_unix(__u32 i, struct unix_read *u)
 		count(unfollowed, 1);
 	else
 		end(&a, u->reading);
-	return u->streams == 0;
+	return 0;
 }
 
 /* The thread that runs has read; its system call goes on. */
-static __noinline int read_from_unix(struct sock *sk, int bytes)
+static __noinline int read_from_stream(struct sock *sk, int bytes)
 {
-	struct unix_read u = { .bytes = bytes, .streams = sk->sk_type == SOCK_STREAM };
+	struct stream_read u = { .bytes = bytes };
 	struct reading r = { .sk = sk };
 	struct account account;
 
 	/* The end of a stream. */
-	if (u.streams && !bytes)
+	if (!bytes)
 		return 0;
 	u.from = bpf_sk_storage_get(&datagrams, sk, 0, 0);
 	if (!u.from || u.from->sample != this_sample())
@@ -228,7 +216,7 @@ static __noinline int read_from_unix(struct sock *sk, int bytes)
 	u.reading = &r;
 	u.until = observe(u.from->came);
 	u.empties = !sk->sk_receive_queue.qlen;
-	bpf_loop(PLACES, read_unix, &u, 0);
+	bpf_loop(PLACES, read_part, &u, 0);
 	r.thread->copying = 0;
 	return 0;
 }

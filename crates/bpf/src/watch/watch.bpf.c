@@ -134,7 +134,7 @@ int BPF_PROG(on_tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 	tcp = bpf_skc_to_tcp_sock(sk);
 	if (!tcp)
 		return 0;
-	if (config.by_socket)
+	if (config.by_socket && is_ours(sk))
 		take_place(sk);
 	now = bpf_ktime_get_ns();
 	if (config.receives)
@@ -164,8 +164,26 @@ static __always_inline void accept(struct sock *sk)
 
 /*
  * A process that is watched connects a socket, or has it listen: it is followed before the first message. Those that it
- * accepts have what their listener has.
+ * accepts have what their listener has. One that had a connection before has the messages of that no more: they stay unread,
+ * or unsent, as if it was closed.
  */
+static __always_inline void begin_connection(struct sock *sk, enum role role)
+{
+	__u64 flags = follows_new_sockets() ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0;
+	struct flow *flow = config.receives ? bpf_sk_storage_get(&flows, sk, 0, flags) : 0;
+	struct sending *sending = config.sends ? bpf_sk_storage_get(&sendings, sk, 0, flags) : 0;
+
+	if (flow) {
+		flow->role = role;
+		flow->met = NOT_MET;
+		flow->sample = 0;
+	}
+	if (sending)
+		sending->sample = 0;
+	if (config.by_socket)
+		leave_place(sk);
+}
+
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_inet_sock_set_state, struct sock *sk, int before, int now)
 {
@@ -173,16 +191,8 @@ int BPF_PROG(on_inet_sock_set_state, struct sock *sk, int before, int now)
 		return 0;
 	if (before == TCP_SYN_RECV && now == TCP_ESTABLISHED)
 		accept(sk);
-	if ((now != TCP_SYN_SENT && now != TCP_LISTEN) || !follows_new_sockets())
-		return 0;
-	if (config.receives) {
-		struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-		if (flow)
-			flow->role = now == TCP_LISTEN ? SERVER : CLIENT;
-	}
-	if (config.sends)
-		bpf_sk_storage_get(&sendings, sk, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (now == TCP_SYN_SENT || now == TCP_LISTEN)
+		begin_connection(sk, now == TCP_LISTEN || config.serves ? SERVER : CLIENT);
 	return 0;
 }
 

@@ -58,9 +58,15 @@ static void bpf_loop(__u32 n, void *each, void *context, __u64 flags);
 #define bpf_core_read(into, size, from) memcpy(into, from, size)
 #define bpf_core_field_exists(field) true
 
-#define TASKS 8
+#define TASKS 10
 /* Of the tree that is followed. */
 #define MEMBER 5
+/* Two threads of one process. */
+#define FIRST_THREAD 6
+#define SECOND_THREAD 7
+/* A process without a number, and a thread of the kernel of the same name. */
+#define OUTSIDE 8
+#define KERNEL 9
 
 static struct {
 	struct rq rq;
@@ -71,19 +77,19 @@ static struct {
 		__u64 inode;
 	} namespace;
 	__s64 sums_from_rq;
-} shared = { .sums_from_rq = sizeof(struct rq) };
+} shared = { .namespace.inode = 1, .sums_from_rq = sizeof(struct rq) };
 
 static __u32 process_in(const void *namespace, const struct task_struct *task, __u32 first)
 {
-	return first;
-}
-
-static __u32 process_of(const struct task_struct *task)
-{
-	return task->pid == MEMBER ? 0 : task->tgid;
+	return first == OUTSIDE ? 0 : first;
 }
 
 #include "holders.h"
+
+static __u32 process_of(const struct task_struct *task)
+{
+	return task->pid == MEMBER ? 0 : number_of(task, task->tgid);
+}
 
 #define HELD (TASKS + CAUSES)
 
@@ -92,16 +98,18 @@ static struct holder held[HELD];
 static bool is_held[HELD];
 
 /* The causes stand behind the tasks. */
-static __u32 place_of(const void *key)
+static __u32 place_of(const void *map, const void *key)
 {
 	__u32 number = *(const __u32 *)key;
 
+	if (map == &named_holders)
+		return ((const struct holder_name *)key)->kernel ? KERNEL : OUTSIDE;
 	return number < TASKS ? number : TASKS + CAUSE(0) - number;
 }
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
 {
-	__u32 place = place_of(key);
+	__u32 place = place_of(map, key);
 
 	if (map == &stays)
 		return &of_cpu;
@@ -110,7 +118,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 
 static void bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
 {
-	__u32 place = place_of(key);
+	__u32 place = place_of(map, key);
 
 	held[place] = *(const struct holder *)value;
 	is_held[place] = true;
@@ -127,7 +135,7 @@ static void bpf_loop(__u32 n, void *each, void *context, __u64 flags)
 /*
  * Of each switch: when, from whom, to whom, whether it is seen, and how long the second had waited. From a task to
  * itself: so long it had another processor until then; from the idle one to itself: the kernel counts that of a cause.
- * Task 1 is followed, task 0 idle: it has no run queue, nor an arrival. The last two are threads of one process.
+ * Task 1 is followed, task 0 idle: it has no run queue, nor an arrival.
  */
 int main(void)
 {
@@ -143,8 +151,9 @@ int main(void)
 		tasks[i].group_leader = &tasks[i];
 		tasks[i].se.cfs_rq = i ? &cfs_rq : &no_cfs_rq;
 	}
-	tasks[TASKS - 1].tgid = TASKS - 2;
-	tasks[TASKS - 1].group_leader = &tasks[TASKS - 2];
+	tasks[SECOND_THREAD].tgid = FIRST_THREAD;
+	tasks[SECOND_THREAD].group_leader = &tasks[FIRST_THREAD];
+	tasks[KERNEL].flags = PF_KTHREAD;
 	while (scanf("%" SCNu64 "%d %d %d %" SCNu64, &now, &prev, &next, &seen, &waits) == 5) {
 		if (prev == next && !prev) {
 			*(seen == HYPERVISOR ? &rq->prev_steal_time_rq :
@@ -162,7 +171,7 @@ int main(void)
 			note_unseen(&tasks[prev]);
 			if (prev == 1)
 				blame(tasks[prev].sched_info.last_arrival, waited[prev], false);
-			note_switch(&tasks[prev], &tasks[next], process_of(&tasks[prev]));
+			note_switch(&tasks[prev], &tasks[next], prev == MEMBER);
 		}
 		tasks[next].sched_info.last_arrival = next ? now : 0;
 		waited[next] = waits;

@@ -9,7 +9,11 @@ const READER: usize = 1;
 const HIDE: [usize; 2] = [4, MEMBER];
 /// It is of the tree that is followed, which is charged as the first.
 const MEMBER: usize = 5;
-const TASKS: usize = 8;
+/// A process without a number.
+const OUTSIDE: usize = 8;
+/// A thread of the kernel of the same name.
+const KERNEL: usize = 9;
+const TASKS: usize = 10;
 
 /// Numbers below a bound, by chance; the same for the same seed.
 fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
@@ -137,6 +141,13 @@ fn a_process_is_charged_although_threads_of_another_took_turns_after_it() {
     let _ = writeln!(switches, "{} 7 1 1 {}\n{} 1 2 1 0", 2000 + all, 1000 + all, 2100 + all);
     let charged = charged_by(&switches);
     assert_eq!((charged[2], charged[6], causes(&switches)), (1000, all - 512, [0, 512, 0]));
+}
+
+#[test]
+fn a_thread_of_the_kernel_and_a_process_of_its_name_are_charged_apart() {
+    let switches = "1000 1 8 1 0\n1300 8 9 1 0\n2000 9 1 1 1000\n2100 1 2 1 0\n";
+    let lines = printed("holders", switches);
+    assert_eq!([OUTSIDE, KERNEL].map(|task| lines[task][0]), [300, 700]);
 }
 
 /// No program sees it leave: what the kernel counts until the next one leaves is of both.

@@ -30,7 +30,7 @@ Examples:
   netfathom watch both --port 6379 --json-lines | jq .receive.p99_ns
       a line per second for another program
   netfathom watch redis-server --serve :9435 --quiet --budget 1%
-      until it ends, as a Prometheus target, for 1 % of a CPU
+      until Ctrl-C, as a Prometheus target, for 1 % of a CPU
   netfathom watch both --port 6379 --slow 10ms --stop-after 1
       until a message takes 10 ms, and where it spent them
 
@@ -139,6 +139,8 @@ pub struct WatchArgs {
     #[arg(long, conflicts_with = "json")]
     pub json_lines: bool,
     /// Also serve what was seen so far at http://ADDRESS/metrics, for Prometheus; :PORT binds loopback only
+    ///
+    /// With NAME, --cgroup or --container, the run then waits for processes, and goes on after the last of them.
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub serve: Option<SocketAddr>,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Commands that change the system before a run and put it back after it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -122,8 +122,27 @@ pub fn without_effect(
         [side] => format!("the command of {} changed none of the watched settings", ["A", "B"][side]),
         _ => "the commands of A and B left no difference in the watched settings".to_owned(),
     };
+    let commands: Vec<&str> = changes.iter().filter_map(|change| change.shown.as_deref()).collect();
+    let what = what + &unchanged(&commands.join(" "), &pair.0.environment.settings);
     let lines: Vec<&str> = wrote.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
     Some(if lines.is_empty() { what } else { format!("{what}; it wrote: {}", lines.join("; ")) })
+}
+
+/// The values of what commands name, which are the same on both sides; of an offload, how to see them.
+fn unchanged(commands: &str, settings: &Settings) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let words: BTreeSet<&str> = commands.split(|c: char| !is_of_name(c)).collect();
+    // A host of the lab has its own value where both have one.
+    let all = [&settings.host].into_iter().chain(settings.namespaces.values()).flatten();
+    let named: BTreeMap<&String, &String> = all.filter(|(name, _)| words.contains(name.as_str())).collect();
+    let values: Vec<String> = named.iter().map(|(name, value)| format!("{name} is {value}")).collect();
+    match values.as_slice() {
+        [] if words.contains("ethtool") => {
+            "; what it sets may have been so already: ethtool -k DEVICE shows that".into()
+        }
+        [] => String::new(),
+        values => format!(": on both sides {}", values.join(", ")),
+    }
 }
 
 /// Whether the host's settings are what they were: in a line, and what to warn of.
@@ -269,6 +288,20 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_without_effect_is_shown_with_the_value_that_it_leaves() {
+        let of = |value: &str| [("net.x".to_owned(), value.to_owned())].into();
+        let settings = Settings {
+            host: of("0"),
+            namespaces: [("reader".to_owned(), of("50"))].into(),
+            ..Settings::default()
+        };
+        let unchanged = |command| unchanged(command, &settings);
+        assert_eq!(unchanged("in the lab: sysctl -w 'net.x=50'"), ": on both sides net.x is 50");
+        assert_eq!(unchanged("sysctl -w net.x.y=50"), "");
+        assert!(unchanged("ethtool -K $DEVICE gro off").contains("ethtool -k"));
+    }
 
     #[test]
     fn a_setting_that_was_left_changed_is_named_with_both_values() {

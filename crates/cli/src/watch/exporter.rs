@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
 use hyper::body::Bytes;
-use hyper::header::ACCEPT;
 use hyper::{HeaderMap, StatusCode};
 use netfathom_model::record::{Measured, Measurement, WatchProcesses, WatchResult, WatchSocket};
 use netfathom_results::export::{self, Exposition, Part};
@@ -18,10 +17,11 @@ use tokio::sync::oneshot;
 use crate::http::{self, Content, Missing, Site};
 use crate::output;
 
+mod format;
+
+use format::Format;
+
 const PATH: &str = "/metrics";
-const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const PROTOBUF: &str =
-    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
 /// Served until it is dropped, by a thread of its own.
 pub struct Exporter {
@@ -41,21 +41,17 @@ struct Page {
 /// and many requests in a second cost no more than one.
 struct SoFar {
     measurement: Arc<Measurement>,
-    text: OnceLock<Bytes>,
-    protobuf: OnceLock<Bytes>,
+    /// By [`Format`].
+    written: [OnceLock<Bytes>; Format::COUNT],
 }
 
 impl SoFar {
     fn new(measurement: Arc<Measurement>) -> Self {
-        Self { measurement, text: OnceLock::new(), protobuf: OnceLock::new() }
+        Self { measurement, written: Default::default() }
     }
 
-    fn text(&self) -> Bytes {
-        self.text.get_or_init(|| self.exposition().text().into()).clone()
-    }
-
-    fn protobuf(&self) -> Bytes {
-        self.protobuf.get_or_init(|| self.exposition().protobuf().into()).clone()
+    fn body(&self, format: Format) -> Bytes {
+        self.written[format as usize].get_or_init(|| format.write(&self.exposition())).clone()
     }
 
     fn exposition(&self) -> Exposition {
@@ -151,36 +147,10 @@ impl Site for Page {
                 "nothing is watched yet; ask again in a second",
             ));
         };
-        let (kind, body) =
-            if prefers_protobuf(headers) { (PROTOBUF, so_far.protobuf()) } else { (TEXT, so_far.text()) };
+        let format = Format::preferred(headers);
+        let (kind, body) = (format.media_type(), so_far.body(format));
         Ok(Content { kind, policy: "default-src 'none'".into(), body })
     }
-}
-
-/// Whether the media type that a scraper prefers, the first of equal ones, is protobuf.
-fn prefers_protobuf(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(ACCEPT).iter().filter_map(|list| list.to_str().ok());
-    let types = lists.flat_map(|list| list.split(',')).map(|media_type| (quality(media_type), media_type));
-    let most = types.reduce(|most, next| if next.0 > most.0 { next } else { most });
-    most.is_some_and(|(quality, media_type)| quality > 0.0 && is_protobuf(media_type))
-}
-
-fn quality(media_type: &str) -> f64 {
-    let quality = parts(media_type).find(|(name, _)| name.eq_ignore_ascii_case("q"));
-    let number = quality.map_or(Ok(1.0), |(_, value)| value.parse::<f64>());
-    number.ok().filter(|number| number.is_finite()).map_or(0.0, |number| number.clamp(0.0, 1.0))
-}
-
-fn is_protobuf(media_type: &str) -> bool {
-    parts(PROTOBUF).all(|(name, value)| {
-        parts(media_type).any(|of| of.0.eq_ignore_ascii_case(name) && of.1.eq_ignore_ascii_case(value))
-    })
-}
-
-/// The type, without a value, and the parameters with theirs, which may be quoted.
-fn parts(media_type: &str) -> impl Iterator<Item = (&str, &str)> {
-    let parts = media_type.split(';').map(|part| part.split_once('=').unwrap_or((part, "")));
-    parts.map(|(name, value)| (name.trim(), value.trim().trim_matches('"')))
 }
 
 #[cfg(test)]
@@ -197,13 +167,15 @@ mod tests {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/fixtures/watch-both.json");
         let measurement = Arc::new(store::read(Path::new(fixture)).unwrap().measurement);
         let so_far = SoFar::new(Arc::clone(&measurement));
-        assert!(so_far.text.get().is_none() && so_far.protobuf.get().is_none());
-        let text = so_far.text();
-        assert!(text.ends_with(b"# EOF\n") && so_far.protobuf.get().is_none());
-        // The same bytes, not equal ones.
-        assert_eq!(so_far.text().as_ptr(), text.as_ptr());
-        assert_eq!(so_far.protobuf().as_ptr(), so_far.protobuf().as_ptr());
-        assert_ne!(SoFar::new(measurement).text().as_ptr(), text.as_ptr());
+        let written = || so_far.written.iter().filter(|format| format.get().is_some()).count();
+        assert_eq!(written(), 0);
+        let text = so_far.body(Format::OpenMetrics);
+        assert!(text.ends_with(b"# EOF\n") && written() == 1);
+        for format in [Format::OpenMetrics, Format::Plain, Format::Protobuf] {
+            // The same bytes, not equal ones.
+            assert_eq!(so_far.body(format).as_ptr(), so_far.body(format).as_ptr());
+        }
+        assert_ne!(SoFar::new(measurement).body(Format::OpenMetrics).as_ptr(), text.as_ptr());
     }
 
     fn processes(name: Option<&str>, n: u64) -> WatchProcesses {
@@ -230,43 +202,5 @@ mod tests {
         let labels = by_label(&all);
         let seen: Vec<(&str, u64)> = labels.iter().map(|(name, of)| (name.as_str(), of.messages())).collect();
         assert_eq!(seen, [("a ", 20), ("b", 10)]);
-    }
-
-    #[test]
-    fn protobuf_is_for_scrapers_that_prefer_it() {
-        let text = "application/openmetrics-text;version=1.0.0";
-        let delimited = PROTOBUF.replace(' ', "");
-        let prefers = |accept: &str| {
-            let headers = HeaderMap::from_iter([(ACCEPT, accept.parse().unwrap())]);
-            prefers_protobuf(&headers)
-        };
-        for accept in [
-            // Prometheus 2.42 and 3.
-            format!("{delimited},{text};q=0.8,{text};q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
-            format!("{delimited};q=0.6,{text};escaping=allow-utf-8;q=0.5,*/*;q=0.2"),
-            format!("{text};q=0.5, {PROTOBUF}"),
-            format!("{delimited};q=0.1,{text};q=NaN"),
-            format!("{delimited};q=7,{text};q=9"),
-            PROTOBUF.replace("delimited", "\"delimited\"").replace("encoding", "Encoding"),
-            PROTOBUF.to_owned(),
-        ] {
-            assert!(prefers(&accept), "{accept}");
-        }
-        for accept in [
-            format!("{text};q=0.6,{delimited};q=0.5"),
-            format!("{text},{delimited}"),
-            format!("{delimited};q=0"),
-            format!("{delimited};Q=0"),
-            format!("{delimited};q =0.1,{text};q=0.2"),
-            format!("{delimited};q=-1"),
-            format!("{delimited};q=NaN"),
-            format!("{delimited};q=inf"),
-            PROTOBUF.replace("delimited", "text"),
-            "application/vnd.google.protobuf".to_owned(),
-            "*/*".to_owned(),
-        ] {
-            assert!(!prefers(&accept), "{accept}");
-        }
-        assert!(!prefers_protobuf(&HeaderMap::new()));
     }
 }

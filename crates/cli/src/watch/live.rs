@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use std::{mem, panic};
+use std::{env, mem, panic};
 
 use netfathom_model::plan::WatchPlan;
 use netfathom_sys::{capability, stdio};
@@ -44,6 +44,15 @@ fn shown() -> MutexGuard<'static, Option<File>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Before any part that may fail and gives the terminal back: leaving a screen that was not entered moves the cursor.
+fn enter(mut writer: &Writer, back: File) -> io::Result<()> {
+    let mut shown = shown();
+    enable_raw_mode()?;
+    *shown = Some(back);
+    queue!(writer, EnterAlternateScreen)?;
+    writer.send().map(drop)
+}
+
 /// Gives the terminal back as it was, if it shows a run.
 pub fn restore() {
     let Some(mut terminal) = shown().take() else { return };
@@ -65,12 +74,13 @@ fn restore_on_panic() {
     }));
 }
 
-/// Whether there is a terminal to show it, of a size that is known, and one to read keys from.
+/// Whether there is a terminal to show it, of a size that is known, and one to read keys from. A dumb one has no second screen.
 pub fn is_possible() -> bool {
     let has_room = || terminal_size::terminal_size().is_some_and(|(width, _)| width.0 > 0);
     let has_keys = || io::stdin().is_terminal() && !stdio::is_in_background();
     let can_open = || stdio::nonblocking_terminal().is_ok();
-    io::stdout().is_terminal() && has_keys() && has_room() && can_open()
+    let has_screen = || env::var_os("TERM").is_none_or(|kind| kind != "dumb");
+    io::stdout().is_terminal() && has_screen() && has_keys() && has_room() && can_open()
 }
 
 /// A second, and the answer so far.
@@ -90,15 +100,16 @@ impl Live {
     /// If the terminal refuses.
     pub fn start(plan: &WatchPlan, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         let terminal = stdio::nonblocking_terminal()?;
-        *shown() = Some(terminal.try_clone()?);
+        let back = terminal.try_clone()?;
+        let writer = Writer::new(terminal);
+        enter(&writer, back).inspect_err(|_| restore())?;
         restore_on_panic();
-        enable_raw_mode().inspect_err(|_| restore())?;
         let (seconds, seen) = mpsc::channel();
         let (state, stop) = (State::new(&plan.directions, &plan.target), Arc::clone(stop));
         let view = move || {
             // The terminal is open; where they stay, it is shown all the same.
             let _ = capability::drop_all();
-            let has_ended = show(&Writer::new(terminal), state, &seen).unwrap_or(false);
+            let has_ended = show(&writer, state, &seen).unwrap_or(false);
             if !has_ended {
                 stop.store(true, Relaxed);
             }
@@ -120,9 +131,6 @@ impl Live {
 /// True once the run has ended, false once a key ends it; an error if the terminal is gone.
 fn show(writer: &Writer, mut state: State, seen: &Receiver<Seen>) -> io::Result<bool> {
     let mut terminal = Terminal::new(CrosstermBackend::new(writer))?;
-    queue!(terminal.backend_mut(), EnterAlternateScreen)?;
-    // Before a run that is refused gives it back: leaving what was not entered moves the cursor.
-    writer.send()?;
     let (colors, mut is_new, mut size, mut sent) = (output::color(), true, None, [0; 256]);
     loop {
         match seen.try_recv() {

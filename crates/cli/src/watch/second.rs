@@ -54,6 +54,7 @@ struct State {
 impl Seconds {
     /// `None` of the first state: what came before it is a part of the first second.
     pub fn next(&mut self, so_far: &WatchResult) -> Option<Second> {
+        let last = self.last.replace(State::default())?;
         let sockets = so_far.sockets.iter().map(|socket| (socket.id, socket.clone())).collect();
         let others = so_far.other_sockets.clone().unwrap_or_default();
         let slow = so_far.slow.as_ref();
@@ -64,13 +65,13 @@ impl Seconds {
         let waits = so_far.plan.watches(Direction::Rx).then(|| so_far.waits.clone());
         let all = all(so_far);
         let state = State { at_ns, followed_ns, all, sockets, others, waits, application, answer, slow_kept };
-        let second = self.last.as_ref().map(|last| Second {
+        let second = Second {
             slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
             slow_so_far: slow.map(WatchSlow::seen),
-            ..state.since(last)
-        });
-        self.last = Some(if second.is_some() { state } else { State::default() });
-        second
+            ..state.since(&last)
+        };
+        self.last = Some(state);
+        Some(second)
     }
 }
 

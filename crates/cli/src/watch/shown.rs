@@ -17,7 +17,7 @@ use netfathom_sys::directory::Directory;
 use super::exporter::Exporter;
 use super::lines;
 use super::live::Live;
-use super::second::Seconds;
+use super::second::{Second, Seconds};
 use crate::keep::Keeper;
 use crate::output;
 
@@ -91,26 +91,34 @@ impl Observer<WatchResult> for Shown<'_, '_> {
 
     fn shows(&mut self, so_far: &WatchResult) {
         let whole = LazyCell::new(|| Arc::new(Measurement::from(so_far.clone())));
-        let second = self.seconds.next(so_far);
         if let Some(exporter) = &self.exporter {
             exporter.set(Arc::clone(&whole));
         }
-        let Some(second) = second else { return };
         match &self.medium {
             Medium::Progress => {}
             Medium::Terminal(live) => {
-                live.add(second, story::answer(&whole, &Verdict::default()));
-            }
-            Medium::Lines => {
-                let mut out = io::stdout().lock();
-                if let Err(error) = writeln!(out, "{}", lines::line(&second)).and_then(|()| out.flush()) {
-                    self.stop.store(true, Relaxed);
-                    // Whoever read them has had enough.
-                    let is_lost = error.kind() != io::ErrorKind::BrokenPipe;
-                    let why = format!("cannot write to standard output: {error}");
-                    self.failed = is_lost.then(|| io::Error::new(error.kind(), why));
+                if let Some(second) = self.seconds.next(so_far) {
+                    live.add(second, story::answer(&whole, &Verdict::default()));
                 }
             }
+            Medium::Lines => {
+                if let Some(second) = self.seconds.next(so_far) {
+                    self.write(&second);
+                }
+            }
+        }
+    }
+}
+
+impl Shown<'_, '_> {
+    fn write(&mut self, second: &Second) {
+        let mut out = io::stdout().lock();
+        if let Err(error) = writeln!(out, "{}", lines::line(second)).and_then(|()| out.flush()) {
+            self.stop.store(true, Relaxed);
+            // Whoever read them has had enough.
+            let is_lost = error.kind() != io::ErrorKind::BrokenPipe;
+            let why = format!("cannot write to standard output: {error}");
+            self.failed = is_lost.then(|| io::Error::new(error.kind(), why));
         }
     }
 }

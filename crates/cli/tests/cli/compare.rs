@@ -113,7 +113,7 @@ fn what_cannot_be_compared() {
     for other in ["missing.json", "truncated.json", "foreign.json", "future.json"] {
         reply.push(refused(netfathom("compare").arg(&a).arg(at(other)), 1));
     }
-    reply.push(refused(netfathom("compare").arg(&a).arg(&a), 1));
+    reply.push(refused(netfathom("compare").arg(&a).arg(&a), 2));
     for wrong in ["--fail-if nonsense", "--fail-if tx.mean>=5%", "--fail-if tx.mean<5%", "--format html"] {
         reply.push(refused(netfathom("compare").arg(&a).arg(&b).args(wrong.split(' ')), 2));
     }
@@ -135,6 +135,10 @@ fn what_cannot_be_compared() {
     });
     for other in [fixture("load"), void] {
         compare(&[&a, &other], "--fail-if tx.mean>5%").exited(3).shows(&["NOT COMPARED"]);
+        // A mistake in a threshold is one all the same.
+        let misspelled = compare(&[&a, &other], "--fail-if tx.maen>5%");
+        assert_eq!((misspelled.status, misspelled.out.as_str()), (2, ""), "{misspelled}");
+        misspelled.explains(&["did you mean tx.mean"]);
     }
 }
 

@@ -5,30 +5,29 @@ use std::sync::LazyLock;
 use crate::child::{netfathom, run, sources};
 use crate::refusals::refused_for;
 
-const COMMANDS: &str = "\
-    stack, load, load send, load sink, capacity, reverse, join, reproduce, ttcp, ttcp sweep, message, \
-    message oneway, message serve, reverse serve, message pingpong, message post, cost, watch, fleet, \
-    fleet hosts, fleet mesh, fleet load, fleet stack, fleet resume, fleet up, fleet manifest, agent, light, \
-    marks, report, runs, runs list, runs show, runs tag, runs remove, runs prune, view, compare, export, \
-    host, completions";
-
 /// A page as different readers get it; of no command it is the first.
 struct Page {
-    command: &'static str,
+    command: String,
     wide: String,
     narrow: String,
     short: String,
 }
 
-static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| {
-    let commands = COMMANDS.split(", ").chain([""]);
-    let shown = commands.map(|command| {
-        let [wide, narrow, short] = [("--help", "100"), ("--help", "80"), ("-h", "80")]
-            .map(|(help, columns)| page(&format!("{command} {help}"), columns));
-        Page { command, wide, narrow, short }
-    });
-    shown.collect()
-});
+static PAGES: LazyLock<Vec<Page>> = LazyLock::new(|| pages(String::new()));
+
+/// Those of the commands that the page lists, and that page, which is the last.
+fn pages(command: String) -> Vec<Page> {
+    let [wide, narrow, short] = [("--help", "100"), ("--help", "80"), ("-h", "80")]
+        .map(|(help, columns)| page(&format!("{command} {help}"), columns));
+    let (_, listed) = wide.split_once("\nCommands:\n").unwrap_or_default();
+    let lines = listed.lines().map_while(|line| line.strip_prefix("  "));
+    // A line that continues another begins with more blanks.
+    let names = lines.filter_map(|line| line.split(' ').next()).filter(|name| !["", "help"].contains(name));
+    let of = |name: &str| pages(format!("{command} {name}").trim_start().to_owned());
+    let mut all: Vec<Page> = names.flat_map(of).collect();
+    all.push(Page { command, wide, narrow, short });
+    all
+}
 
 fn page(args: &str, columns: &str) -> String {
     let ended = run(netfathom(args).env("COLUMNS", columns));

@@ -1,4 +1,4 @@
-//! Manual pages, completions and the Debian package: what others install is what the binary says of itself.
+//! Manual pages, completions, the unit of systemd and the Debian package: what others install is what the binary says of itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use crate::refusals::refused_for;
 mod completions;
 mod debian;
 mod manual;
+mod systemd;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_netfathom");
 

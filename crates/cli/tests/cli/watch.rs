@@ -19,6 +19,7 @@ use crate::child::{
 };
 use crate::killed::Held;
 
+mod awaited;
 mod budget;
 mod exporter;
 mod live;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::limits::Sends;
+use super::limits::{CLOCK_WAS_SET, Sends};
 use crate::wire::{self, Order};
 
 /// A controller that was not heard of for so long is gone. It is heard of six times within it.
@@ -62,7 +62,7 @@ impl Desk {
             return Err("the order has expired: it was sent long ago, or a clock was set".into());
         }
         if order.expires_utc_ns - now_utc_ns > MOST_AHEAD_NS {
-            return Err("the order is from the future: it is void only after more than a minute".into());
+            return Err(format!("the order is from the future: {CLOCK_WAS_SET}"));
         }
         if self.running.len() >= MOST_TASKS {
             return Err(format!("it does {MOST_TASKS} things already"));
@@ -190,7 +190,7 @@ mod tests {
         let late = Order { expires_utc_ns: NOW - 1, ..order("s", 2) };
         assert!(refusal(&mut desk, &late, now).contains("expired"));
         let early = Order { expires_utc_ns: NOW + 2 * MOST_AHEAD_NS, ..order("s", 2) };
-        assert!(refusal(&mut desk, &early, now).contains("future"));
+        assert!(refusal(&mut desk, &early, now).contains("from the future: a clock was set"));
         let newer = Order { version: 9, ..order("s", 2) };
         assert!(refusal(&mut desk, &newer, now).contains("version"));
     }

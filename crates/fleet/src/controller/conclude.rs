@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netfathom_measure::ground::observer::Progressed;
+use netfathom_measure::load::judge::ANOTHER_RUN;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{counted, percent};
 use netfathom_model::record::{Distribution, FleetHost, FleetPair, FleetResult, FleetStart};
@@ -119,8 +120,18 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
             Level::Void => (Level::Degraded, "; the figures concerned are left out"),
             _ => (Level::Degraded, ""),
         };
-        verdict.lower(lowered, format!("{first}{more}: {}: {}{left_out}", reason.named(), reason.text));
+        let text = among_agents(&reason.text, result.plan.parallel);
+        verdict.lower(lowered, format!("{first}{more}: {}: {text}{left_out}", reason.named()));
     }
+}
+
+/// To a host, another agent of the fleet is a run to stop.
+fn among_agents(text: &str, parallel: Option<u32>) -> String {
+    if parallel == Some(1) || !text.contains(ANOTHER_RUN) {
+        return text.into();
+    }
+    let without = text.replace(&format!("stop {ANOTHER_RUN}"), ANOTHER_RUN);
+    format!("{without}; agents that share a machine disturb one another: --parallel 1")
 }
 
 fn findings(result: &FleetResult) -> Vec<Finding> {
@@ -226,6 +237,15 @@ mod tests {
             (some.level, texts),
             (Level::Degraded, vec![left_out, "c: DEGRADED: the generator was late"])
         );
+    }
+
+    #[test]
+    fn agents_that_share_a_machine_are_not_to_be_stopped() {
+        let text = "late: stop another netfathom (pids 7, 8) on CPU 1";
+        let shared = among_agents(text, None);
+        assert!(shared.ends_with(": --parallel 1") && !shared.contains("stop"), "{shared}");
+        assert_eq!(among_agents(text, Some(1)), text);
+        assert_eq!(among_agents("late: stop cc1 (pid 7) on CPU 1", None), "late: stop cc1 (pid 7) on CPU 1");
     }
 
     proptest! {

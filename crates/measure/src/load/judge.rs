@@ -9,6 +9,7 @@ use netfathom_sys::cpu::is_before_others;
 use netfathom_sys::probe::effective_user;
 
 use super::accounting::DEVICE_OUT;
+use crate::ground::environment::cgroup::raise_quota;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,8 @@ mod tests;
 pub struct Rule<T> {
     level: Level,
     limit: f64,
+    /// Beyond it the run is VOID if at least half of the trials are.
+    void_limit: f64,
     value: fn(&T) -> f64,
     written: fn(f64) -> String,
     /// What it means, with `{}` for the number as it is written.
@@ -34,7 +37,7 @@ impl<T> Rule<T> {
         written: fn(f64) -> String,
         text: &'static str,
     ) -> Self {
-        Self { level: Level::Void, limit, value, written, text, advice: |_, _| String::new() }
+        Self { level: Level::Void, ..Self::degraded(limit, value, written, text) }
     }
 
     pub const fn degraded(
@@ -43,7 +46,8 @@ impl<T> Rule<T> {
         written: fn(f64) -> String,
         text: &'static str,
     ) -> Self {
-        Self { level: Level::Degraded, limit, value, written, text, advice: |_, _| String::new() }
+        let void_limit = f64::INFINITY;
+        Self { level: Level::Degraded, limit, void_limit, value, written, text, advice: |_, _| String::new() }
     }
 
     /// What to do stands behind the text.
@@ -52,8 +56,25 @@ impl<T> Rule<T> {
         self
     }
 
+    /// VOID beyond a limit of its own, so that one cause is one reason.
+    pub const fn void_beyond(mut self, limit: f64) -> Self {
+        self.void_limit = limit;
+        self
+    }
+
     fn reason(&self, worst: f64, broke: &[&T]) -> String {
-        self.text.replace("{}", &(self.written)(worst)) + &(self.advice)(broke, worst)
+        let most = if broke.len() > 1 { "up to " } else { "" };
+        let number = format!("{most}{}", (self.written)(worst));
+        self.text.replace("{}", &number) + &(self.advice)(broke, worst)
+    }
+
+    /// What the rule makes of a run in which these trials broke it.
+    fn level_of(&self, broke: &[&T], trials: usize) -> Level {
+        let are_most = |n: usize| 2 * n >= trials;
+        if are_most(broke.iter().filter(|&&t| (self.value)(t) > self.void_limit).count()) {
+            return Level::Void;
+        }
+        if self.limit == 0.0 || are_most(broke.len()) { self.level } else { self.level.min(Level::Degraded) }
     }
 }
 
@@ -126,6 +147,9 @@ pub fn priority() -> String {
     }
 }
 
+/// What a process that measures, too, is called.
+pub const ANOTHER_RUN: &str = "another netfathom";
+
 /// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
 /// no one did so for as large a part of a thread's time.
 pub fn occupied<'a>(
@@ -149,18 +173,24 @@ pub fn occupied<'a>(
         return None;
     }
     let cpu = thread.cpu;
+    let numbered = by.numbered(&thread.holders);
+    let can_stop = numbered.is_some();
+    let who = numbered.unwrap_or_else(|| by.to_string());
+    let who = who.strip_prefix("netfathom ").map_or_else(|| who.clone(), |of| format!("{ANOTHER_RUN} {of}"));
     let all_ns: u64 = held.iter().filter(|(of, ..)| std::ptr::eq(*of, thread)).map(|(.., ns)| ns).sum();
     // To stop one of many helps little.
     let is_most = 2 * ns > all_ns;
     Some(match by.first {
         // No machine goes on without the first process.
         Holder::Process { pid: 1, .. } | Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { name, .. } if is_most || is_before_others() => {
-            let another = if name == "netfathom" { "another " } else { "" };
-            format!("stop {another}{by} on CPU {cpu}")
+        Holder::Process { .. } if can_stop && (is_most || is_before_others()) => {
+            format!("stop {who} on CPU {cpu}")
         }
-        Holder::Process { .. } => format!("{}: {by} and others had CPU {cpu}", priority()),
-        Holder::Quota => "give netfathom's cgroup more CPU time: its quota stopped the load".into(),
+        Holder::Process { .. } => {
+            let others = if is_most { "" } else { " and others" };
+            format!("{}: {who}{others} had CPU {cpu}", priority())
+        }
+        Holder::Quota => format!("{}: netfathom used it up", raise_quota(Some(std::process::id()))),
         _ => format!("move the load (--cpu): {by} had CPU {cpu}"),
     })
 }
@@ -329,8 +359,7 @@ pub fn lower_beyond<T>(verdict: &mut Verdict, about: &[Part], rules: &[Rule<T>],
             continue;
         }
         let Some(worst) = broke.iter().map(|&t| (rule.value)(t)).reduce(f64::max) else { continue };
-        let most = 2 * broke.len() >= trials.len();
-        let level = if rule.limit == 0.0 || most { rule.level } else { rule.level.min(Level::Degraded) };
+        let level = rule.level_of(&broke, trials.len());
         let trials_of_it = match (broke.len(), trials.len()) {
             (1, 1) => String::new(),
             (n, all) => format!("{n} of {all} trials: "),

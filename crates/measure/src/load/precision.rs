@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::Until;
 use netfathom_model::print::percent;
-use netfathom_model::record::{Precision, Width};
+use netfathom_model::record::{Precision, Value, Width};
 use netfathom_model::units::format_duration;
 use netfathom_model::verdict::Level;
 
@@ -19,14 +19,21 @@ pub fn judged(
         return None;
     }
     let longer = precision.time_limit_ns(width, until).filter(|&ns| ns > until.time_limit_ns);
-    let remedy = longer.map_or_else(
-        || free().unwrap_or_else(|| "free the CPUs (--cpu)".into()),
-        |ns| format!("run longer: --time-limit {}", format_duration(ns)),
-    );
+    let remedy = longer.map(|ns| format!("run longer: --time-limit {}", format_duration(ns))).or_else(free);
+    if level == Level::Void {
+        return Some((level, no_value(width.of, half, remedy)));
+    }
     let (of, written, asked) = (width.of.name(), percent(half), percent(until.precision));
-    let text = match level {
-        Level::Void => format!("the interval of the {of}, ± {written}, includes 0: {remedy}"),
-        _ => format!("the {of} is known to ± {written} only (target ± {asked}): {remedy}"),
-    };
-    Some((level, text))
+    let remedy = remedy.unwrap_or_else(free_cpus);
+    Some((level, format!("the {of} is known to ± {written} only (target ± {asked}): {remedy}")))
+}
+
+/// Why a value with an interval that includes 0 is none.
+pub fn no_value(of: Value, half: f64, remedy: Option<String>) -> String {
+    let (of, written, remedy) = (of.name(), percent(half), remedy.unwrap_or_else(free_cpus));
+    format!("the interval of the {of}, ± {written}, includes 0: {remedy}")
+}
+
+fn free_cpus() -> String {
+    "free the CPUs (--cpu)".into()
 }

@@ -89,12 +89,16 @@ impl Sent {
 
     /// Messages a second between the first departure and the last.
     pub fn per_s(&self) -> f64 {
-        self.accepted.saturating_sub(1) as f64 * 1e9 / self.span_ns().max(1) as f64
+        self.per_s_of(self.span_ns())
     }
 
     /// The same from the start of the plan: a sender that begins late and then hurries is no faster than its plan.
     pub fn reached_per_s(&self) -> f64 {
-        self.accepted.saturating_sub(1) as f64 * 1e9 / self.end_ns().max(1) as f64
+        self.per_s_of(self.end_ns())
+    }
+
+    fn per_s_of(&self, ns: u64) -> f64 {
+        self.accepted.saturating_sub(1) as f64 * 1e9 / ns.max(1) as f64
     }
 
     /// A call of the engine took `messages` messages.

@@ -24,7 +24,8 @@ impl Until {
 
     pub(super) fn validated(self) -> Result<(), PlanError> {
         if !(0.001..=Self::WIDEST).contains(&self.precision) {
-            return conflict("--precision: choose from 0.1% to 20%");
+            let sign = if self.precision >= 1.0 { "; it is written with its %, such as 5%" } else { "" };
+            return conflict(format!("--precision: choose from 0.1% to 20%{sign}"));
         }
         span("time-limit", self.time_limit_ns, Self::TIME_LIMIT_NS)
     }

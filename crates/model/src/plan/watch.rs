@@ -34,6 +34,12 @@ pub enum WatchTarget {
 }
 
 impl WatchTarget {
+    /// Whether processes join and leave it.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        matches!(self, Self::Name(_) | Self::Cgroup(_) | Self::Container(_))
+    }
+
     /// How it is named to `netfathom watch`.
     #[must_use]
     pub fn arguments(&self) -> String {
@@ -78,6 +84,8 @@ pub struct WatchPlan {
     pub budget: Option<f64>,
     /// `true` if Unix sockets of the processes are followed too; `None` if not.
     pub unix: Option<bool>,
+    /// `true` if the run waits for the first process of the target, and goes on after the last; `None` if not.
+    pub awaits: Option<bool>,
 }
 
 impl WatchPlan {
@@ -89,6 +97,11 @@ impl WatchPlan {
     /// Whether Unix sockets are followed.
     pub fn follows_unix(&self) -> bool {
         self.unix == Some(true)
+    }
+
+    /// Whether the run waits for processes, and goes on without any.
+    pub fn awaits(&self) -> bool {
+        self.awaits == Some(true)
     }
 
     /// Whether messages are summed by socket, and so by process: of a whole host, which program they are of is asked first.

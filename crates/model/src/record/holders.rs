@@ -79,6 +79,19 @@ impl<'a> Holders<'a> {
         }
     }
 
+    /// The fewest that had nearly all of the time of this name among `held`, by their numbers: `sh (pids 7, 9)`. `None` of
+    /// more than a sentence has room for.
+    pub fn numbered(&self, held: &[Held]) -> Option<String> {
+        let pids = self.pids(held).unwrap_or_default();
+        match (self.first, pids.len()) {
+            (Holder::Process { .. }, 1) => Some(self.most(held).to_string()),
+            (Holder::Process { name, .. }, 2..=MOST_NAMED) => {
+                Some(format!("{name} (pids {})", print::listed(pids)))
+            }
+            _ => None,
+        }
+    }
+
     /// How to move `them`, a process or those of its name that had nearly all of its time among `held`, so that `waiting` has
     /// other CPUs. Many may be short-lived: a command that has their numbers would come too late.
     pub fn moving(&self, them: &str, held: &[Held], waiting: &str) -> String {
@@ -268,6 +281,14 @@ mod tests {
         let (all, most, moving) = words(&[1, 40, 1, 50]);
         assert_eq!([all.as_str(), &most], ["sh (4 processes, mostly pids 4712, 4714)", "sh (2 processes)"]);
         assert!(moving.contains("(echo 4712 4714 | xargs"), "{moving}");
+        let numbered = |times: &[u64]| {
+            let held: Vec<Held> =
+                times.iter().zip(4711..).map(|(&ns, pid)| Held { by: process("sh", pid), ns }).collect();
+            Holders::of(&held)[0].0.numbered(&held)
+        };
+        assert_eq!(numbered(&[1, 1, 60, 1]).as_deref(), Some("sh (pid 4713)"));
+        assert_eq!(numbered(&[1, 40, 1, 50]).as_deref(), Some("sh (pids 4712, 4714)"));
+        assert_eq!(numbered(&[1; 7]), None);
         let equal = words(&[1; 7]);
         assert_eq!([equal.0.as_str(), &equal.1], ["sh (7 processes)"; 2]);
         assert_eq!(words(&[0, 0]).0, "sh (2 processes)");

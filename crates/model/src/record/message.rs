@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Contention, Distribution, Estimate, Precision};
 use crate::layer::{Layer, Side};
 use crate::plan::{MessagePlan, Placement};
+use crate::verdict::{Level, Verdict};
 
 /// What `netfathom message` found.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +105,9 @@ pub struct MessageCell {
     pub lag: Option<Distribution>,
     /// System calls a message at each end, counted in a trial of its own; or why they were not.
     pub calls: Counted,
+    /// How far it can be trusted, but for what is wrong with the whole run.
+    #[serde(default, skip_serializing_if = "Verdict::is_valid")]
+    pub verdict: Verdict,
 }
 
 /// System calls, counted by the kernel.
@@ -260,6 +264,13 @@ pub struct RemedyRow {
     pub delayed_acks_per_message: Option<f64>,
     /// Whether the stall is gone.
     pub gone: bool,
+}
+
+impl MessageCell {
+    /// Whether its values are of no use.
+    pub fn is_void(&self) -> bool {
+        self.verdict.level == Level::Void
+    }
 }
 
 impl MessageTrial {

@@ -66,10 +66,15 @@ impl Width {
     /// How far the value can be trusted where that precision was asked: with an interval that includes 0 it is no value.
     pub fn level(&self, asked: f64) -> Level {
         match self.half {
-            Some(half) if half >= 1.0 => Level::Void,
+            _ if self.includes_zero() => Level::Void,
             Some(half) if half > Self::ALMOST * asked => Level::Degraded,
             _ => Level::Valid,
         }
+    }
+
+    /// Whether it is as wide as its value.
+    pub fn includes_zero(&self) -> bool {
+        self.half.is_some_and(|half| half >= 1.0)
     }
 
     /// Whether it is as narrow as asked.

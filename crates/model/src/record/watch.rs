@@ -7,7 +7,7 @@ mod processes;
 mod slow;
 mod socket;
 
-pub use processes::WatchProcesses;
+pub use processes::{WatchProcesses, WatchUser};
 pub use slow::{CpuStay, SlowMessage, WatchSlow};
 pub use socket::{SocketWay, WatchSocket, WatchTimes, WatchedSum};
 
@@ -21,16 +21,19 @@ use crate::plan::WatchPlan;
 pub struct WatchResult {
     /// What was asked for.
     pub plan: WatchPlan,
-    /// The first process that used a watched socket, or the one that was asked for.
+    /// The process that was seen most often to use a watched socket, or the one that was asked for.
     pub reader: Option<WatchedProcess>,
+    /// Those that were seen to, those seen most often first: one a look, as sums of all of them cost more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<WatchUser>,
     /// How long it was watched.
     pub watched_ns: u64,
     /// Of what comes in, from the link layer to the end of the copy to the application.
     pub total: Distribution,
     /// Every stage, in the order in which a message passes them; they add up to the total.
     pub stages: Vec<WatchedStage>,
-    /// Beside the total: from the last byte read to the first byte sent on the same socket; `None` where the kernel does
-    /// not show it.
+    /// Beside the total: from the last byte read to the first byte sent on the same socket, of TCP at the end that accepted
+    /// the connection; `None` where the kernel does not show it.
     pub application: Option<Distribution>,
     /// Beside the total, of clients: from the first byte sent to the end of the copy of what comes next; `None` where the
     /// kernel does not show it.
@@ -241,7 +244,7 @@ impl WatchStage {
             Self::Hole => "waiting for earlier bytes that were lost or late",
             Self::Wakeup => "waking the sleeping reader",
             Self::Runqueue => "waiting for a CPU",
-            Self::Blocked => "the reader slept on something else: a disk, a lock, a timer",
+            Self::Blocked => "the reader slept on something else (a disk, a lock, a timer), or was stopped",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "copying the message to the application",
             Self::Socket => "the send call: copying, TCP and IP",
@@ -284,14 +287,20 @@ pub struct WatchAccount {
     /// Of those read, what came to connections that were open in one direction alone: no hook sees it come.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bytes_outside: u64,
-    /// Threads that were followed: those that read, and those that their process made since.
+    /// Threads that read.
     pub threads: u64,
-    /// Switches of these threads that were not seen.
+    /// Switches of followed threads that were not seen.
     pub unseen_switches: u64,
     /// Connections that are a part of one of MPTCP: their messages are not followed, nor seen.
     pub mptcp: u64,
     /// Sockets that the kernel encrypts (kTLS): a message may be a part of a record.
     pub encrypted: u64,
+    /// Datagrams of UDP among those seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub udp: u64,
+    /// The part of `blocked`, of all messages together, in which a signal or a debugger stopped the reader.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped_ns: u64,
 }
 
 impl WatchAccount {
@@ -354,6 +363,12 @@ pub struct WatchSendAccount {
     pub bytes_timed: u64,
     /// Segments that TCP sent again; a message has the times of the first.
     pub retransmitted: u64,
+    /// Datagrams of UDP among those seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub udp: u64,
+    /// The widest window that a receiver ever had, of those that held messages, bytes; 0: none held any.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub receiver_window: u64,
     /// Beside all these, which have no times: what calls sent over Unix sockets; `None`: they were not followed.
     pub unix: Option<WatchSent>,
 }

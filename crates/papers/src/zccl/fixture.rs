@@ -5,6 +5,7 @@ use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement};
 use netfathom_model::record::{
     Counted, Distribution, EndCost, MessageCell, MessageResult, MessageTrial, ProcessorPair, Shares,
 };
+use netfathom_model::verdict::Verdict;
 
 /// Both ends on one processor, and on two that share nothing.
 pub const PAIRS: [ProcessorPair; 2] = [
@@ -83,6 +84,7 @@ fn cell(asked: Asked, times: &CellTimes) -> MessageCell {
         service: None,
         lag: None,
         calls: Counted::Not("not counted".into()),
+        verdict: Verdict::default(),
     }
 }
 

@@ -64,6 +64,7 @@ impl<'a> Ours<'a> {
         }
     }
 
+    /// `None` of one that is VOID, too: it decides nothing.
     pub fn cell(
         &self,
         placement: Placement,
@@ -72,7 +73,9 @@ impl<'a> Ours<'a> {
         layer: &Layer,
     ) -> Option<&'a MessageCell> {
         let wanted = (placement, pair, bytes);
-        self.result.cells.iter().find(|c| (c.placement, c.pair, c.bytes) == wanted && c.layer == *layer)
+        let is_wanted =
+            |c: &&MessageCell| (c.placement, c.pair, c.bytes) == wanted && c.layer == *layer && !c.is_void();
+        self.result.cells.iter().find(is_wanted)
     }
 
     /// A layer's values with both ends in user space, round by round.

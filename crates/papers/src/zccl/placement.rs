@@ -1,5 +1,6 @@
 //! Test 2: the ends in user space and in the kernel.
 
+use netfathom_model::grouping::by_key;
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::Placement;
 use netfathom_model::record::{
@@ -28,7 +29,7 @@ fn parts<'a>(ours: &'a [Ours<'a>]) -> [Part<'a>; 2] {
     PARTS.map(|(name, words)| Part { ours: named(ours, name), words })
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
     fn rounds(&self, placement: Placement, pair: usize, layer: &Layer, value: Value) -> Rounds {
         Rounds::of(self.ours.and_then(|o| o.cell(placement, pair, PLACED_BYTES, layer)), value)
     }
@@ -54,19 +55,14 @@ impl Part<'_> {
 
     /// Which cells there are not, why, and what is nearest; those of one reason together.
     fn absent(&self) -> String {
-        let mut reasons: Vec<(&AbsentCell, Vec<String>)> = Vec::new();
-        for cell in self.ours.map_or(&[][..], |o| &o.result.absent) {
+        let reason = |cell: &'a AbsentCell| {
             let layer = cell.layer.as_ref().map_or_else(String::new, |layer| format!(" by {layer}"));
-            let which = format!("{}{layer}", cell.placement.name());
-            match reasons.iter_mut().find(|(one, _)| (&one.why, &one.nearest) == (&cell.why, &cell.nearest)) {
-                Some((_, cells)) => cells.push(which),
-                None => reasons.push((cell, vec![which])),
-            }
-        }
-        let reasons = reasons.into_iter().map(|(cell, which)| {
-            let nearest =
-                if cell.nearest.is_empty() { String::new() } else { format!(" (nearest: {})", cell.nearest) };
-            format!(" Not there: {}, because {}{nearest}.", which.join(", "), cell.why)
+            ((&cell.why, &cell.nearest), format!("{}{layer}", cell.placement.name()))
+        };
+        let reasons = by_key(self.ours.into_iter().flat_map(|ours| &ours.result.absent).map(reason));
+        let reasons = reasons.into_iter().map(|((why, nearest), which)| {
+            let nearest = if nearest.is_empty() { String::new() } else { format!(" (nearest: {nearest})") };
+            format!(" Not there: {}, because {why}{nearest}.", which.join(", "))
         });
         reasons.collect()
     }

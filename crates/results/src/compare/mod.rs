@@ -84,6 +84,9 @@ pub struct Comparison {
     pub only_a: Vec<String>,
     /// Quantities that only B has; the same of pairs.
     pub only_b: Vec<String>,
+    /// Of runs that cannot be compared: the quantities that any of them can have.
+    #[serde(skip)]
+    pub known: BTreeSet<String>,
     /// Times of both, where the records have them.
     #[serde(skip)]
     pub spreads: Vec<(Pooled, Pooled)>,
@@ -308,9 +311,12 @@ fn compare_unchecked(
         withheld: BTreeMap::new(),
         only_a: Vec::new(),
         only_b: Vec::new(),
+        known: BTreeSet::new(),
         spreads: Vec::new(),
     };
-    if !comparison.is_refused() {
+    if comparison.is_refused() {
+        comparison.known = known(pairs);
+    } else {
         judge::fill(&mut comparison, &trusted.pairs, &trusted.rounds);
         // A run that is VOID in part has distributions of that part, too.
         let is_whole = |run: &Run| comparison.forced || run.record.verdict.level < Level::Void;
@@ -318,6 +324,13 @@ fn compare_unchecked(
         comparison.spreads = distributions::both(&whole.collect::<Vec<_>>());
     }
     Ok(comparison)
+}
+
+/// The names of all quantities, also of those without a value.
+fn known(pairs: &[(&Run, &Run)]) -> BTreeSet<String> {
+    let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
+    let all = runs.flat_map(|run| crate::quantity::figures(&run.record.measurement).quantities());
+    all.map(|quantity| quantity.name).collect()
 }
 
 pub fn settings_differ(a: &Record, b: &Record) -> bool {

@@ -1,6 +1,8 @@
 //! Whether two runs did the same work, by their plans.
 
-use netfathom_model::record::Measurement;
+use netfathom_model::print::{counted, listed};
+use netfathom_model::profile::Profile;
+use serde_json::Value;
 
 use super::differences::{Difference, between, flat, merged};
 use super::{Design, Run};
@@ -33,6 +35,9 @@ const FREE: [&str; 13] = [
     "program_cpu",
     "pcap",
 ];
+
+/// What a load is, in a plan.
+const LOAD: [&str; 3] = ["profile", "size_bytes", "transport"];
 
 /// Why something makes a comparison meaningless.
 const WHY: [(&str, &str); 12] = [
@@ -78,10 +83,11 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
     let both = asked(a).filter(|part| asked(b) == Some(*part));
     let is_asked = |d: &Difference| both.is_some_and(|part| d.what.starts_with(part));
     let obstacles = match design {
-        Design::Apart => {
-            differences.iter().filter(|d| !is_asked(d)).filter_map(|d| obstacle(of_a, d)).collect()
+        Design::Apart => obstacles(a, b, differences.iter().filter(|d| !is_asked(d))),
+        Design::Pairs => {
+            let later = (1..).zip(pairs).skip(1);
+            later.flat_map(|(round, pair)| within_sides((a, b), *pair, round)).collect()
         }
-        Design::Pairs => pairs.iter().skip(1).flat_map(|pair| within_sides((a, b), *pair)).collect(),
     };
     for difference in differences.iter_mut().filter(|d| is_asked(d) && d.what.ends_with(COMMAND)) {
         difference.what = COMMAND[1..].into();
@@ -93,38 +99,70 @@ pub(super) fn differences(design: Design, pairs: &[(&Run, &Run)]) -> PlanDiffere
 const COMMAND: &str = ".command";
 
 /// A later pair must have done what the first one did.
-fn within_sides(first: (&Run, &Run), pair: (&Run, &Run)) -> Vec<String> {
-    let other = |first: &Run, run: &Run| {
-        let (was, is) = (&first.record.measurement, &run.record.measurement);
-        let differs = between(&flat(&plan(was)), &flat(&plan(is)));
-        let why = differs.iter().find_map(|d| obstacle(was, d))?;
-        Some(format!("{} did not do what {} did: {why}", run.name, first.name))
+fn within_sides(first: (&Run, &Run), pair: (&Run, &Run), round: usize) -> Vec<String> {
+    let other = |side: &str, first: &Run, run: &Run| {
+        let [was, is] = [first, run].map(|run| flat(&plan(&run.record.measurement)));
+        let why = obstacles(first, run, &between(&was, &is)).join("; ");
+        let other = format!("{side} of round {round} did not do what {side} of round 1 did: {why}");
+        (!why.is_empty()).then_some(other)
     };
-    [other(first.0, pair.0), other(first.1, pair.1)].into_iter().flatten().collect()
+    [other("A", first.0, pair.0), other("B", first.1, pair.1)].into_iter().flatten().collect()
 }
 
-fn obstacle(measurement: &Measurement, difference: &Difference) -> Option<String> {
-    // Within an experiment the plan of a part stands below its name.
-    let parts: Vec<&str> = difference.what.split('.').collect();
-    let key = match parts.as_slice() {
-        ["runs", _, key, ..] => key,
-        [key, ..] => key,
-        [] => return None,
-    };
-    if FREE.contains(key) || measurement.entry().free.contains(key) {
-        return None;
+/// What makes a comparison of two plans meaningless; the last one says what to do.
+fn obstacles<'a>(a: &Run, b: &Run, differences: impl IntoIterator<Item = &'a Difference>) -> Vec<String> {
+    let of_a = &a.record.measurement;
+    let matters = |d: &&Difference| !FREE.contains(&key(d)) && !of_a.entry().free.contains(&key(d));
+    let (load, others): (Vec<&Difference>, Vec<&Difference>) =
+        differences.into_iter().filter(matters).partition(|d| LOAD.contains(&option(d)));
+    let loads = (!load.is_empty()).then(|| {
+        let [a, b] = [a, b].map(|run| load_words(&plan(&run.record.measurement), &load));
+        format!("the loads differ: {a} and {b}")
+    });
+    let mut all: Vec<String> = loads.into_iter().chain(others.into_iter().map(sentence)).collect();
+    if let Some(last) = all.last_mut() {
+        let is_fitted = load.iter().any(|d| option(d) == "profile") && plan(of_a)["fits"] == true;
+        let profile = ", with the same --profile: without one each run fits it to the host";
+        *last += ": measure both alike";
+        *last += if is_fitted { profile } else { "" };
     }
-    let is_fitted = *key == "profile" && plan(measurement)["fits"] == true;
-    let remedy = if is_fitted {
-        "give both the same --profile: without one each run fits it to the host"
-    } else {
-        "measure both alike"
+    all
+}
+
+fn option(difference: &Difference) -> &str {
+    difference.what.split('.').next().unwrap_or_default()
+}
+
+/// The option. Within an experiment the plan of a part stands below its name.
+fn key(difference: &Difference) -> &str {
+    let mut parts = difference.what.split('.');
+    let key = match parts.next() {
+        Some("runs") => parts.nth(1),
+        first => first,
     };
-    let why = WHY.iter().find(|(name, _)| name == key).map_or("they did not do the same work", |w| w.1);
-    Some(format!(
-        "{} differs ({} and {}): {why}: {remedy}",
+    key.unwrap_or_default()
+}
+
+/// A load as it is typed, as far as the two differ.
+fn load_words(plan: &Value, differing: &[&Difference]) -> String {
+    let differs = |part: &&str| differing.iter().any(|d| option(d) == *part);
+    listed(LOAD.into_iter().filter(differs).map(|part| {
+        match &plan[part] {
+            Value::String(word) => word.clone(),
+            Value::Number(size) => counted(size.as_u64().unwrap_or_default(), "byte"),
+            profile => serde_json::from_value::<Profile>(profile.clone())
+                .map_or_else(|_| profile.to_string(), |profile| profile.to_string()),
+        }
+    }))
+}
+
+fn sentence(difference: &Difference) -> String {
+    let why = WHY.iter().find(|(name, _)| *name == key(difference));
+    format!(
+        "{} differs ({} and {}): {}",
         difference.what,
         shortened(&difference.a, LONGEST),
-        shortened(&difference.b, LONGEST)
-    ))
+        shortened(&difference.b, LONGEST),
+        why.map_or("they did not do the same work", |why| why.1)
+    )
 }

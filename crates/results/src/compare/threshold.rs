@@ -204,6 +204,9 @@ impl Gates {
 /// If there is no such quantity, or it is counted in something else.
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
     if comparison.is_refused() {
+        if let Some(mistaken) = thresholds.iter().find(|threshold| !threshold.is_known(comparison)) {
+            return Err(mistaken.unknown(comparison));
+        }
         let gates = thresholds.iter().map(|threshold| threshold.untested(None)).collect();
         return Ok(Gates { gates, together: 0 });
     }
@@ -253,6 +256,13 @@ impl Threshold {
     fn untested(&self, why: Option<String>) -> Gate {
         let (threshold, quantity) = (self.text.clone(), self.name.clone());
         Gate { threshold, quantity, passage: Passage::NotTested, interval: None, pairs_needed: None, why }
+    }
+
+    /// Whether runs that cannot be compared may have it; without any quantity they may have each.
+    fn is_known(&self, comparison: &Comparison) -> bool {
+        let of_all = |name: &str| format!(".{name}").replace(UNDISTURBED, ".");
+        let end = of_all(&self.name);
+        comparison.known.is_empty() || comparison.known.iter().any(|name| of_all(name).ends_with(&end))
     }
 
     /// The quantity, or why it is not compared.
@@ -383,7 +393,8 @@ impl Threshold {
 
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {
         let of = |name: &str| likeness(&self.name, name);
-        let names = comparison.quantities.iter().map(|quantity| quantity.name.as_str());
+        let compared = comparison.quantities.iter().map(|quantity| &quantity.name);
+        let names = compared.chain(&comparison.known).map(String::as_str);
         let names: Vec<&str> = names.sorted_by(|a, b| of(b).total_cmp(&of(a))).take(4).collect();
         let elsewhere = [("A", &comparison.only_a), ("B", &comparison.only_b)];
         let (text, name) = (self.text.clone(), self.name.clone());

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use netfathom_model::grouping::by_key;
+use netfathom_model::print::listed_first;
 use netfathom_model::record::State;
 use netfathom_model::verdict::{Level, Part, Reason};
 
 use super::{Design, Run, Withheld};
-use crate::grouping::by_key;
 use crate::quantity::{self, Quantity};
 
 /// What a run says; of what it does not vouch for without a value, unless that is forced.
@@ -55,6 +56,9 @@ pub(super) struct Trusted<'a> {
     pub cautions: Vec<String>,
 }
 
+/// Names of quantities in a remark.
+const MOST_NAMED: usize = 3;
+
 /// Fewer pairs have no interval.
 pub(super) const LEAST_PAIRS: usize = 2;
 
@@ -62,7 +66,8 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     let mut trusted = Trusted::default();
     let mut unusable_pairs: Vec<String> = Vec::new();
     for (round, &(a, b)) in (1..).zip(pairs) {
-        let wrong: Vec<String> = [a, b].into_iter().filter_map(unusable).collect();
+        let sides = named(design, [(round, (a, b))]);
+        let wrong: Vec<String> = sides.filter_map(|(name, run)| unusable(&name, run)).collect();
         if design == Design::Apart || force || wrong.is_empty() {
             trusted.pairs.push((a, b));
             trusted.rounds.push(round);
@@ -88,13 +93,15 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));
     }
     if force {
-        let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
-        trusted.obstacles.extend(runs.filter_map(|run| {
+        let runs = named(design, (1..).zip(pairs.iter().copied()));
+        trusted.obstacles.extend(runs.filter_map(|(name, run)| {
             let void = in_part(run, Level::Void)?;
-            Some(format!("{} has its {} VOID: {}", run.name, void.scope(), void.text))
+            Some(format!("{name} has its {} VOID: {}", void.scope(), void.text))
         }));
     }
-    trusted.cautions.extend(cautions(&trusted.pairs, force));
+    let counted = trusted.rounds.iter().copied().zip(trusted.pairs.iter().copied());
+    let remarks = cautions(named(design, counted), force);
+    trusted.cautions.extend(remarks);
     trusted.cautions.extend(pairs.iter().filter_map(|&(a, b)| copied(a, b)));
     if design == Design::Apart {
         trusted.cautions.push(
@@ -106,22 +113,33 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     trusted
 }
 
+/// Runs by their places: their paths are long, and stand beside these elsewhere.
+fn named<'a>(
+    design: Design,
+    rounds: impl IntoIterator<Item = (usize, (&'a Run, &'a Run))>,
+) -> impl Iterator<Item = (String, &'a Run)> {
+    let name = move |side: &str, round: usize| match design {
+        Design::Apart => side.to_owned(),
+        Design::Pairs => format!("{side} of round {round}"),
+    };
+    rounds.into_iter().flat_map(move |(round, (a, b))| [(name("A", round), a), (name("B", round), b)])
+}
+
 /// Why a run is not to be compared in anything.
-fn unusable(run: &Run) -> Option<String> {
+fn unusable(name: &str, run: &Run) -> Option<String> {
     let record = &run.record;
     if quantity::of(&record.measurement).is_empty() {
-        return Some(format!("{} has no finished trial: let it run to its end", run.name));
+        return Some(format!("{name} has no finished trial: let it run to its end"));
     }
     let reason = record.verdict.reasons.iter().find(|reason| reason.level == Level::Void);
     let why = reason.map_or("no reason is recorded", |reason| reason.text.as_str());
-    (!vouches(run)).then(|| format!("{} is VOID: {why}", run.name))
+    (!vouches(run)).then(|| format!("{name} is VOID: {why}"))
 }
 
 /// What lowers the trust in runs that are compared, each once, with how many it is true of.
-fn cautions(pairs: &[(&Run, &Run)], force: bool) -> Vec<String> {
-    let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
-    let cautions = runs.flat_map(|run| lacks(run, force).map(move |text| (text, run.name.as_str())));
-    let who = |names: &[&str]| match names {
+fn cautions<'a>(runs: impl Iterator<Item = (String, &'a Run)>, force: bool) -> Vec<String> {
+    let cautions = runs.flat_map(|(name, run)| lacks(run, force).map(move |text| (text, name.clone())));
+    let who = |names: &[String]| match names {
         [one] => format!("{one} is"),
         [first, second] => format!("{first} and {second} are"),
         many => format!("{} runs are", many.len()),
@@ -142,15 +160,26 @@ fn lacks(run: &Run, force: bool) -> impl Iterator<Item = String> {
         // It is an obstacle then.
         (Some(_), _) if force => None,
         (Some(void), _) => {
-            let scope = void.scope();
-            Some(format!("{but}VOID in {scope}, which is not compared: {}{more}", void.text))
+            let (scope, affects) = (void.scope(), affects(run, Level::Void, "so the answer is without"));
+            Some(format!("{but}VOID in {scope}, {affects}: {}{more}", void.text))
         }
         (None, Level::Degraded) => Some(format!("DEGRADED: {}", reasons(run))),
-        (None, _) => {
-            in_part(run, Level::Degraded).map(|r| format!("{level}, but {} in {}", r.level.name(), r.scope()))
-        }
+        (None, _) => in_part(run, Level::Degraded).map(|reason| {
+            let affects = affects(run, Level::Degraded, "which lowers the trust in");
+            format!("{level}, but DEGRADED in {}, {affects}", reason.scope())
+        }),
     };
     state.into_iter().chain(trust)
+}
+
+/// Which main quantities are of this level, such as `so the answer is without rate`.
+fn affects(run: &Run, level: Level, how: &str) -> String {
+    let all = quantity::of(&run.record.measurement).into_iter();
+    let names = all.filter(|q| q.main && vouched(run, &q.name) == level).map(|q| q.name);
+    match listed_first(MOST_NAMED, names) {
+        names if names.is_empty() => "which no main quantity depends on".into(),
+        names => format!("{how} {names}"),
+    }
 }
 
 /// Why a run vouches less for some of its quantities.

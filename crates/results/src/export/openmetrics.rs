@@ -12,6 +12,7 @@ use std::io::Write;
 use family::{Buckets, Families, Labels, Metric, Value, metrics};
 use netfathom_model::record::{Measurement, Record, WatchSocket, WatchTimes};
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
+use text::Dialect;
 
 use super::ExportError;
 use crate::quantity::{self, Counter, Histogram, Quantity, Unit, histograms};
@@ -33,7 +34,7 @@ pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<String
     for quantity in main.iter().take(MOST_SUMMED_UP) {
         summary(&mut families, record, quantity);
     }
-    text::write(out, &families)?;
+    text::write(out, &families, Dialect::OpenMetrics)?;
     let left_out = main.len().saturating_sub(MOST_SUMMED_UP);
     Ok((left_out > 0)
         .then(|| format!("{left_out} main quantities: --all writes them too"))
@@ -50,7 +51,7 @@ pub fn write_all(out: &mut (dyn Write + Send), record: &Record) -> Result<(), Ex
     for set in histograms(&record.measurement) {
         histogram(&mut families, record, &set);
     }
-    Ok(text::write(out, &families)?)
+    Ok(text::write(out, &families, Dialect::OpenMetrics)?)
 }
 
 /// A part of what a run that goes on saw, such as one process.
@@ -61,15 +62,24 @@ pub struct Part<'a> {
     pub seen: &'a WatchSocket,
 }
 
-/// What a run that goes on has counted and timed so far, and by part: the same in two formats.
+/// What a run that goes on has counted and timed so far, and by part: the same in each format.
 pub struct Exposition(Families);
 
 impl Exposition {
     /// OpenMetrics.
     pub fn text(&self) -> String {
+        self.written(Dialect::OpenMetrics)
+    }
+
+    /// The text format of Prometheus, version 0.0.4.
+    pub fn plain_text(&self) -> String {
+        self.written(Dialect::Prometheus)
+    }
+
+    fn written(&self, dialect: Dialect) -> String {
         let mut text = Vec::new();
         // Memory takes all of it.
-        let _ = text::write(&mut text, &self.0);
+        let _ = text::write(&mut text, &self.0, dialect);
         String::from_utf8_lossy(&text).into_owned()
     }
 
@@ -83,6 +93,10 @@ impl Exposition {
 /// came between.
 pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
     let mut families = Families::new();
+    let version = vec![label("version", env!("CARGO_PKG_VERSION"))];
+    info(&mut families, "netfathom_build_info", "The version of netfathom", version);
+    let target = quantity::target(measurement);
+    info(&mut families, &name(measurement, "target_info", ""), "What is watched, as its arguments", target);
     for part in parts {
         of_part(&mut families, measurement, part);
     }
@@ -91,12 +105,21 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
     }
     for set in histograms(measurement) {
         let labels = vec![label("quantity", &set.name)];
-        grown(&mut families, &name(measurement, "times", "seconds"), labels, &set.times.into());
+        let help = "Time of messages by quantity: received (rx), sent (tx), in a stage of these (rx.runqueue), or beside them";
+        grown(&mut families, &name(measurement, "times", "seconds"), help, labels, &set.times.into());
     }
     Exposition(families)
 }
 
-/// What the run is, as a metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
+/// A metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
+fn info(families: &mut Families, name: &str, help: &str, labels: Labels) {
+    if !labels.is_empty() {
+        let value = Value::Gauge(1.0);
+        metrics(families, name, "", help.into()).push(Metric { labels, value });
+    }
+}
+
+/// What the run is.
 fn about(record: &Record) -> Families {
     let environment = &record.environment;
     let measurement = label("measurement", record.measurement.name());
@@ -111,12 +134,11 @@ fn about(record: &Record) -> Families {
     ];
     let level = f64::from(record.verdict.level as u8);
     let mut families = Families::new();
-    let mut add = |name, help: &str, labels, value| {
-        let value = Value::Gauge(value);
-        metrics(&mut families, name, "", help.into()).push(Metric { labels, value });
-    };
-    add("netfathom_run_info", "What was measured, where, and how far it can be trusted.", labels, 1.0);
-    add("netfathom_run_verdict", "0 is VALID, 1 DEGRADED, 2 VOID.", vec![measurement], level);
+    let what = "What was measured, where, and how far it can be trusted";
+    info(&mut families, "netfathom_run_info", what, labels);
+    let verdict = Metric { labels: vec![measurement], value: Value::Gauge(level) };
+    let levels = "0 is VALID, 1 DEGRADED, 2 VOID".into();
+    metrics(&mut families, "netfathom_run_verdict", "", levels).push(verdict);
     families
 }
 
@@ -144,7 +166,7 @@ fn summary(families: &mut Families, record: &Record, quantity: &Quantity) {
     let mut add = |what: &str, title: &str, value: f64| {
         let name = name(&record.measurement, &format!("{}_{what}", quantity.name), unit);
         let value = Value::Gauge(value / divisor);
-        metrics(families, &name, unit, format!("{}, {title}.", quantity.title))
+        metrics(families, &name, unit, format!("{}, {title}", quantity.title))
             .push(Metric { labels: Vec::new(), value });
     };
     let trials = &quantity.trials;
@@ -159,7 +181,7 @@ fn gauges(families: &mut Families, record: &Record, quantity: &Quantity) {
     let (unit, divisor) = unit(quantity.unit);
     // Names may end as those of histograms' parts do.
     let name = name(&record.measurement, &format!("{}_value", quantity.name), unit);
-    let metrics = metrics(families, &name, unit, format!("{}, by trial.", quantity.title));
+    let metrics = metrics(families, &name, unit, format!("{}, by trial", quantity.title));
     for (index, value) in quantity.trials.iter().enumerate() {
         let trial = (index + 1).to_string();
         let labels =
@@ -170,7 +192,7 @@ fn gauges(families: &mut Families, record: &Record, quantity: &Quantity) {
 
 fn histogram(families: &mut Families, record: &Record, set: &Histogram<'_>) {
     let name = name(&record.measurement, &format!("{}_times", set.name), "seconds");
-    let help = format!("{}: how long it took.", set.name);
+    let help = format!("Times of {}", set.name);
     let mut labels = vec![label("run", &record.id), label("quantity", &set.name)];
     labels.extend(set.trial.map(|index| label("trial_index", &index.to_string())));
     let (bounds, count) = cumulated(set);
@@ -185,7 +207,7 @@ fn total(families: &mut Families, measurement: &Measurement, counter: Counter) {
     let name = name(measurement, counter.name, unit);
     let labels = counter.labels.into_iter().map(|(name, value)| (name, value.into_owned())).collect();
     let value = Value::Counter(counter.value as f64 / divisor);
-    metrics(families, &name, unit, format!("{}.", counter.title)).push(Metric { labels, value });
+    metrics(families, &name, unit, counter.title.into()).push(Metric { labels, value });
 }
 
 fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) {
@@ -195,9 +217,10 @@ fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) 
             continue;
         }
         let labels = vec![label(kind, which), label("quantity", direction)];
-        grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), labels, &way.total);
+        let help = format!("Time of messages by {kind}: received (rx) or sent (tx)");
+        grown(families, &name(measurement, &format!("{kind}_times"), "seconds"), &help, labels, &way.total);
         let name = name(measurement, &format!("{kind}_stage"), "seconds");
-        let help = "The time of all messages in a stage.".into();
+        let help = format!("Time of all messages by {kind} and stage");
         metrics(families, &name, "seconds", help).extend(way.stages.iter().map(|stage| {
             let stage_name = format!("{direction}.{}", stage.stage.name());
             let value = Value::Counter(stage.sum_ns as f64 / 1e9);
@@ -207,7 +230,7 @@ fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) 
 }
 
 /// Of a run that goes on: by octaves, whether they hold anything or not.
-fn grown(families: &mut Families, name: &str, labels: Labels, times: &WatchTimes) {
+fn grown(families: &mut Families, name: &str, help: &str, labels: Labels, times: &WatchTimes) {
     let at_or_below = |octave: u32| {
         let below: u64 = 1 << octave;
         let is_within = |index: u32| bucket_bounds(index as usize, times.grain).1 <= below;
@@ -222,8 +245,7 @@ fn grown(families: &mut Families, name: &str, labels: Labels, times: &WatchTimes
         sum: Some(times.sum_ns as f64 / 1e9),
         exponential: Some(times.into()),
     });
-    let help = "How long it took, by what it is the time of.".into();
-    metrics(families, name, "seconds", help).push(Metric { labels, value });
+    metrics(families, name, "seconds", help.into()).push(Metric { labels, value });
 }
 
 /// Upper bounds in seconds, each with all that lies at or below it, and the count of all. Times are whole nanoseconds, so
@@ -257,7 +279,7 @@ mod tests {
         let buckets = vec![(3, 4), (400, 2)];
         let times = WatchTimes { n: 9, negative: 1, grain: 5, buckets, ..WatchTimes::default() };
         let mut families = Families::new();
-        grown(&mut families, "times", vec![label("quantity", "rx")], &times);
+        grown(&mut families, "times", "Times", vec![label("quantity", "rx")], &times);
         let Value::Histogram(of) = &families["times"].metrics[0].value else { panic!() };
         let native = of.exponential.as_ref().unwrap();
         let held = native.zero + native.buckets.values().sum::<u64>();

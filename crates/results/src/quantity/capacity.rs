@@ -18,11 +18,11 @@ impl Figures for CapacityResult {
         all
     }
 
-    /// A row that cannot be used is VOID in a run that other rows answer.
+    /// That of its row; what is inferred rests on all of them.
     fn level(&self, verdict: &Verdict, name: &str) -> Level {
         let is_of = |row: &&CapacityRow| name.starts_with(&format!("{}.", prefix(row)));
-        let row = self.rows.iter().find(is_of).map(|row| row.verdict.level);
-        verdict.level.max(row.unwrap_or_default())
+        let row = self.rows.iter().find(is_of);
+        row.map_or(verdict.level, |row| row.verdict.level.max(verdict.of_whole()))
     }
 }
 

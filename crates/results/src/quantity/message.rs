@@ -5,6 +5,7 @@ use std::iter;
 use netfathom_model::layer::Side;
 use netfathom_model::plan::MessageTest;
 use netfathom_model::record::{MessageCell, MessageResult, MessageTrial};
+use netfathom_model::verdict::{Level, Verdict};
 
 use super::{Figures, Histogram, Make, Pooled, Quantity, word};
 
@@ -12,6 +13,14 @@ impl Figures for MessageResult {
     /// What each cell reached, named `LAYER.BYTES.PLACEMENT.PROCESSORS`, such as `write-nodelay.1024.uu.same-core.rate`.
     fn quantities(&self) -> Vec<Quantity> {
         self.cells.iter().flat_map(|cell| of_cell(self, cell)).collect()
+    }
+
+    /// That of its cell. Names of cells on pairs of CPUs that share the same begin alike: the worst of these counts.
+    fn level(&self, verdict: &Verdict, name: &str) -> Level {
+        let is_of = |cell: &&MessageCell| name.starts_with(&format!("{}.", cell_name(self, cell)));
+        let doubted = self.cells.iter().filter(|cell| !cell.verdict.is_valid());
+        let levels = doubted.filter(is_of).map(|cell| cell.verdict.level);
+        levels.max().unwrap_or_default().max(verdict.of_whole())
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {

@@ -135,6 +135,10 @@ pub(crate) trait Figures {
     fn counters(&self) -> Vec<Counter> {
         Vec::new()
     }
+    /// What a run that goes on is of, as labels.
+    fn target(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
     /// What was seen over the time of a trial.
     fn curves(&self) -> Vec<Curve> {
         Vec::new()
@@ -164,6 +168,11 @@ pub struct Counter {
 /// Those of a run that goes on; empty where it keeps none.
 pub fn counters(measurement: &Measurement) -> Vec<Counter> {
     figures(measurement).counters()
+}
+
+/// What a run that goes on is of, as labels; empty where it has none.
+pub fn target(measurement: &Measurement) -> Vec<(&'static str, String)> {
+    figures(measurement).target()
 }
 
 /// The one place that knows of each measurement: an expression with its result, whichever it is.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
-    Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchedStage,
+    Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchSlow, WatchedStage,
 };
 
 use super::{Better, Counter, Figures, Histogram, MAIN, Pooled, Quantity, Unit, of_times, word};
@@ -72,30 +72,36 @@ impl Figures for WatchResult {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let followed = count("followed", "how long messages were followed", self.followed_ns());
+        let followed = count("followed", "How long messages were followed", self.followed_ns());
         let mut all = vec![Counter { unit: Unit::Nanoseconds, ..followed }];
         if self.plan.watches(Direction::Rx) {
             let a = &self.account;
             all.extend(messages("rx", a.seen, &a.outcomes()));
             let waited =
-                count("cpu_wait", "what the threads that read waited for a CPU", self.waits.waited_ns);
+                count("cpu_wait", "How long the reading threads waited for a CPU", self.waits.waited_ns);
             all.push(Counter { unit: Unit::Nanoseconds, ..waited });
-            all.push(count("read_bytes", "bytes that applications read", a.bytes_read));
+            all.push(count("read_bytes", "Bytes that applications read", a.bytes_read));
             all.push(count(
                 "unseen_switches",
-                "switches of followed threads that were not seen",
+                "Context switches of reading threads that no BPF program saw",
                 a.unseen_switches,
             ));
         }
         if let Some(WatchSend { account: a, .. }) = &self.send {
             all.extend(messages("tx", a.seen, &a.outcomes()));
-            all.push(count("retransmitted_segments", "segments that TCP sent again", a.retransmitted));
+            all.push(count("retransmitted_segments", "Retransmitted TCP segments", a.retransmitted));
         }
         all.extend(self.drops.iter().map(|drop| Counter {
             labels: vec![("direction", drop.direction.name().into()), ("reason", drop.reason.clone().into())],
-            ..count("dropped_packets", "packets that the kernel dropped, by its reason", drop.packets)
+            ..count("dropped_packets", "Packets that the kernel dropped, by reason", drop.packets)
         }));
+        let slow = |of: &WatchSlow| count("slow_messages", "Messages and answers beyond --slow", of.seen());
+        all.extend(self.slow.as_ref().map(slow));
         all
+    }
+
+    fn target(&self) -> Vec<(&'static str, String)> {
+        vec![("target", self.plan.target.arguments())]
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
@@ -115,10 +121,10 @@ fn count(name: &'static str, title: &'static str, value: u64) -> Counter {
 fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]) -> Vec<Counter> {
     let way = ("direction", Cow::Borrowed(direction));
     let seen =
-        Counter { labels: vec![way.clone()], ..count("seen_messages", "messages that were seen", seen) };
+        Counter { labels: vec![way.clone()], ..count("seen_messages", "Messages seen, by direction", seen) };
     let ended = outcomes.iter().map(|&(outcome, value)| Counter {
         labels: vec![way.clone(), ("outcome", outcome.into())],
-        ..count("messages", "messages by what became of them", value)
+        ..count("messages", "Messages by direction and outcome; those that are timed have times", value)
     });
     [seen].into_iter().chain(ended).collect()
 }

@@ -50,7 +50,8 @@ pub(super) fn remarks<'a>(
 pub(super) fn longest<'a>(threads: impl Iterator<Item = &'a Contention>) -> Option<String> {
     let threads = Contention::pooled(threads);
     let foreign = threads.iter().flat_map(|thread| &thread.holders).filter(|held| held.by.is_foreign());
-    by_name(foreign).into_iter().next().map(|(who, _)| who)
+    let foreign: Vec<Held> = foreign.cloned().collect();
+    Holders::of(&foreign).first().map(|(who, _)| who.named(&foreign))
 }
 
 /// Who had the CPU that threads of another program waited for; `also` ends the note on how long they waited.
@@ -159,13 +160,13 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
     if thread.foreign().map(|(_, share)| share).sum::<f64>() < 0.5 {
         return None;
     }
-    let is_other = |held: &&Held| held.by.is_outside() && !is_own(thread.thread, &held.by);
-    let others = by_name(thread.holders.iter().filter(is_other));
-    let shares = others.iter().map(|(who, ns)| (who, *ns as f64 / thread.waited_ns.max(1) as f64));
+    let others = Holders::of(thread.holders.iter().filter(|held| held.by.is_outside()));
+    let shares = others.iter().map(|(by, ns)| (by, *ns as f64 / thread.waited_ns.max(1) as f64));
     let most = shares.filter(|(_, share)| *share >= LEAST_HELD).take(2);
     let most = most.enumerate().map(|(place, (by, share))| {
         let verb = if place == 0 { "had it " } else { "" };
-        format!("{by} {verb}{}", number::whole_percent(share))
+        let own = if is_own(thread.thread, by.first) { " (possibly for this load's packets)" } else { "" };
+        format!("{} {verb}{}{own}", by.named(&thread.holders), number::whole_percent(share))
     });
     let most: Vec<String> = most.collect();
     (!most.is_empty()).then(|| format!("{waits}: {}", most.join(", ")))
@@ -195,8 +196,16 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
         }
     }
     page.table(table);
-    threads.iter().flat_map(losses).for_each(|text| page.text(&text));
+    threads.iter().flat_map(|thread| mostly(thread).chain(losses(thread))).for_each(|text| page.text(&text));
     page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
+}
+
+/// The processes that had nearly all of the time of their name: the table has one row a name.
+fn mostly(thread: &Contention) -> impl Iterator<Item = String> {
+    let all = Holders::of(&thread.holders).into_iter();
+    let named = all.map(|(by, _)| (by.to_string(), by.named(&thread.holders)));
+    let mostly = named.filter(|(all, named)| all != named);
+    mostly.map(|(_, who)| format!("while the {} waited for CPU {}: {who}", thread.thread.name(), thread.cpu))
 }
 
 /// What no other task had.
@@ -269,6 +278,19 @@ mod tests {
     }
 
     #[test]
+    fn the_process_that_had_most_of_the_time_of_a_name_is_named() {
+        let sh = |pid| Holder::Process { name: "sh".into(), pid, cgroup: None };
+        let sender = thread(LoadThread::Sender, 70, &[(sh(7), 1), (sh(8), 60), (sh(9), 1)]);
+        let named = "sh (3 processes, mostly pid 8)";
+        assert!(remark(&sender, None).unwrap().contains(&format!(": {named} had it 89 %")));
+        assert_eq!(longest([&sender].into_iter()).as_deref(), Some(named));
+        let mut page = Page::default();
+        draw(&mut page, [&sender].into_iter());
+        let text = crate::draw::terminal(&page, 80, false);
+        assert!(text.contains(&format!("while the sender waited for CPU 1: {named}")), "{text}");
+    }
+
+    #[test]
     fn holders_of_little_are_a_row() {
         let held = |pid, ns| Held { by: Holder::Process { name: format!("p{pid}"), pid, cgroup: None }, ns };
         let rows = |holders: &[Held]| holder_rows(holders, 1000).collect::<Vec<_>>();
@@ -298,13 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn a_softirq_in_a_wait_is_named_by_its_vector_unless_it_may_be_the_loads_own() {
+    fn a_softirq_in_a_wait_is_named_by_its_vector_and_as_what_may_be_the_loads_own() {
         let softirq = |vector: &str| Holder::Softirq { vector: vector.into() };
         let busy = [(rustc(), 60), (softirq("NET_RX"), 25), (softirq("BLOCK"), 15)];
         let had = |of| remark(&thread(of, 100, &busy), None).unwrap();
         let [reader, sender] = [LoadThread::Reader, LoadThread::Sender].map(had);
         assert!(reader.ends_with(": rustc (pid 3121) had it 60 %, softirq NET_RX 25 %"), "{reader}");
-        assert!(sender.ends_with(": rustc (pid 3121) had it 60 %, softirq BLOCK 15 %"), "{sender}");
+        let own = ": rustc (pid 3121) had it 60 %, softirq NET_RX 25 % (possibly for this load's packets)";
+        assert!(sender.ends_with(own), "{sender}");
     }
 
     #[test]

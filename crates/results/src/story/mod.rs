@@ -32,7 +32,7 @@ use netfathom_model::print::{counted, listed};
 use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
 
-use crate::page::{Page, shortened};
+use crate::page::Page;
 use crate::quantity::with_result;
 use place::Site;
 
@@ -41,6 +41,11 @@ const MOST_ROWS: usize = 40;
 
 /// Letters of an answer: with the verdict before it a line of 100.
 const LONGEST_ANSWER: usize = 90;
+
+/// An answer in one line, if the short form is.
+fn in_a_line(answer: String, short: impl FnOnce() -> String) -> String {
+    if answer.chars().count() > LONGEST_ANSWER { short() } else { answer }
+}
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
@@ -73,6 +78,11 @@ pub(crate) trait Story {
 
     /// The answer in one short sentence.
     fn answer(&self) -> String;
+
+    /// The heading of a report that names whom it is about, in place of the title.
+    fn heading(&self) -> Option<String> {
+        None
+    }
 
     /// How many remarks come before what to do about the first finding, where the short view has room.
     fn before_remedy(&self) -> usize {
@@ -117,14 +127,14 @@ pub fn of(record: &Record) -> Page {
     page
 }
 
-/// The answer of a measurement in one short sentence, if it has a use.
+/// The answer of a measurement in one short sentence, if it has a use. It is wrapped, not cut: half a number is none.
 pub fn answer(measurement: &Measurement, verdict: &Verdict) -> String {
     let story = story(measurement);
     if verdict.level < Level::Void || !story.is_of_values() {
-        return shortened(&story.answer(), LONGEST_ANSWER);
+        return story.answer();
     }
     // Without a reason, none of its parts is known to hold.
-    let usable = verdict.deciding().map_or_else(Vec::new, |_| story.usable(verdict));
+    let usable = if verdict.deciding().is_some() { story.usable(verdict) } else { Vec::new() };
     match &usable[..] {
         [] => "no usable answer; the values below are not to be used".into(),
         some => format!("{}; the other values below are not to be used", some.join(", ")),

@@ -31,30 +31,19 @@ impl Story for ReverseResult {
         }
     }
 
-    /// Such as `Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2 (other-thread)`.
+    /// Such as `Receiving 200k/s cuts the send rate by 31.1 % (ignored) to 61.9 % (other-thread)`.
     fn answer(&self) -> String {
-        let (mut drops, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, s)| is_significant(s));
-        let raises = drops.iter().all(|(_, s)| s.drop < 0.0);
-        let (verb, sign) = if raises { ("raises", -1.0) } else { ("cuts", 1.0) };
-        drops.sort_by(|a, b| (sign * a.1.drop).total_cmp(&(sign * b.1.drop)));
-        let cut = |s: &ReverseSummary| share(sign * s.drop, s.drop_interval);
-        let by = match drops.as_slice() {
-            [] if open.is_empty() => return "no trial is finished, so there is no answer yet".into(),
-            [] => {
-                let widest =
-                    open.iter().filter_map(|(_, s)| Some(s.drop_interval?.half_width)).fold(0.0, f64::max);
-                return format!(
-                    "No significant cut of the send rate by receiving (known to ± {})",
-                    number::percent(widest)
-                );
-            }
-            [(variant, only)] => format!("{} ({})", cut(only), variant.name()),
-            [least, .., most] => format!("{} to {} ({})", cut(least.1), cut(most.1), most.0.name()),
-        };
-        // An echo comes back as fast as it can, whatever the plan's inbound load.
-        let planned = drops.iter().any(|(v, _)| *v != Variant::Echo);
-        let what = if planned { number::rate(self.plan.inbound_peak_per_s) } else { "its own echo".into() };
-        format!("Receiving {what} {verb} the send rate by {by}")
+        let (changed, open): (Vec<_>, Vec<_>) = summaries(self).partition(|(_, s)| is_significant(s));
+        if changed.is_empty() {
+            return unchanged(&open);
+        }
+        // An echo comes back as fast as it can, whatever the plan's inbound load: it is no end of a range.
+        let (echo, planned): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|(variant, _)| *variant == Variant::Echo);
+        if planned.is_empty() {
+            return format!("Receiving its own echo {}", change(echo));
+        }
+        format!("Receiving {} {}", number::rate(self.plan.inbound_peak_per_s), change(planned))
     }
 
     fn site(&self) -> Site {
@@ -67,6 +56,29 @@ impl Story for ReverseResult {
     fn verdicts(&self) -> Vec<&Verdict> {
         self.variants.iter().flat_map(|variant| &variant.trials).map(|trial| &trial.verdict).collect()
     }
+}
+
+fn unchanged(open: &[(Variant, &ReverseSummary)]) -> String {
+    if open.is_empty() {
+        return "no trial is finished, so there is no answer yet".into();
+    }
+    let widest = open.iter().filter_map(|(_, s)| Some(s.drop_interval?.half_width)).fold(0.0, f64::max);
+    format!("No significant cut of the send rate by receiving (known to ± {})", number::percent(widest))
+}
+
+/// The least and the most of variants with one load. The table has the intervals of several.
+fn change(mut drops: Vec<(Variant, &ReverseSummary)>) -> String {
+    let raises = drops.iter().all(|(_, s)| s.drop < 0.0);
+    let (verb, sign) = if raises { ("raises", -1.0) } else { ("cuts", 1.0) };
+    drops.sort_by(|a, b| (sign * a.1.drop).total_cmp(&(sign * b.1.drop)));
+    let cut = |(variant, s): &(Variant, &ReverseSummary), interval: Option<Estimate>| {
+        format!("{} ({})", share(sign * s.drop, interval), variant.name())
+    };
+    let by = match drops.as_slice() {
+        [least, .., most] => format!("{} to {}", cut(least, None), cut(most, None)),
+        rest => listed(rest.iter().map(|only| cut(only, only.1.drop_interval))),
+    };
+    format!("{verb} the send rate by {by}")
 }
 
 fn plan(result: &ReverseResult) -> Vec<(&'static str, String)> {

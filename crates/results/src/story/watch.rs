@@ -13,6 +13,7 @@ use crate::page::{Page, Table};
 
 mod application;
 mod overhead;
+mod protocols;
 mod slow;
 mod sockets;
 mod way;
@@ -25,13 +26,14 @@ impl Story for WatchResult {
     fn body(&self) -> Body<'_> {
         let mut page = Page::default();
         let ways = ways(self);
+        // Two directions would leave no room for what was asked for.
+        slow::slow(&mut page, self);
         // Which program the messages are of is the first question there.
         let is_host = self.plan.target == WatchTarget::All;
         if is_host {
             sockets::processes(&mut page, self);
         }
         ways.iter().for_each(|way| way.stages(&mut page, ways.len() > 1));
-        slow::slow(&mut page, self);
         if !is_host {
             sockets::processes(&mut page, self);
         }
@@ -77,9 +79,14 @@ impl Story for WatchResult {
         }
     }
 
-    /// The application where it takes most, slow messages, and the largest stage, which is the reason for the finding.
+    /// The application, or those that it asks, where that takes most, slow messages, and the largest stage, which is the reason
+    /// for the finding.
     fn before_remedy(&self) -> usize {
         usize::from(application::takes_most(self)) + slow_remarks(self).count() + 1
+    }
+
+    fn heading(&self) -> Option<String> {
+        Some(format!("Messages of {}", who::name(self)))
     }
 
     fn site(&self) -> Site {
@@ -188,12 +195,13 @@ fn ways(result: &WatchResult) -> Vec<Way<'_>> {
 
 fn slow_remarks(result: &WatchResult) -> impl Iterator<Item = String> {
     let slow = result.slow.as_ref().and_then(|slow| slow::remark(slow, result.plan.slow));
-    let answering = slow::of_application(result.plan.slow, result.application.as_ref());
+    let answers = result.slow.as_ref().and_then(|slow| slow::answers(slow, result.plan.slow));
+    let answering = answers.or_else(|| slow::of_application(result.plan.slow, result.application.as_ref()));
     slow.into_iter().chain(answering)
 }
 
-/// The application first where it takes most, then the direction that takes longest. What distorts the times comes before the
-/// other one, so that the short view has it.
+/// The application, or those that it asks, first where that takes most, then the direction that takes longest. What distorts the
+/// times comes before the other one, so that the short view has it.
 fn remarks(result: &WatchResult) -> Vec<String> {
     let mut ways = ways(result);
     ways.sort_by(|a, b| b.total.mean_ns.total_cmp(&a.total.mean_ns));
@@ -217,12 +225,13 @@ fn remarks(result: &WatchResult) -> Vec<String> {
             merged(result, timed.len() > 1)
         )
     });
-    let application = application::remark(result);
-    let (longest, application) =
-        if application::takes_most(result) { (application, None) } else { (None, application) };
+    let is_most = application::takes_most(result);
+    let application = application::remark(result, is_most);
+    let (longest, application) = if is_most { (application, None) } else { (None, application) };
     let own = programs(result).filter(|of| distorts(of, result)).map(|of| own(of, result));
     let first = longest.into_iter().chain(slow_remarks(result)).chain(most.next()).chain(own);
-    first.chain(most).chain([application, timed, joined(result)].into_iter().flatten()).collect()
+    let others = [protocols::remark(result), application, timed, joined(result)];
+    first.chain(most).chain(others.into_iter().flatten()).collect()
 }
 
 /// The payload of a larger message fits into no single packet of an Ethernet.
@@ -389,7 +398,11 @@ fn sent(WatchSend { account, datagram_calls, .. }: &WatchSend) -> Vec<Row> {
     let seen = ("seen", account.seen, by);
     let dropped = "datagrams, by the queueing discipline";
     let meanings = ["", MERGED, CROWDED, "no program saw them go to the device", dropped];
-    rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()))
+    let unix = account.unix.map(|unix| ("over Unix", unix.messages, "calls that sent, without times"));
+    let all = rows(seen, &account.outcomes(), &meanings, ("unsent", account.unsent()));
+    // Where nothing else was sent there is nothing to time.
+    let is_unix = account.seen == 0 && unix.is_some_and(|row| row.1 > 0);
+    all.into_iter().filter(|_| !is_unix).chain(unix).collect()
 }
 
 fn received(account: &WatchAccount, unix: bool) -> Vec<Row> {

@@ -255,4 +255,9 @@ fn thresholds_of_runs_that_cannot_be_compared_are_not_decided() {
     let gates = gates(&refused, &["tx.mean>5%".parse().unwrap()]).unwrap();
     assert_eq!(gates.gates[0].passage, Passage::NotTested);
     assert!(!gates.fail() && !gates.are_inconclusive());
+    // One that no run can have is a mistake, and one that a quieter run may have is not.
+    let of = |text: &str| netfathom_results::compare::gates(&refused, &[text.parse().unwrap()]);
+    let mistake = of("tx.maen>5%").unwrap_err().to_string();
+    assert!(mistake.contains("did you mean tx.mean"), "{mistake}");
+    assert!(of("tx.undisturbed.mean>5%").is_ok() && of("undisturbed.none>5%").is_err());
 }

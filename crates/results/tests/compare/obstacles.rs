@@ -1,7 +1,7 @@
 //! What must not be compared, and the reasons given.
 
 use netfathom_model::environment::Settings;
-use netfathom_model::path::Direction;
+use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Benchmark, BenchmarkKind, InsertedDelay, MarkSource, Subject};
 use netfathom_model::record::{Measurement, StackResult, State, Value};
 use netfathom_model::verdict::{Level, Part, Verdict};
@@ -57,11 +57,14 @@ fn other_work_is_named_with_why() {
     (plan.size_bytes, plan.seed, plan.trials) = (1000, 99, 50);
     plan.profile = "constant:1k/1s".parse().unwrap();
     let message = refused(&a, &b);
-    assert!(message.contains("size_bytes differs (64 and 1000): messages of another size"), "{message}");
-    assert!(
-        message.contains("profile") && !message.contains("seed") && !message.contains("trials differs"),
-        "{message}"
-    );
+    assert!(message.starts_with("the loads differ: "), "{message}");
+    assert!(message.contains(", 64 bytes and constant:1k/1s, 1000 bytes: measure both alike"), "{message}");
+    stack(&mut b).tap = Tap::Pcap;
+    let message = refused(&a, &b);
+    assert!(message.contains(" bytes\ntap differs (") && message.matches("alike").count() == 1, "{message}");
+    // What is shown first says that nothing of it may be compared.
+    let [text, ..] = shown_as(apart(&a, &b, &FORCE).unwrap());
+    assert!(text.starts_with("NOT COMPARABLE  forced: "), "{text}");
     let comparison = compared(&a, &b);
     assert!(differing(&comparison).contains(&"trials"), "{:?}", differing(&comparison));
     assert!(!differing(&comparison).contains(&"seed"), "{:?}", differing(&comparison));
@@ -315,7 +318,8 @@ fn a_pair_counts_for_what_both_of_its_runs_vouch_for() {
     let of = |name: &str| comparison.quantities.iter().find(|q| q.name == name).unwrap();
     assert_eq!([of("tx.mean").a.len(), of("rx.mean").a.len(), of("rx.mean").b.len()], [4, 3, 3]);
     assert_eq!(of("rx.mean").note.as_deref(), Some("3 of 4 pairs: VOID in 1 run of A and 0 of B"));
-    assert!(comparison.cautions.iter().any(|caution| caution.contains("VOID in rx, which is not compared")));
+    let without = "VOID in rx, so the answer is without rx.mean, rx.p99";
+    assert!(comparison.cautions.iter().any(|caution| caution.contains(without)), "{:?}", comparison.cautions);
     late(&mut made[2].1);
     late(&mut made[3].1);
     let comparison = pairs(&made, &Wishes::default()).unwrap();
@@ -336,9 +340,9 @@ fn losses_of_a_late_load_are_compared_and_its_rate_is_not() {
     let has = |name: &str| comparison.quantities.iter().any(|q| q.name == name);
     assert_eq!(["lost", "missed", "lag.p99", "rate"].map(has), [true, true, true, false]);
     assert!(comparison.withheld.contains_key("rate"), "{:?}", comparison.withheld);
-    let caution = "000001 and 000002 are VOID in load, which is not compared: late";
-    assert!(comparison.cautions.iter().any(|text| text == caution), "{:?}", comparison.cautions);
-    assert!(refused(&a, &run("000003", &[])).contains("000003 is VOID: late"));
+    let caution = "A and B are VOID in load, so the answer is without rate";
+    assert!(comparison.cautions.iter().any(|text| text.starts_with(caution)), "{:?}", comparison.cautions);
+    assert!(refused(&a, &run("000003", &[])).contains("B is VOID: late"));
 }
 
 #[test]
@@ -421,7 +425,8 @@ fn a_quantity_that_is_trusted_less_than_others_is_marked() {
     let comparison = compared(&a, &b);
     let degraded = comparison.quantities.iter().filter(|q| q.level == Level::Degraded);
     assert_eq!(degraded.map(|q| q.name.as_str()).collect::<Vec<_>>(), ["rx.p99"]);
-    assert!(comparison.cautions.iter().any(|caution| caution.ends_with("is VALID, but DEGRADED in rx p99")));
+    let less = "B is VALID, but DEGRADED in rx p99, which lowers the trust in rx.p99";
+    assert!(comparison.cautions.iter().any(|caution| caution == less), "{:?}", comparison.cautions);
     assert!(shown_as(comparison).iter().all(|shown| shown.contains("(DEGRADED)")));
     // What is VOID is not shown as found.
     b.record.verdict.lower_value(Part::Rx, Value::P99, Level::Void, "wider");
@@ -482,7 +487,7 @@ fn every_kind_of_record_is_compared_with_a_changed_copy() {
         let comparison = apart(&a, &b, &FORCE).unwrap();
         assert_eq!(comparison.quantities.len(), quantity::of(&a.record.measurement).len(), "{name}");
         assert!(
-            comparison.obstacles.iter().all(|o| !o.contains("differs")),
+            comparison.obstacles.iter().all(|o| !o.contains("differ")),
             "{name}: {:?}",
             comparison.obstacles
         );

@@ -101,15 +101,35 @@ fn a_late_load_lowers_neither_its_losses_nor_its_lateness() {
 #[test]
 fn a_void_row_takes_its_own_rates_alone() {
     let Measurement::Capacity(mut capacity) = fixture("capacity").measurement else { panic!() };
+    capacity.rows.iter_mut().for_each(|row| row.verdict = Verdict::default());
     // Of the same engine; the name of one begins with that of the other.
     capacity.rows[1].workers = 10;
     capacity.rows[0].verdict.lower(Level::Void, "searches differ");
     let engine = capacity.rows[0].engine.name();
     let mut verdict = Verdict::default();
-    verdict.lower(Level::Degraded, "searches differ");
+    verdict.lower_only(&[Part::Cells], Level::Degraded, "searches differ");
     let measurement = Measurement::Capacity(capacity);
-    let of_row = |workers| level(&measurement, &verdict, &format!("{engine}.{workers}.sustained"));
-    assert_eq!([of_row(1), of_row(10)], [Level::Void, Level::Degraded]);
+    let of_row =
+        |verdict: &Verdict, workers| level(&measurement, verdict, &format!("{engine}.{workers}.sustained"));
+    assert_eq!([1, 10].map(|workers| of_row(&verdict, workers)), [Level::Void, Level::Valid]);
+    assert_eq!(level(&measurement, &verdict, "inferred"), Level::Degraded);
+    verdict.lower(Level::Degraded, "a row is missing");
+    assert_eq!([1, 10].map(|workers| of_row(&verdict, workers)), [Level::Void, Level::Degraded]);
+}
+
+#[test]
+fn a_cell_has_a_level_of_its_own() {
+    let Measurement::Message(mut message) = fixture("message").measurement else { panic!() };
+    message.cells[0].verdict.lower(Level::Void, "lost");
+    let mut verdict = Verdict::default();
+    verdict.lower_only(&[Part::Cells], Level::Degraded, "VOID in 1 cell: lost");
+    let measurement = Measurement::Message(message);
+    let names = ["write-nodelay.4.uu.same-cpu.rate", "two.4.uu.same-cpu.rate"];
+    let levels = |verdict: &Verdict| names.map(|name| level(&measurement, verdict, name));
+    assert_eq!(levels(&verdict), [Level::Void, Level::Valid]);
+    // As in records without verdicts of cells.
+    verdict.lower(Level::Degraded, "ended early");
+    assert_eq!(levels(&verdict), [Level::Void, Level::Degraded]);
 }
 
 #[test]

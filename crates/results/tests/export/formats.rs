@@ -3,10 +3,8 @@
 use std::process::{Command, Stdio};
 
 use netfathom_model::plan::{Role, Transport};
-use netfathom_model::record::{
-    Measurement, SocketWay, TransferEnd, UdpCounts, WatchSocket, WatchTimes, WatchedStage, WatchedSum,
-};
-use netfathom_results::export::{self, Extent, Format, Part, What};
+use netfathom_model::record::{Measurement, TransferEnd, UdpCounts};
+use netfathom_results::export::{Extent, Format, What};
 use netfathom_results::quantity;
 use netfathom_testkit::{needs_programs, test_name};
 use serde_json::{Value, json};
@@ -15,7 +13,7 @@ use crate::fixtures::ALL;
 use crate::readers::{python, read, read_all};
 use crate::runs::{exported, run, transfer, written};
 
-const OPENMETRICS: &str = "\
+pub const OPENMETRICS: &str = "\
 import json, sys
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
 for file in sys.argv[1:]:
@@ -72,52 +70,7 @@ fn the_reference_parser_of_openmetrics_reads_every_fixture() {
     }
 }
 
-/// Every count and every set of times of a run that goes on, in series that do not depend on what came.
-#[test]
-fn the_reference_parser_reads_what_an_exporter_shows() {
-    let Some(python) = python(test_name!()) else { return };
-    let Measurement::Watch(watch) = run("watch-both").record.measurement else { panic!() };
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("metrics");
-    let sum = |stage: &WatchedStage| WatchedSum { stage: stage.stage, sum_ns: stage.times.sum_ns };
-    let stages = watch.stages.iter().map(sum).collect();
-    let receive = SocketWay { total: WatchTimes::from(&watch.total), stages };
-    let seen = WatchSocket { receive, ..WatchSocket::default() };
-    let part = Part { label: ("process", "a \"name\""), seen: &seen };
-    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[part]).text()).unwrap();
-    let families = read(&python, OPENMETRICS, &file);
-    let of = |kind, name: &str, labels: &[(&str, &str)]| {
-        let mut all = samples(&families, kind)
-            .filter(|s| s[0] == name && labels.iter().all(|&(label, value)| s[1][label] == value));
-        all.next_back().unwrap_or_else(|| panic!("no {name} {labels:?}"))[2].as_f64().unwrap()
-    };
-    let way = |direction| ("direction", direction);
-    let seen = |direction| of("counter", "netfathom_watch_seen_messages_total", &[way(direction)]);
-    let send = watch.send.as_ref().unwrap();
-    assert_eq!((seen("rx"), seen("tx")), (watch.account.seen as f64, send.account.seen as f64));
-    let timed = [way("tx"), ("outcome", "timed")];
-    assert_eq!(of("counter", "netfathom_watch_messages_total", &timed), send.account.timed as f64);
-    let times =
-        |part: &str| of("histogram", &format!("netfathom_watch_times_seconds_{part}"), &[("quantity", "rx")]);
-    assert_eq!((times("count"), times("bucket")), (watch.total.n as f64, watch.total.n as f64));
-    assert_eq!(times("sum"), watch.total.sum_ns as f64 / 1e9);
-    let bounds = |family: &str, quantity: &str| {
-        let name = format!("netfathom_watch_{family}_seconds_bucket");
-        samples(&families, "histogram").filter(|s| s[0] == *name && s[1]["quantity"] == quantity).count()
-    };
-    assert_eq!((bounds("times", "rx"), bounds("times", "tx.qdisc")), (26, 26));
-    let process = ("process", "a \"name\"");
-    let of_process =
-        of("histogram", "netfathom_watch_process_times_seconds_count", &[process, ("quantity", "rx")]);
-    assert_eq!((of_process, bounds("process_times", "rx")), (watch.total.n as f64, 26));
-    let sum: f64 = samples(&families, "counter")
-        .filter(|s| s[1]["stage"].is_string())
-        .map(|s| s[2].as_f64().unwrap())
-        .sum();
-    assert!((sum - times("sum")).abs() < 1e-6, "{sum}");
-}
-
-fn samples<'a>(families: &'a Value, kind: &str) -> impl DoubleEndedIterator<Item = &'a Value> {
+pub fn samples<'a>(families: &'a Value, kind: &str) -> impl DoubleEndedIterator<Item = &'a Value> {
     let families = families.as_array().unwrap().iter().filter(move |family| family["kind"] == *kind);
     families.flat_map(|family| family["samples"].as_array().unwrap()).collect::<Vec<_>>().into_iter()
 }

@@ -7,6 +7,7 @@ use netfathom_model::record::{
     AbsentCell, Contention, Counted, Distribution, EndCost, Estimate, Held, Holder, LoadThread, Measurement,
     MessageCell, MessageResult, Record, State,
 };
+use netfathom_model::verdict::Level;
 use netfathom_results::story;
 
 use crate::contract;
@@ -61,6 +62,21 @@ fn each_test_is_answered_by_what_it_is_about() {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
+}
+
+#[test]
+fn a_void_cell_has_its_reason_in_place_of_a_value_and_no_part_in_the_answer() {
+    let record = message(|m| {
+        m.remedies.clear();
+        let is_home = |c: &&mut MessageCell| c.layer == Layer::reference() && c.pair == 0 && c.bytes == 4;
+        m.cells.iter_mut().filter(is_home).for_each(|c| c.verdict.lower(Level::Void, "3 messages lost"));
+    });
+    let text = flat(&sane(&record));
+    assert!(!text.contains("4-byte RTT: 4.37 µs"), "{text}");
+    for part in ["4 VOID", "Cells that are not VALID", "3 messages lost"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!flat(&sane(&message(|_| {}))).contains("Cells that are not VALID"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The short view: the answer in a line, and a page of 40 lines.
 
 use netfathom_model::path::Direction;
-use netfathom_model::plan::Until;
+use netfathom_model::plan::{InsertedDelay, Until, WatchTarget};
 use netfathom_model::print::percent;
 use netfathom_model::record::{
     Cause, Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value,
@@ -138,6 +138,46 @@ fn the_stages_are_of_the_messages_that_the_answer_is_of() {
         assert_eq!(text.matches("All messages, the disturbed ones too:").count(), all, "{text}");
     }
     assert!(texts[1].contains("socket, 12 % of the time to send"), "{}", texts[1]);
+}
+
+#[test]
+fn an_answer_of_long_numbers_is_whole() {
+    let first = |share: u64| {
+        let mut record = fixture("stack");
+        let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
+        for summary in &mut result.summaries {
+            (summary.overall.mean_ns, summary.overall.between_trials_ns) = (23_123.0, Some(4_912.0));
+            let mut total = two_of_three(summary);
+            total.judged = total.times.n * 100 / share;
+            summary.undisturbed = Some(Undisturbed { overall: summary.overall, total });
+        }
+        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+    };
+    let some = first(92);
+    assert!(some.ends_with("Undisturbed (92 %): send 23.1 µs ± 4.9, receive 23.1 µs ± 4.9"), "{some}");
+    assert!(first(99).contains(" to send and 23.1 µs ± 4.9 to receive"), "{}", first(99));
+    let mut record = fixture("watch");
+    let Measurement::Watch(result) = &mut record.measurement else { unreachable!() };
+    result.processes.clear();
+    result.reader = None;
+    result.plan.target = WatchTarget::Container("container-".repeat(20));
+    let page = story::of(&record);
+    let answer = story::answer(&record.measurement, &record.verdict);
+    assert!(answer.chars().count() > 200 && !answer.contains('…'), "{answer}");
+    let wrapped = draw::short(&page, 80, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = answer.rsplit(": ").next().unwrap();
+    assert!(wrapped.contains(end), "{end}: {wrapped}");
+}
+
+#[test]
+fn a_delay_that_was_inserted_comes_first() {
+    let mut record = fixture("stack");
+    let Measurement::Stack(result) = &mut record.measurement else { unreachable!() };
+    result.plan.inserted_delay = Some(InsertedDelay { direction: Direction::Rx, delay_ns: 100_000 });
+    let text = draw::short(&story::of(&record), 200, false);
+    assert!(text.contains("each message takes 100 µs longer to receive (--insert-delay rx)"), "{text}");
+    let whole = draw::terminal(&story::of(&record), 200, false);
+    assert!(whole.contains(", the inserted delay included: after the link layer"), "{whole}");
 }
 
 #[test]

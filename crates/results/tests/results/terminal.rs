@@ -204,11 +204,18 @@ fn reverse_answers_with_what_is_significant() {
         render(&record, 200, false)
     };
     let answer = |open| with(open, 1.0);
-    assert!(answer(0).contains("Receiving 200k/s cuts the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2"));
-    assert!(with(0, -1.0).contains("Receiving 200k/s raises the send rate by 31.1 % ± 0.3 to 61.9 % ± 0.2"));
+    let ends = |answer: &str, verb: &str| {
+        let whole = format!("Receiving 200k/s {verb} the send rate by 31.1 % (");
+        answer.contains(&whole) && answer.contains(") to 61.9 % (other-thread)")
+    };
+    assert!(ends(&answer(0), "cuts") && ends(&with(0, -1.0), "raises"), "{}", answer(0));
     assert!(!answer(0).contains("not significant: "), "{}", answer(0));
     let one = answer(1);
     assert!(one.contains(" cuts the send rate by ") && one.contains("- not significant: ignored\n"), "{one}");
+    // An echo is another experiment.
+    let (same_thread, echo) = (answer(2), answer(3));
+    assert!(same_thread.contains("cuts the send rate by 47.9 % ± 0.5 (same-thread)\n"), "{same_thread}");
+    assert!(echo.contains("Receiving its own echo cuts the send rate by 55.04 % ± 0.01 (echo)"), "{echo}");
     let none = answer(usize::MAX);
     assert!(none.contains("No significant cut of the send rate by receiving (known to ± "), "{none}");
 }

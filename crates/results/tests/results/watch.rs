@@ -4,13 +4,17 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{
     CpuStay, Held, Holder, Measurement, SlowMessage, SocketWay, State, WatchAccount, WatchProcesses,
-    WatchPrograms, WatchResult, WatchSocket, WatchStage, WatchTimes, WatchedSum,
+    WatchPrograms, WatchResult, WatchSendAccount, WatchSent, WatchSocket, WatchStage, WatchTimes, WatchUser,
+    WatchedProcess, WatchedSum,
 };
 use netfathom_model::verdict::Finding;
+use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
 use crate::contract;
 use crate::fixtures::fixture;
+
+mod application;
 
 const US: u64 = 1000;
 
@@ -47,6 +51,7 @@ fn what_part_of_a_wait_has_no_holder_is_named_beside_the_holder() {
             };
             watch.slow.as_mut().unwrap().messages = vec![SlowMessage {
                 direction: Direction::Rx,
+                application: false,
                 begin_ns,
                 end_ns: begin_ns.saturating_add(length_ns),
                 bytes: 64,
@@ -54,21 +59,22 @@ fn what_part_of_a_wait_has_no_holder_is_named_beside_the_holder() {
                 peer: None,
                 process: None,
                 stages: vec![WatchedSum { stage: WatchStage::Runqueue, sum_ns: waited_us * 1000 }],
+                stopped_ns: 0,
                 stays: (held_us > 0).then_some(stay).into_iter().collect(),
             }];
         });
         let (_, text) = text.split_once("the longest").unwrap();
-        text.split_once(')').unwrap().0.to_owned()
+        text.split_once(" - ").unwrap().0.to_owned()
     };
     let holds = |held_us, waited_us, of: &str| {
         let text = slow(held_us, waited_us, 4100 * US);
         assert!(text.ends_with(of), "{text}");
     };
-    holds(174, 4040, "(redis-benchmark 174 µs; 3.87 ms unknown");
-    holds(4000, 4040, "(redis-benchmark 4.00 ms");
-    holds(0, 4040, "(4.04 ms unknown");
+    holds(174, 4040, "(redis-benchmark (7) 174 µs; 3.87 ms unknown)");
+    holds(4000, 4040, "(redis-benchmark (7) 4.00 ms)");
+    holds(0, 4040, "(4.04 ms unknown)");
     // It had the CPU while the reader slept too.
-    holds(3000, 2000, "(redis-benchmark 3.00 ms");
+    holds(3000, 2000, "(redis-benchmark (7) 3.00 ms)");
     // Longer than any time.
     assert!(!slow(3000, 0, u64::MAX).contains("redis-benchmark"));
     let all = |unknown_ns| {
@@ -150,32 +156,6 @@ fn the_reason_of_the_longest_direction_comes_first_and_its_remedy_next() {
     assert!(send < remedy && remedy < own && own < usize::MAX && receive == usize::MAX);
 }
 
-#[test]
-fn an_application_that_takes_longer_than_its_messages_comes_first_with_what_to_do() {
-    let remarks = |mean_ns: f64, answers: u64| {
-        let mut record = with("watch-both", |watch| {
-            let application = watch.application.as_mut().unwrap();
-            application.mean_ns = mean_ns;
-            let mut answer = application.clone();
-            answer.n = answers;
-            watch.answer = Some(answer);
-        });
-        record.findings = vec![finding("a remedy")];
-        let text = flat(&draw::short(&story::of(&record), 80, false));
-        text.split(" - ").skip(1).take(3).map(str::to_owned).collect::<Vec<_>>()
-    };
-    let [first, stage, remedy] = &remarks(17.9e6, 0)[..] else { panic!("three") };
-    assert!(first.starts_with("from its read to its answer the application takes 17.9 ms, p99 "), "{first}");
-    assert!(first.ends_with("(perf top -p 712) or waits for (strace -f -T -p 712)"), "{first}");
-    assert!(stage.starts_with("82.3 % of receive time is"), "{stage}");
-    assert!(remedy.contains("a remedy"), "{remedy}");
-    // A client sends its next request when it likes.
-    for others in [remarks(900e3, 0), remarks(17.9e6, 10_000)] {
-        assert!(others[0].starts_with("82.3 % of receive time is"), "{others:?}");
-        assert!(others.iter().all(|remark| !remark.contains("perf top")), "{others:?}");
-    }
-}
-
 fn finding(remedy: &str) -> Finding {
     let [seen, cause, evidence, remedy] = ["slow", "", "", remedy].map(String::from);
     Finding { seen, cause, evidence, remedy }
@@ -209,6 +189,62 @@ fn the_answer_is_of_all_processes_that_the_record_has() {
 }
 
 #[test]
+fn without_sums_the_answer_is_of_the_processes_that_were_seen() {
+    let answer = |pids: &[u32]| {
+        let text = page("watch", |watch| {
+            for &pid in pids {
+                WatchUser::add(&mut watch.users, WatchedProcess { pid, name: "postgres".into() });
+            }
+        });
+        text.split_once(": mean ").unwrap().0.to_owned()
+    };
+    assert_eq!(answer(&[7, 8, 9, 8]), "VALID postgres (at least 3 processes)");
+    // The first ended at once.
+    assert_eq!(answer(&[7, 8, 8, 8, 8, 8, 8, 8, 8, 8]), "VALID postgres (pid 8)");
+}
+
+#[test]
+fn slow_messages_that_were_asked_for_are_never_cut() {
+    let Measurement::Watch(asked) = fixture("watch-slow").measurement else { panic!("another measurement") };
+    let (slow, bound) = (asked.slow.clone(), asked.plan.slow);
+    let record = with("watch-both", |watch| (watch.slow, watch.plan.slow) = (slow, bound));
+    let text = draw::short(&story::of(&record), 80, false);
+    assert_eq!(text.lines().filter(|line| line.contains("127.0.0.1:43350")).count(), 5, "{text}");
+    assert!(text.contains(" more line"), "{text}");
+}
+
+#[test]
+fn the_report_names_whom_it_is_about() {
+    let heading = |name: &str| {
+        let record = with("watch", |watch| watch.reader.as_mut().unwrap().name = name.into());
+        let html = html::render(&record).unwrap();
+        let (_, after) = html.split_once("<h1>").unwrap();
+        after.split_once("</h1>").unwrap().0.to_owned()
+    };
+    assert_eq!(heading("redis-server"), "Messages of redis-server (pid 712)");
+    assert!(!heading("<b>").contains("<b>"));
+}
+
+#[test]
+fn an_answer_of_many_words_keeps_its_figures() {
+    let text = page("watch", |watch| watch.account.refused = watch.account.seen / 2);
+    let (answer, _) = text.split_once(" - ").unwrap();
+    assert!(answer.contains("found no room in their socket; mean ") && answer.contains(", p99 "), "{answer}");
+}
+
+#[test]
+fn what_is_sent_over_unix_sockets_is_in_the_account() {
+    let text = page("watch-both", |watch| {
+        let account = &mut watch.send.as_mut().unwrap().account;
+        *account = WatchSendAccount {
+            unix: Some(WatchSent { messages: 4321, bytes: 86_420 }),
+            ..WatchSendAccount::default()
+        };
+    });
+    assert!(text.contains("seen - 18,073") && text.contains("over Unix 4,321 - "), "{text}");
+}
+
+#[test]
 fn of_many_processes_with_a_cpu_the_one_that_had_nearly_all_of_the_time_is_named() {
     let text = page("watch", |watch| {
         let held = |pid, ns| Held { by: Holder::Process { name: "python3".into(), pid, cgroup: None }, ns };
@@ -217,6 +253,21 @@ fn of_many_processes_with_a_cpu_the_one_that_had_nearly_all_of_the_time_is_named
     });
     let named = "python3 (3 processes, mostly pid 7) had the CPU for 66.0 % of those waits";
     assert!(text.contains(named), "{text}");
+}
+
+#[test]
+fn messages_of_both_protocols_are_in_one_sum_and_that_is_shown() {
+    let text = |udp: u64, by_socket: bool| {
+        page("watch", |watch| {
+            (watch.account.seen, watch.account.udp, watch.plan.by_socket) = (50_000, udp, by_socket);
+        })
+    };
+    let remark = "40.0 % of received messages are UDP, the others TCP: the times are of both";
+    assert!(text(20_000, false).contains(&format!("{remark}; --sockets lists single sockets")));
+    assert!(text(20_000, true).contains(remark) && !text(20_000, true).contains("--sockets lists"));
+    for udp in [0, 499, 49_501, 50_000] {
+        assert!(!text(udp, false).contains("are UDP"), "{udp}");
+    }
 }
 
 fn processes(watch: &WatchResult, name: Option<&str>, pids: &[u32], n: u64) -> WatchProcesses {

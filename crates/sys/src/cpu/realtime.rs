@@ -1,5 +1,7 @@
 //! Threads that run before all ordinary ones.
 
+use std::io;
+
 use super::CpuError;
 use crate::call::done;
 
@@ -10,12 +12,16 @@ use crate::call::done;
 /// # Errors
 /// Without CAP_SYS_NICE, or in a control group that has no real-time share.
 pub fn before_all_others() -> Result<(), CpuError> {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: 0 is the calling thread; the parameters are read only.
-    let set = done(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) });
     let hint = "; run as root or grant CAP_SYS_NICE, in a control group with a real-time share";
-    set.map_err(CpuError::new("run before all others (SCHED_FIFO)", hint))
+    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1)
+        .map_err(CpuError::new("run before all others (SCHED_FIFO)", hint))
+}
+
+/// Of the calling thread. It allocates nothing, so it may stand between fork and exec.
+pub(crate) fn set_policy(policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: 0 is the calling thread; the parameters are read only.
+    done(unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) })
 }
 
 /// Whether the threads that this process starts run before every ordinary one, as under `chrt -f 50`.

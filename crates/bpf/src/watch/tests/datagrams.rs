@@ -1,6 +1,11 @@
 //! What comes by UDP.
 
 use std::net::UdpSocket;
+use std::time::Instant;
+
+use netfathom_sys::link;
+use netfathom_sys::netns::Namespace;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::*;
 
@@ -36,11 +41,84 @@ pub(super) fn exchange(server: &UdpSocket, requests: u64, before: fn()) {
     });
 }
 
+/// In a network namespace of its own, as the kernel counts broken datagrams.
+fn on_loopback(test: fn()) {
+    let test = || {
+        link::set_up(&link::read("lo").unwrap()).unwrap();
+        test();
+    };
+    Namespace::create().unwrap().run(test).unwrap();
+}
+
+/// A server, and its client.
+fn connected() -> (UdpSocket, UdpSocket) {
+    let [server, client] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    client.connect(server.local_addr().unwrap()).unwrap();
+    (server, client)
+}
+
+fn raw() -> Socket {
+    Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap()
+}
+
+/// With a wrong checksum. The kernel checks one of up to 76 bytes before it queues it.
+fn send_broken(raw: &Socket, server: &UdpSocket) {
+    const BYTES: u16 = 108;
+    let to = server.local_addr().unwrap();
+    let mut datagram = [7; BYTES as usize];
+    let header = [1, to.port(), BYTES, 1].map(u16::to_be_bytes);
+    datagram[..8].copy_from_slice(header.as_flattened());
+    assert_eq!(raw.send_to(&datagram, &to.into()).unwrap(), datagram.len());
+}
+
+/// The kernel takes a datagram out of the queue, and cannot copy it.
+pub(super) fn fail_to_read(socket: &impl AsRawFd) {
+    // SAFETY: the kernel refuses the address.
+    let read = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::without_provenance_mut(1), 64, 0) };
+    assert_eq!((read, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EFAULT)));
+}
+
+/// Datagrams that wait for a reader that sleeps, each after `before`. Returns how long, by its clock, ns.
+fn wait_alone(server: &UdpSocket, client: &UdpSocket, datagrams: u64, before: impl Fn()) -> f64 {
+    let mut waited = Duration::ZERO;
+    for _ in 0..datagrams {
+        before();
+        let since = Instant::now();
+        assert_eq!(client.send(&[7; 64]).unwrap(), 64);
+        thread::sleep(PAUSE / 4);
+        assert_eq!(server.recv(&mut [0; 200]).unwrap(), 64);
+        waited += since.elapsed();
+        thread::sleep(PAUSE / 4);
+    }
+    waited.as_nanos() as f64
+}
+
+/// A message that begins with the time at which it is sent.
+fn stamped<const BYTES: usize>() -> [u8; BYTES] {
+    let mut message = [0; BYTES];
+    message[..8].copy_from_slice(&monotonic_ns().to_ne_bytes());
+    message
+}
+
+/// Reads until a message has nothing but its time. Returns how long all of them waited, ns.
+fn read_slowly(server: &UdpSocket) -> u64 {
+    let (mut message, mut waited) = ([0; 64], 0);
+    loop {
+        let bytes = server.recv(&mut message).unwrap();
+        waited += monotonic_ns() - u64::from_ne_bytes(message[..8].try_into().unwrap());
+        if bytes == 8 {
+            return waited;
+        }
+        thread::sleep(PAUSE / 40);
+    }
+}
+
 /// As of TCP, but that a reader that is awake may take a datagram before the hook sees its time.
 fn holds(watch: &Watch, requests: u64) {
     let account = watch.account().unwrap();
     assert!(nearly(account.timed + account.unfollowed + account.unstamped, requests), "{account:?}");
     assert!(account.unstamped <= unseen(requests), "{account:?}");
+    assert_eq!(account.udp, account.seen);
     add_up(watch, requests);
 }
 
@@ -164,4 +242,65 @@ fn what_finds_no_room_in_the_buffer_is_refused() {
     let account = watch.account().unwrap();
     assert!((1..SENT).contains(&received), "{received}");
     assert_eq!((account.seen, account.refused, account.unread()), (SENT, SENT - received, 0), "{account:?}");
+}
+
+#[test]
+fn datagrams_that_leave_the_queue_without_a_read_shift_no_times() {
+    needs_root!();
+    needs_times!();
+    on_loopback(|| {
+        const EACH: u64 = 20;
+        let ((server, client), raw) = (connected(), raw());
+        let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
+        wait_alone(&server, &client, 2, || ());
+        let broken = || send_broken(&raw, &server);
+        let looked_for = || {
+            broken();
+            server.set_nonblocking(true).unwrap();
+            assert_eq!(server.peek(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+            server.set_nonblocking(false).unwrap();
+        };
+        let failed = || {
+            assert_eq!(client.send(&[7; 64]).unwrap(), 64);
+            fail_to_read(&server);
+        };
+        let ways: [&dyn Fn(); 3] = [&broken, &looked_for, &failed];
+        for (i, way) in (1..).zip(ways) {
+            let (before, sum) = (watch.account().unwrap(), watch.total().unwrap().moments.sum);
+            let waited = wait_alone(&server, &client, EACH, way);
+            let (account, total) =
+                (watch.account().unwrap(), (watch.total().unwrap().moments.sum - sum) as f64);
+            assert!(nearly(account.timed - before.timed, EACH), "{i}: {account:?}");
+            assert_eq!(account.unread(), i * EACH as i64, "{i}: {account:?}");
+            assert!(total > waited * 0.8 && total < waited * 1.05, "{i}: {total} of {waited}, {account:?}");
+        }
+    });
+}
+
+#[test]
+fn several_readers_have_the_times_of_their_datagrams_between_broken_ones() {
+    needs_root!();
+    needs_times!();
+    on_loopback(|| {
+        const READERS: usize = 4;
+        const SENT: u64 = 60;
+        let ((server, client), raw) = (connected(), raw());
+        let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
+        watch.follow_own_threads();
+        for _ in 0..SENT {
+            send_broken(&raw, &server);
+            client.send(&stamped::<64>()).unwrap();
+        }
+        // Ends a reader each.
+        (0..READERS).for_each(|_| assert_eq!(client.send(&stamped::<8>()).unwrap(), 8));
+        let waited: u64 = thread::scope(|scope| {
+            let readers = [(); READERS].map(|()| scope.spawn(|| read_slowly(&server)));
+            readers.map(|reader| reader.join().unwrap()).iter().sum()
+        });
+        let (account, total) = (watch.account().unwrap(), watch.total().unwrap().moments.sum as f64);
+        assert_eq!(account.seen, 2 * SENT + READERS as u64, "{account:?}");
+        assert!(nearly(account.timed, SENT + READERS as u64), "{account:?}");
+        let waited = waited as f64;
+        assert!(total > waited * 0.8 && total < waited * 1.05, "{total} of {waited}, {account:?}");
+    });
 }

@@ -112,6 +112,7 @@ fn a_sleep_of_the_reader_is_in_blocked_by_its_size() {
         assert!(is_about(blocked, truth.slept_ns), "{ms} ms: {blocked} {truth:?}");
         let beside = beside(&watch, WatchStage::Blocked);
         assert!(beside < MS / 2, "{ms} ms: {beside}");
+        assert_eq!(watch.account().unwrap().stopped_ns, 0, "{ms} ms");
     }
 }
 
@@ -318,7 +319,7 @@ fn a_quota_that_is_used_up_is_in_runqueue() {
     assert!(quota * 20 >= throttled * 19 && quota <= waits.waited_ns, "{quota} of {throttled} {waits:?}");
 }
 
-const ECHO: &str = "import socket
+pub(super) const ECHO: &str = "import socket
 listener = socket.create_server(('127.0.0.1', 0))
 print(listener.getsockname()[1], flush=True)
 connection, _ = listener.accept()
@@ -385,4 +386,6 @@ fn a_server_that_is_stopped_by_a_signal_shows_as_blocked_by_how_long() {
         before = blocked;
     }
     assert!(others(&watch, WatchStage::Blocked) * 20 < before);
+    let stopped = watch.account().unwrap().stopped_ns;
+    assert!((before * 19 / 20..=before).contains(&stopped), "{stopped} of {before} in blocked");
 }

@@ -1,9 +1,11 @@
 //! What a server sends, and what holds it.
 
 use std::os::fd::AsRawFd;
+use std::ptr;
 use std::time::Instant;
 
 use netfathom_sys::tcp_info;
+use socket2::{Domain, Socket, Type};
 
 use super::*;
 
@@ -78,6 +80,8 @@ fn each_call_that_sends_is_a_message_and_its_stages_are_its_time() {
 
 /// Of a message that is larger than the window of its receiver.
 const LARGE: usize = 200_000;
+/// Of a receive buffer, which the kernel doubles.
+const SMALL: i32 = 16_384;
 
 /// The receiver reads each message after a pause. Returns both ends, the server's first, and how long messages waited for
 /// their receiver, at least and at most.
@@ -87,7 +91,7 @@ pub(super) fn closed_window(rounds: u64, pause: Duration) -> Option<(Watch, [Tcp
     set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * LARGE as i32);
     let watch = attach(&listener)?;
     let (mut server, mut client) = connection(&listener);
-    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, 16_384);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, SMALL);
     let (mut message, mut least, mut most) = (vec![0; LARGE], 0, 0);
     for _ in 0..rounds {
         let begun = Instant::now();
@@ -108,6 +112,8 @@ fn a_closed_window_of_the_receiver_shows_as_rwnd() {
     let Some((watch, [server, _client], _)) = closed_window(ROUNDS, PAUSE) else { return };
     let sums = holds(&watch, ROUNDS, ROUNDS * LARGE as u64);
     is_in(&sums, WatchStage::Rwnd, ROUNDS);
+    // The receiver made its buffer small once it was connected.
+    assert!(watch.send_account().unwrap().receiver_window > 2 * SMALL as u64);
     needs_times!();
     // The kernel's count begins within the call, once the window is full, and is in ticks: each wait is rounded.
     let of = |stage| sums.iter().find(|sum| sum.0 == stage).unwrap().2;
@@ -116,6 +122,23 @@ fn a_closed_window_of_the_receiver_shows_as_rwnd() {
     let (counted, off) = (i128::from(counted) * 1000, i128::from(ROUNDS) * tick_ns() + least / 20);
     println!("rwnd {least} ns, the kernel counted {counted}");
     assert!((least - off..=most + off).contains(&counted), "{counted}: {sums:?}");
+}
+
+#[test]
+fn a_receiver_with_a_small_buffer_never_had_a_wider_window() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, 4 * LARGE as i32);
+    let Some(watch) = attach(&listener) else { return };
+    let client = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, SMALL);
+    client.connect(&listener.local_addr().unwrap().into()).unwrap();
+    let (mut client, mut server) = (TcpStream::from(client), listener.accept().unwrap().0);
+    let mut message = vec![0; LARGE];
+    server.write_all(&message).unwrap();
+    client.read_exact(&mut message).unwrap();
+    let account = watch.send_account().unwrap();
+    assert!((1..=2 * SMALL as u64).contains(&account.receiver_window), "{account:?}");
 }
 
 /// In which the kernel counts what holds a connection.
@@ -156,6 +179,54 @@ fn a_full_send_buffer_shows_as_sndbuf_whether_the_call_waits_or_comes_again() {
         let sndbuf = sums.iter().find(|sum| sum.0 == WatchStage::Sndbuf).unwrap().2;
         assert!(sndbuf > 2 * PAUSE.as_nanos() as i128 * 9 / 10, "{sums:?}");
     }
+}
+
+/// The message that finds no room is sent again, but not as soon as there is some.
+#[test]
+fn a_send_buffer_that_has_room_again_is_no_longer_sndbuf() {
+    needs_root!();
+    let idle = 10 * PAUSE;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    set(&listener, libc::SOL_SOCKET, libc::SO_SNDBUF, SMALL);
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    set(&client, libc::SOL_SOCKET, libc::SO_RCVBUF, SMALL);
+    server.set_nonblocking(true).unwrap();
+    let begun = Instant::now();
+    let taken: Vec<usize> = std::iter::from_fn(|| server.write(&vec![0; 5 * LARGE]).ok()).collect();
+    client.read_exact(&mut vec![0; taken.iter().sum()]).unwrap();
+    // The last acknowledgment may be delayed.
+    let most = (begun.elapsed() + idle / 2).as_nanos() as i128;
+    thread::sleep(idle);
+    server.write_all(&[0; 10]).unwrap();
+    client.read_exact(&mut [0; 10]).unwrap();
+    let (account, total) = (watch.send_account().unwrap(), watch.send_total().unwrap().moments);
+    let messages = taken.len() as u64 + 1;
+    assert_eq!((account.seen, account.timed), (messages, messages), "{account:?}");
+    let sndbuf = watch.stage(WatchStage::Sndbuf).unwrap().moments;
+    assert!(sndbuf.sum < most, "{sndbuf:?}, {most} ns");
+    assert!(i128::from(total.max) < most, "{total:?}, {most} ns");
+}
+
+#[test]
+fn calls_that_are_refused_do_not_wait_for_the_send_buffer() {
+    needs_root!();
+    const REFUSED: u32 = 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let Some(watch) = attach(&listener) else { return };
+    let (mut server, mut client) = connection(&listener);
+    for _ in 0..REFUSED {
+        // SAFETY: nothing is mapped there, so that the kernel reads nothing.
+        let sent = unsafe { libc::send(server.as_raw_fd(), ptr::without_provenance(8), 10, 0) };
+        assert_eq!((sent, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::EFAULT)));
+        thread::sleep(PAUSE / 4);
+    }
+    server.write_all(&[0; 10]).unwrap();
+    client.read_exact(&mut [0; 10]).unwrap();
+    let sums = holds(&watch, 1, 10);
+    assert_eq!(sums.iter().find(|sum| sum.0 == WatchStage::Sndbuf).unwrap().1, 0, "{sums:?}");
+    let slept = (REFUSED * PAUSE / 4).as_nanos() as i128;
+    assert!(watch.send_total().unwrap().moments.sum * 4 < slept, "{sums:?}");
 }
 
 #[test]

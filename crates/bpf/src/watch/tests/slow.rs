@@ -171,8 +171,70 @@ fn what_this_process_had_of_the_cpu_is_netfathoms() {
     });
     let (waits, slow) = (watch.waits().unwrap(), watch.slow().unwrap());
     assert!(waits.holders.iter().any(|held| held.by == Holder::Netfathom), "{waits:?}");
-    let is_own = |message: &SlowMessage| message.holder().is_some_and(|(by, _)| *by == Holder::Netfathom);
+    let is_own =
+        |message: &SlowMessage| message.holder().is_some_and(|(by, _)| *by.first == Holder::Netfathom);
     assert!(slow.iter().any(is_own), "{slow:?}");
+}
+
+/// Requests with a pause before each answer, and after it.
+fn pauses(watch: &Watch, mut server: TcpStream, mut client: TcpStream, pauses: [Duration; 2]) {
+    watch.set_slow_application(BOUND_NS);
+    for _ in 0..5 {
+        client.write_all(&[7; 64]).unwrap();
+        server.read_exact(&mut [0; 64]).unwrap();
+        thread::sleep(pauses[0]);
+        server.write_all(&[7; 64]).unwrap();
+        client.read_exact(&mut [0; 64]).unwrap();
+        thread::sleep(pauses[1]);
+    }
+}
+
+#[test]
+fn a_server_that_takes_long_to_answer_is_kept_with_where_its_thread_was() {
+    needs_root!();
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(&listener, &[Direction::Rx]);
+    let (server, client) = connection(&listener);
+    pauses(&watch, server, client, [PAUSE, Duration::ZERO]);
+    let slow = watch.slow().unwrap();
+    if watch.account().unwrap().unseen_switches > 0 {
+        skip!("a switch of the server was not seen");
+    }
+    hold(&slow, &listener, PAUSE.as_nanos() as u64);
+    assert_eq!(slow.len(), 5, "{slow:?}");
+    let is_blocked = |of: &SlowMessage| of.application && of.most().unwrap().stage == WatchStage::Blocked;
+    assert!(slow.iter().all(is_blocked), "{slow:?}");
+}
+
+#[test]
+fn what_a_client_does_before_its_next_request_is_no_answer() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let detail = Detail { slow: true, ..Detail::default() };
+    let watch = Watch::attach(Selection::Marked, &[Direction::Rx], detail).unwrap();
+    let (server, client) = connection(&listener);
+    watch.mark(&client, false).unwrap();
+    pauses(&watch, server, client, [Duration::ZERO, PAUSE]);
+    assert_eq!(watch.slow().unwrap(), []);
+}
+
+#[test]
+fn a_message_is_kept_with_how_long_its_reader_was_stopped() {
+    needs_root!();
+    let Some((server, port)) = planted::serving(planted::ECHO) else { skip!("needs python3") };
+    let detail = Detail { slow: true, ..Detail::default() };
+    let watch = Watch::attach(Selection::Port(port), &[Direction::Rx], detail).unwrap();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(&[7; 64]).unwrap();
+    client.read_exact(&mut [0; 64]).unwrap();
+    watch.set_slow(Direction::Rx, BOUND_NS);
+    planted::stop(server.id(), &mut client, 2 * BOUND_NS / MS);
+    let (slow, account) = (watch.slow().unwrap(), watch.account().unwrap());
+    let stopped_ns: u64 = slow.iter().map(|message| message.stopped_ns).sum();
+    println!("{stopped_ns} in {} messages; {account:?}", slow.len());
+    assert!(stopped_ns > BOUND_NS, "{slow:?}");
+    assert_eq!(stopped_ns, account.stopped_ns);
 }
 
 #[test]

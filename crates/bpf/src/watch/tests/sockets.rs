@@ -3,6 +3,8 @@
 use std::fs;
 
 use netfathom_model::record::WatchSocket;
+use netfathom_sys::link;
+use netfathom_sys::netns::Namespace;
 
 use super::*;
 
@@ -70,6 +72,51 @@ fn each_socket_has_its_own_messages_and_its_names() {
         assert_eq!(socket.receive.total.n, messages);
     }
     assert_eq!(sockets.others.messages(), 0);
+}
+
+/// Its storage is not that of the first one.
+#[test]
+fn a_socket_that_another_watch_follows_has_no_row() {
+    needs_root!();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let detail = Detail { by_socket: true, ..Detail::default() };
+    let mut watches = [(); 2].map(|()| Watch::attach(Selection::Marked, directions(), detail).unwrap());
+    let mut connections = connections(&listener, 2);
+    for (watch, (server, _)) in watches.iter().zip(&connections) {
+        watch.mark(server, true).unwrap();
+    }
+    exchange_on(&mut connections);
+    exchange_on(&mut connections);
+    for (watch, (server, _)) in watches.iter_mut().zip(&connections) {
+        let sockets = watch.sockets().unwrap();
+        are_all(watch, &sockets);
+        let peers: Vec<_> = sockets.each.iter().filter_map(|socket| socket.peer.clone()).collect();
+        assert_eq!(peers, [server.peer_addr().unwrap().to_string()]);
+    }
+}
+
+/// As two containers may have.
+#[test]
+fn one_address_in_two_network_namespaces_is_two_sockets() {
+    needs_root!();
+    const PORT: u16 = 4711;
+    let detail = Detail { by_socket: true, ..Detail::default() };
+    let mut watch = Watch::attach(Selection::Port(PORT), &[Direction::Rx], detail).unwrap();
+    for requests in [2, 5] {
+        let exchange = || {
+            link::set_up(&link::read("lo").unwrap()).unwrap();
+            let listener = TcpListener::bind(("127.0.0.1", PORT)).unwrap();
+            let (mut server, mut client) = connection(&listener);
+            answers(&mut client, &mut server, requests);
+        };
+        Namespace::create().unwrap().run(exchange).unwrap();
+    }
+    let sockets = watch.sockets().unwrap().each;
+    let of_both = sockets.iter().filter(|socket| socket.local.as_deref() == Some("127.0.0.1:4711"));
+    let received: Vec<u64> = of_both.map(|socket| socket.receive.total.n).collect();
+    // The first message of a thread has no times.
+    assert_eq!(received.iter().sum::<u64>(), 1 + 5, "{sockets:?}");
+    assert!(received.contains(&1) && received.contains(&5), "{sockets:?}");
 }
 
 #[test]

@@ -238,10 +238,10 @@ pub(super) fn full_buffer(rounds: u64, pause: Duration) -> Option<(Watch, TcpStr
         set(&server, libc::IPPROTO_TCP, libc::TCP_CORK, 0);
         let waits = Instant::now();
         thread::sleep(pause);
+        least += waits.elapsed().as_nanos() as u64;
         wire.carry();
         reader.read_exact(&mut [0; FULL]).unwrap();
         wire.carry();
-        least += waits.elapsed().as_nanos() as u64;
         sender.write_all(&MESSAGE).unwrap();
         most += begun.elapsed().as_nanos() as u64;
         wire.carry();

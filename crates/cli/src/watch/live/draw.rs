@@ -2,7 +2,7 @@
 
 use netfathom_model::path::Direction;
 use netfathom_model::print;
-use netfathom_model::record::{Holders, SocketWay, WatchSocket, WatchedSum};
+use netfathom_model::record::{Holders, SocketWay, WatchSocket, WatchTimes, WatchedSum};
 use netfathom_results::draw::bar;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,6 +13,7 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table, Wrap};
 use super::spark::spark;
 use super::state::{MINUTE, Scope, State};
 use crate::output::harmless;
+use crate::watch::second::Second;
 
 mod list;
 
@@ -48,16 +49,22 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, colors: bool) {
     let held = if height < HIGH { Vec::new() } else { held(state, width.into()) };
     let (ways, shown) = (ways(state), state.shown());
     let (head, seconds) = (2 + held.len() as u16, ways.len() as u16 + 2);
-    let stages = stages_height(&ways, &shown, area.height.saturating_sub(head + seconds));
-    let heights = [head, seconds, stages].map(Constraint::Length).into_iter().chain([Constraint::Fill(1)]);
-    let [head, seconds, stages, list] = Layout::vertical(heights).areas(area);
+    let beside = &ways[..usize::from((width + 2) / (STAGES + 2)).min(ways.len())];
+    let stages = stages_height(beside, &shown, area.height.saturating_sub(head + seconds));
+    let outside = outside(state).filter(|_| stages > 0);
+    let room = area.height.saturating_sub(head + seconds + stages + LEAST_LIST);
+    let heights = [head, seconds, stages, room.min(outside.is_some().into())].map(Constraint::Length);
+    let heights = heights.into_iter().chain([Constraint::Fill(1)]);
+    let [head, seconds, stages, below, list] = Layout::vertical(heights).areas(area);
     let filled = if colors { Style::new().fg(Color::Cyan) } else { Style::new() };
     draw_head(frame, head, state);
     head.rows().skip(2).zip(held).for_each(|(row, text)| draw_line(frame, row, text));
     draw_seconds(frame, seconds, state, &shown, filled);
     if !stages.is_empty() {
-        let beside = usize::from((width + 2) / (STAGES + 2)).min(ways.len());
-        draw_stages(frame, stages, &ways[..beside], &shown, filled);
+        draw_stages(frame, stages, beside, &shown, filled);
+    }
+    if let Some(text) = outside.filter(|_| !below.is_empty()) {
+        draw_line(frame, below, text);
     }
     if list.height >= LEAST_LIST {
         list::draw(frame, list, state, &ways);
@@ -194,8 +201,27 @@ fn draw_seconds(frame: &mut Frame<'_>, area: Rect, state: &State, shown: &WatchS
     frame.render_widget(table, line(2, area.height.saturating_sub(2)));
 }
 
+/// What is no stage, and known of all sockets together alone. Without such times in the last second its line is empty: the list
+/// below stays where it is.
+fn outside(state: &State) -> Option<String> {
+    let Second { application, answer, .. } = &state.second;
+    let text = |name: &str, times: &Option<WatchTimes>| {
+        let times = times.as_ref().filter(|times| times.n > 0)?;
+        let [mean, p99] = [times.mean_ns, times.p99_ns as f64].map(print::time);
+        Some(format!("  {name} {mean} (p99 {p99})"))
+    };
+    let is_known = state.scope() == Scope::All && (application.is_some() || answer.is_some());
+    is_known
+        .then(|| [text("application", application), text("answer", answer)].into_iter().flatten().collect())
+}
+
 fn right(text: String) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
+}
+
+/// Few messages may pass a stage: its part of the mean is no time that a clock has.
+fn part(ns: f64) -> String {
+    if ns.abs() < 1.0 { "<1 ns".into() } else { print::time(ns) }
 }
 
 fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &WatchSocket, filled: Style) {
@@ -214,7 +240,7 @@ fn draw_stages(frame: &mut Frame<'_>, area: Rect, ways: &[Direction], shown: &Wa
         let largest = stages.iter().map(|sum| share(sum)).fold(f64::MIN_POSITIVE, f64::max);
         let width = usize::from(column.width.saturating_sub(STAGES)).min(40);
         let row = |sum: &&WatchedSum| {
-            let mean = print::time(sum.sum_ns as f64 / total.n.max(1) as f64);
+            let mean = part(sum.sum_ns as f64 / total.n.max(1) as f64);
             let shown = bar(share(sum) / largest, width);
             let cells = [
                 Cell::from(format!("  {}", sum.stage.name())),

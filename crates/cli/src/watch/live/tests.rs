@@ -92,6 +92,45 @@ fn a_smaller_terminal_has_fewer_parts() {
 }
 
 #[test]
+fn a_direction_without_a_column_takes_no_rows() {
+    let list_at = |stages: usize| {
+        let (mut state, mut last) = (state(&BOTH), second(21, 100));
+        let stages = WatchStage::of(Direction::Tx).iter().take(stages);
+        last.all.send.stages = stages.map(|&stage| WatchedSum { stage, sum_ns: 1000 }).collect();
+        state.add(last, String::new());
+        let shown = screen(&state, 40, 24);
+        shown.lines().position(|line| line.starts_with("peers: 3")).unwrap()
+    };
+    assert_eq!(list_at(1), list_at(5));
+}
+
+#[test]
+fn what_is_no_stage_has_a_line_below_them_where_there_is_room() {
+    let mut state = state(&BOTH);
+    let times = |time_ns| Some(way(9, time_ns, [WatchStage::Read; 2]).total);
+    (state.second.application, state.second.answer) = (times(40_000), times(2_000));
+    let line = "\n  application 40.0 µs (p99 38.9 µs)  answer 2.00 µs (p99 1.98 µs)\n\npeers: 3 ";
+    assert!(screen(&state, 80, 15).contains(line), "{}", screen(&state, 80, 15));
+    assert!(!screen(&state, 80, 14).contains("application"), "{}", screen(&state, 80, 14));
+    let peers_at = |state: &State| screen(state, 80, 24).lines().position(|line| line.starts_with("peers"));
+    let before = peers_at(&state);
+    (state.second.application, state.second.answer) = (Some(WatchTimes::default()), None);
+    assert_eq!(peers_at(&state), before);
+    press(&mut state, KeyCode::Down);
+    press(&mut state, KeyCode::Enter);
+    assert!(peers_at(&state) < before, "{}", screen(&state, 80, 24));
+}
+
+#[test]
+fn a_part_of_a_mean_that_no_clock_has_is_less_than_a_nanosecond() {
+    let mut state = state(&BOTH);
+    state.second.all.receive.stages.push(WatchedSum { stage: WatchStage::Lock, sum_ns: 5 });
+    let shown = screen(&state, 80, 24);
+    let lock = shown.lines().find(|line| line.starts_with("  lock ")).unwrap();
+    assert!(lock.split_whitespace().collect::<Vec<_>>().starts_with(&["lock", "<1", "ns"]), "{lock}");
+}
+
+#[test]
 fn figures_are_whole_or_left_out() {
     let list = |width, height| {
         let shown = screen(&state(&BOTH), width, height);

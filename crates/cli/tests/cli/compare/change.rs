@@ -141,7 +141,7 @@ fn a_sysctl_of_the_lab_is_changed_for_one_side_and_shown() {
     ]);
     let refused = dir.path().join("x");
     let loopback = run(netfathom("message pingpong --loopback --setup true --trials 2 --out").arg(&refused));
-    loopback.exited(1).explains(&["makes no lab"]);
+    loopback.exited(2).explains(&["makes no lab"]);
     assert_eq!(fs::read_dir(&refused).unwrap().count(), 0);
     // It leaves a program with its standard error, which nothing waits for.
     let began = Instant::now();

@@ -193,7 +193,7 @@ fn a_receiver_that_never_reads_is_named_as_the_reason() {
     let never_reads = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = never_reads.local_addr().unwrap().port();
     let from = run(&mut ttcp(&format!("-ts --time 300ms --idle 1s -p {port} 127.0.0.1")));
-    from.exited(1).explains(&["not the whole: 1s after its time (--idle)", "had not acknowledged"]);
+    from.exited(1).explains(&["not the whole: cut off 1s after its time (--idle)", "had not acknowledged"]);
 }
 
 /// The receiver must not take what came for the whole, however the sender ended.

@@ -19,18 +19,18 @@ fn answered(address: &str, request: &str, headers: &str) -> String {
 }
 
 /// The same to a request for a path.
-fn scraped(address: &str, path: &str, host: &str) -> String {
+pub(super) fn scraped(address: &str, path: &str, host: &str) -> String {
     answered(address, &format!("GET {path}"), &format!("Host: {host}\r\n"))
 }
 
 /// The value of a series in a page.
-fn value(text: &str, series: &str) -> Option<f64> {
+pub(super) fn value(text: &str, series: &str) -> Option<f64> {
     let of = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     of.map(|value| value.trim().parse().unwrap())
 }
 
 /// Where it is served, which it shows first.
-fn address(child: &mut Child) -> String {
+pub(super) fn address(child: &mut Child) -> String {
     let mut line = String::new();
     BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
     line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect(&line).to_owned()
@@ -64,6 +64,12 @@ fn prometheus_gets_what_was_seen_so_far() {
     let headers = format!("Host: {address}\r\nAccept: {protobuf}\r\n");
     let head = answered(&address, "HEAD /metrics", &headers);
     assert!(head.contains(&format!("content-type: {protobuf}\r\n")), "{head}");
+    let headers = format!("Host: {address}\r\nAccept: text/plain;version=0.0.4\r\n");
+    let plain = answered(&address, "GET /metrics", &headers);
+    assert!(plain.contains("content-type: text/plain; version=0.0.4"), "{plain}");
+    assert!(plain.contains("\n# TYPE netfathom_watch_seen_messages_total counter\n"), "{plain}");
+    let target = format!("netfathom_watch_target_info{{target=\"--port {port}\"}}");
+    assert_eq!(value(&text, &target), Some(1.0), "{text}");
     assert!(scraped(&address, "/metrics", "elsewhere.example").starts_with("HTTP/1.1 403"));
     assert!(scraped(&address, "/", &address).starts_with("HTTP/1.1 404"));
     let ended = interrupted(child);

@@ -83,6 +83,33 @@ fn a_terminal_that_takes_nothing_does_not_delay_the_end_of_the_run() {
     }
 }
 
+/// A warning would be drawn over the view.
+#[test]
+fn a_record_that_cannot_be_written_is_reported_once_after_the_view() {
+    needs_root!();
+    let (dir, _listener, port) = listening();
+    let to = dir.path().display();
+    let script = format!("stty rows 24 columns 80; exec \"$0\" watch --port {port} --out {to}");
+    let mut command = child::shell(&script);
+    let mut terminal = give_terminal(command.env("TERM", "xterm")).unwrap();
+    let child = command.spawn().unwrap();
+    drop(command);
+    until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+    fs::remove_dir_all(only_run(dir.path())).unwrap();
+    // It writes its record then, too.
+    signal("USR1", &child);
+    thread::sleep(std::time::Duration::from_millis(2500));
+    terminal.write_all(b"q").unwrap();
+    let mut shown = Vec::new();
+    // An error is its end.
+    let _ = terminal.read_to_end(&mut shown);
+    end(child).exited(1);
+    let shown = String::from_utf8_lossy(&shown);
+    let (view, after) = shown.split_once("\x1b[?1049l").expect("the screen of before");
+    let reports = [view, after].map(|part| part.matches("record.json").count());
+    assert_eq!(reports, [0, 1], "{shown:?}");
+}
+
 /// By timeout(1), which makes a process group of its own: the kernel stops who takes the terminal from there.
 #[test]
 fn in_the_background_of_a_terminal_there_is_no_view() {
@@ -95,6 +122,24 @@ fn in_the_background_of_a_terminal_there_is_no_view() {
     );
     let mut command = child::shell(&script);
     let mut terminal = give_terminal(command.env("TERM", "xterm")).unwrap();
+    let child = command.spawn().unwrap();
+    drop(command);
+    let mut shown = Vec::new();
+    // An error is its end.
+    let _ = terminal.read_to_end(&mut shown);
+    end(child).exited(3);
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("no message came") && !shown.contains("\x1b[?1049h"), "{shown:?}");
+}
+
+#[test]
+fn on_a_terminal_without_a_second_screen_there_is_no_view() {
+    needs_root!();
+    let (dir, _listener, port) = listening();
+    let to = dir.path().display();
+    let script = format!("stty rows 24 columns 80; exec \"$0\" watch --port {port} --time 200ms --out {to}");
+    let mut command = child::shell(&script);
+    let mut terminal = give_terminal(command.env("TERM", "dumb")).unwrap();
     let child = command.spawn().unwrap();
     drop(command);
     let mut shown = Vec::new();

@@ -7,6 +7,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use netfathom_model::grouping::by_key;
+
 /// Settings of one network namespace, or of the machine.
 #[derive(Debug, Default)]
 pub struct Reading {
@@ -77,14 +79,7 @@ pub fn number(name: &str) -> Option<usize> {
 
 /// One value where all have the same; otherwise each with who has it: `powersave (0, 1), performance (2)`.
 pub fn grouped(all: impl IntoIterator<Item = (String, String)>) -> Option<String> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for (who, value) in all {
-        match groups.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, those)) => those.push(who),
-            None => groups.push((value, vec![who])),
-        }
-    }
-    match groups.as_slice() {
+    match by_key(all.into_iter().map(|(who, value)| (value, who))).as_slice() {
         [] => None,
         [(value, _)] => Some(value.clone()),
         many => {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -84,7 +85,18 @@ fn run_one(lab: &Lab, role: Role, device: &str, command: &str) -> Result<(), Lab
             Ok(())
         }
         false if errors.is_empty() => Err(failed(status.to_string())),
-        false => Err(failed(format!("{status}: {errors}"))),
+        false => Err(failed(format!("{status}: {errors}{}", elsewhere(errors)))),
+    }
+}
+
+/// What to do about a sysctl that hosts of a lab do not have.
+fn elsewhere(errors: &str) -> &'static str {
+    let mut words = errors.split_whitespace().map(|word| word.trim_end_matches(':'));
+    let is_of_host = words.any(|word| word.starts_with("/proc/sys/") && Path::new(word).exists());
+    if is_of_host && errors.contains("No such file") {
+        "; this sysctl exists on the host alone: change it there, and measure with --loopback"
+    } else {
+        ""
     }
 }
 
@@ -102,4 +114,16 @@ fn with_errors(shell: &mut Command) -> io::Result<(ExitStatus, String)> {
     let mut errors = Vec::new();
     file.read_to_end(&mut errors)?;
     Ok((status, String::from_utf8_lossy(&errors).into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sysctl_of_the_host_alone_is_named_as_one() {
+        let missing = |path: &str| format!("sysctl: cannot stat {path}: No such file or directory");
+        assert!(elsewhere(&missing("/proc/sys/kernel/ostype")).contains("--loopback"));
+        assert_eq!(elsewhere(&missing("/proc/sys/kernel/imaginary")), "");
+    }
 }

@@ -4,7 +4,7 @@ use netfathom_model::accounting::Fate;
 use netfathom_model::engine::Engine;
 use netfathom_model::print::{Scale, share_of};
 use netfathom_model::record::{CapacityRow, LoadThread, Probe, Search};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_stats::between_trials;
 
 use super::report;
@@ -181,7 +181,7 @@ pub fn run(rows: &[CapacityRow], wanted: usize, left_out: usize) -> Verdict {
         for reason in &row.verdict.reasons {
             let level = if all_void { reason.level } else { reason.level.min(Level::Degraded) };
             let mark = if reason.level == Level::Void { " (VOID)" } else { "" };
-            verdict.lower(level, format!("{name}{mark}: {}", reason.text));
+            verdict.lower_only(&[Part::Cells], level, format!("{name}{mark}: {}", reason.text));
         }
     }
     let done = rows.len() + left_out;

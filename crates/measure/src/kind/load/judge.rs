@@ -26,8 +26,9 @@ impl Judged for LoadTrial {
     }
 }
 
-static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> =
-    LazyLock::new(|| with(Rule::degraded(0.0, messages_a_buffer, unsplit, "{}")));
+static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+    with(Rule::degraded(0.0, messages_a_buffer, no_number, "").advise(|_, most| unsplit(most)))
+});
 
 static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
     let value = |t: &LoadTrial| flag(t.load.sent == 0 && !t.load.refused.is_empty());

@@ -7,6 +7,7 @@ use netfathom_model::plan::{MessagePlan, MessageTest, Place, Placement, Until};
 use netfathom_model::record::{
     Counted, Distribution, Estimate, MessageCell, MessageRate, MessageResult, MessageTrial,
 };
+use netfathom_model::verdict::Verdict;
 use netfathom_stats::{self as stats, Interval, paired_ratio_by};
 
 use super::order::Cell;
@@ -55,6 +56,7 @@ pub fn empty(cell: &Cell) -> MessageCell {
         service: None,
         lag: None,
         calls: Counted::Not("the run ended before it came to that".into()),
+        verdict: Verdict::default(),
     }
 }
 

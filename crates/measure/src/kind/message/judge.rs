@@ -3,7 +3,7 @@
 use netfathom_model::plan::Carrier;
 use netfathom_model::print;
 use netfathom_model::record::{LoadThread, MessageCell, MessageResult, Shares};
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::{Level, Part, Verdict};
 
 use super::{cells, precision, stalls};
 use crate::ground::observer::Progressed;
@@ -29,58 +29,152 @@ const LOST: f64 = 0.01;
 /// A 99th percentile of fewer times is the longest of them.
 const TAIL: u64 = 100;
 
-/// Ratios, precision, verdict and findings of what is there. `planned` is 0 where the number of trials is not fixed.
+/// A rule that some cells broke.
+pub struct Broken {
+    pub level: Level,
+    /// Their places among the cells, and the reason that each of them has.
+    pub cells: Vec<(usize, String)>,
+    /// The reason of the run.
+    pub text: String,
+}
+
+impl Broken {
+    fn new(level: Level, cells: &[Beyond<'_>], each: impl Fn(&Beyond<'_>) -> String, text: String) -> Self {
+        Self { level, cells: cells.iter().map(|beyond| (beyond.place, each(beyond))).collect(), text }
+    }
+
+    /// What a run has of it in which other cells can be used.
+    fn beside_others(&self, cells: &[MessageCell]) -> String {
+        if self.level < Level::Void {
+            return self.text.clone();
+        }
+        let worst = &cells[self.cells[0].0];
+        format!(
+            "VOID in {} of {} cells, worst {} with {} bytes: {}",
+            self.cells.len(),
+            cells.len(),
+            worst.layer,
+            worst.bytes,
+            self.text
+        )
+    }
+}
+
+/// A cell beyond the limit of a rule.
+struct Beyond<'a> {
+    place: usize,
+    cell: &'a MessageCell,
+    by: f64,
+}
+
+/// Those that `by` has a value of, the worst first.
+fn beyond(cells: &[MessageCell], by: impl Fn(&MessageCell) -> Option<f64>) -> Vec<Beyond<'_>> {
+    let of = |(place, cell)| Some(Beyond { place, cell, by: by(cell)? });
+    let mut all: Vec<Beyond<'_>> = cells.iter().enumerate().filter_map(of).collect();
+    all.sort_by(|a, b| b.by.total_cmp(&a.by));
+    all
+}
+
+/// Ratios, precision, verdicts and findings of what is there. `planned` is 0 where the number of trials is not fixed.
 pub fn conclude(p: &mut Progressed<MessageResult>, planned: usize, after_ns: u64) {
     cells::compare(&mut p.result);
-    precision::note(&mut p.result, after_ns);
-    p.verdict = judge(&p.result, planned);
+    p.verdict = judge(&mut p.result, planned, after_ns);
     p.findings = stalls::findings(&p.result);
 }
 
-fn judge(result: &MessageResult, planned: usize) -> Verdict {
-    let mut verdict = Verdict::default();
-    let trials = || result.cells.iter().flat_map(|cell| &cell.trials);
-    let there = trials().count();
-    if there == 0 {
-        verdict.lower(Level::Void, "no trial was finished");
-        return verdict;
-    }
+fn judge(result: &mut MessageResult, planned: usize, after_ns: u64) -> Verdict {
+    let mut broken = rules(result);
+    judge_cells(&mut result.cells, &broken);
+    // The answer, and so how narrow it is, is of cells that are not VOID.
+    precision::note(result, after_ns);
+    broken.extend(precision::wide(result));
+    judge_cells(&mut result.cells, &broken);
+    judge_run(result, planned, &broken)
+}
+
+fn rules(result: &MessageResult) -> Vec<Broken> {
     let udp = result.plan.carrier == Carrier::Udp;
-    let lost: u64 = trials().map(|t| t.lost).sum();
-    if lost > 0 && !udp {
-        let text = format!("{lost} messages were sent over a stream and not received");
-        verdict.lower(Level::Void, text);
-    }
-    if trials().any(|t| t.messages == 0) {
-        verdict.lower(Level::Void, "in some trials no message arrived");
-    }
-    let degraded = [
-        (there < planned).then(|| format!("only {there} of {planned} trials were finished")),
+    let all = [
+        unreceived(&result.cells).filter(|_| !udp),
+        empty(&result.cells),
         result.plan.rate_per_s.and_then(|rate| late(result, rate)),
         restless(result),
         lossy(&result.cells).filter(|_| udp),
         short(&result.cells),
     ];
-    degraded.into_iter().flatten().for_each(|text| verdict.lower(Level::Degraded, text));
+    all.into_iter().flatten().collect()
+}
+
+fn judge_cells(cells: &mut [MessageCell], broken: &[Broken]) {
+    cells.iter_mut().for_each(|cell| cell.verdict = Verdict::default());
+    for rule in broken {
+        for (place, text) in &rule.cells {
+            cells[*place].verdict.lower(rule.level, text);
+        }
+    }
+}
+
+/// A run is VOID where all of its cells are.
+fn judge_run(result: &MessageResult, planned: usize, broken: &[Broken]) -> Verdict {
+    let mut verdict = Verdict::default();
+    let there: usize = result.cells.iter().map(|cell| cell.trials.len()).sum();
+    if there == 0 {
+        verdict.lower(Level::Void, "no trial was finished");
+        return verdict;
+    }
+    let all_void = result.cells.iter().all(MessageCell::is_void);
+    for rule in broken {
+        let (level, text) = match all_void {
+            true => (rule.level, rule.text.clone()),
+            false => (rule.level.min(Level::Degraded), rule.beside_others(&result.cells)),
+        };
+        verdict.lower_only(&[Part::Cells], level, text);
+    }
+    if there < planned {
+        verdict.lower(Level::Degraded, format!("only {there} of {planned} trials were finished"));
+    }
     precision::judge(&mut verdict, result);
     verdict
 }
 
+fn lost(cell: &MessageCell) -> u64 {
+    cell.trials.iter().map(|trial| trial.lost).sum()
+}
+
+/// A stream loses nothing.
+fn unreceived(cells: &[MessageCell]) -> Option<Broken> {
+    let found = beyond(cells, |cell| (lost(cell) > 0).then(|| lost(cell) as f64));
+    let text = |lost: u64| format!("{lost} messages were sent over a stream and not received");
+    let all: u64 = found.iter().map(|beyond| lost(beyond.cell)).sum();
+    (all > 0).then(|| Broken::new(Level::Void, &found, |beyond| text(lost(beyond.cell)), text(all)))
+}
+
+fn empty(cells: &[MessageCell]) -> Option<Broken> {
+    let empty = |cell: &MessageCell| cell.trials.iter().filter(|trial| trial.messages == 0).count();
+    let found = beyond(cells, |cell| (empty(cell) > 0).then(|| empty(cell) as f64));
+    let each = |b: &Beyond<'_>| format!("in {} of {} trials no message arrived", b.by, b.cell.trials.len());
+    let text = "in some trials no message arrived";
+    (!found.is_empty()).then(|| Broken::new(Level::Void, &found, each, text.into()))
+}
+
 /// A load with late messages is no open loop.
-fn late(result: &MessageResult, rate_per_s: f64) -> Option<String> {
+fn late(result: &MessageResult, rate_per_s: f64) -> Option<Broken> {
     let allowed_ns = LAG * 1e9 / rate_per_s;
-    let late = |cell: &&MessageCell| cell.lag.as_ref().is_some_and(|lag| lag.p99_ns as f64 > allowed_ns);
-    let cells: Vec<&MessageCell> = result.cells.iter().filter(late).collect();
-    let worst = cells.iter().max_by_key(|cell| cell.lag.as_ref().map(|lag| lag.p99_ns))?;
-    Some(format!(
+    let p99_ns = |cell: &MessageCell| Some(cell.lag.as_ref()?.p99_ns as f64);
+    let found = beyond(&result.cells, |cell| p99_ns(cell).filter(|&ns| ns > allowed_ns));
+    let worst = found.first()?;
+    let cells: Vec<&MessageCell> = found.iter().map(|beyond| beyond.cell).collect();
+    let text = format!(
         "sent late in {} of {} cells, worst p99 {} ({}, {} bytes), over 10 % of a send slot: {}",
         cells.len(),
         result.cells.len(),
-        print::time(worst.lag.as_ref()?.p99_ns as f64),
-        worst.layer,
-        worst.bytes,
+        print::time(worst.by),
+        worst.cell.layer,
+        worst.cell.bytes,
         on_schedule(result, &cells)
-    ))
+    );
+    let each = |b: &Beyond<'_>| format!("sent late: p99 {}, over 10 % of a send slot", print::time(b.by));
+    Some(Broken::new(Level::Degraded, &found, each, text))
 }
 
 /// What to do: a lower rate helps only where the ends had their CPUs.
@@ -99,134 +193,68 @@ fn waited(result: &MessageResult, late: &[&MessageCell]) -> f64 {
     share(waited_ns, whole_ns)
 }
 
-/// What is the same each time, and takes twice as long at times, is disturbed.
-fn restless(result: &MessageResult) -> Option<String> {
+/// What is the same each time, and takes twice as long at times, is disturbed; so is what ran interleaved with it.
+fn restless(result: &MessageResult) -> Option<Broken> {
     let first = result.plan.layers.first()?;
-    let spread = |cell: &MessageCell| Some((cell.rate?.highest_per_s / cell.rate?.lowest_per_s, cell.bytes));
-    let cells = || result.cells.iter().filter(|cell| cell.layer == *first).filter_map(spread);
-    let restless = cells().filter(|&(spread, _)| spread > RESTLESS).count();
-    let (most, bytes) = cells().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (restless > 0).then(|| {
-        format!(
-            "trials of {first} differ up to × {most:.1} ({bytes} bytes; {restless} of {} cells): {}",
-            cells().count(),
-            occupied(result.contention.iter(), &ENDS, LEAST_HELD)
-                .unwrap_or_else(|| "use a quiet machine".into())
-        )
-    })
+    let spread = |cell: &MessageCell| Some(cell.rate?.highest_per_s / cell.rate?.lowest_per_s);
+    let all = beyond(&result.cells, |cell| spread(cell).filter(|_| cell.layer == *first));
+    let most = all.first().filter(|most| most.by > RESTLESS)?;
+    let restless: Vec<&Beyond<'_>> = all.iter().filter(|beyond| beyond.by > RESTLESS).collect();
+    let text = format!(
+        "trials of {first} differ up to × {:.1} ({} bytes; {} of {} cells): {}",
+        most.by,
+        most.cell.bytes,
+        restless.len(),
+        all.len(),
+        occupied(result.contention.iter(), &ENDS, LEAST_HELD).unwrap_or_else(|| "use a quiet machine".into())
+    );
+    let point = |cell: &MessageCell| (cell.bytes, cell.placement, cell.pair);
+    let beside = |cell: &MessageCell| Some(restless.iter().find(|b| point(b.cell) == point(cell))?.by);
+    let each = |b: &Beyond<'_>| format!("trials of {first} differ up to × {:.1}", b.by);
+    Some(Broken::new(Level::Degraded, &beyond(&result.cells, beside), each, text))
 }
 
 /// Too many datagrams were lost: the times are those of the rest.
-fn lossy(cells: &[MessageCell]) -> Option<String> {
+fn lossy(cells: &[MessageCell]) -> Option<Broken> {
     let share = |cell: &MessageCell| {
-        let lost: u64 = cell.trials.iter().map(|t| t.lost).sum();
         let sent: u64 = cell.trials.iter().map(|t| t.sent).sum();
-        lost as f64 / sent.max(1) as f64
+        lost(cell) as f64 / sent.max(1) as f64
     };
-    let lossy: Vec<_> = cells.iter().map(|cell| (cell, share(cell))).filter(|c| c.1 > LOST).collect();
-    let (worst, share) = lossy.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    Some(format!(
+    let found = beyond(cells, |cell| Some(share(cell)).filter(|&share| share > LOST));
+    let worst = found.first()?;
+    let text = format!(
         "over {:.0} % lost in {} of {} cells, most with {} and {} bytes: {:.1} %; figures are of the rest",
         100.0 * LOST,
-        lossy.len(),
+        found.len(),
         cells.len(),
-        worst.layer,
-        worst.bytes,
-        100.0 * share
-    ))
+        worst.cell.layer,
+        worst.cell.bytes,
+        100.0 * worst.by
+    );
+    let each = |b: &Beyond<'_>| format!("{:.1} % were lost; figures are of the rest", 100.0 * b.by);
+    Some(Broken::new(Level::Degraded, &found, each, text))
 }
 
-/// Too few of them tell nothing of their tail.
-fn short(cells: &[MessageCell]) -> Option<String> {
-    let short: Vec<_> = cells.iter().filter(|cell| (1..TAIL).contains(&cell.times.n)).collect();
-    let least = short.iter().min_by_key(|cell| cell.times.n)?;
+/// Too few of them show nothing of their tail.
+fn short(cells: &[MessageCell]) -> Option<Broken> {
+    let is_short = |cell: &MessageCell| (1..TAIL).contains(&cell.times.n);
+    let found = beyond(cells, |cell| is_short(cell).then(|| -(cell.times.n as f64)));
+    let least = found.first()?.cell;
     let remedy = match least.trials.iter().any(|trial| trial.cut_short) {
         true => "raise --max-time",
         false => "add --messages",
     };
-    Some(format!(
+    let text = format!(
         "{} of {} cells have under {TAIL} samples, too few for a p99 ({} with {} bytes: {}): {remedy}",
-        short.len(),
+        found.len(),
         cells.len(),
         least.layer,
         least.bytes,
         least.times.n
-    ))
+    );
+    let each = |b: &Beyond<'_>| format!("{} samples are too few for a p99", b.cell.times.n);
+    Some(Broken::new(Level::Degraded, &found, each, text))
 }
 
 #[cfg(test)]
-mod tests {
-    use netfathom_model::record::{Contention, Distribution, EndCost, Held, Holder, MessageTrial};
-    use netfathom_stats as stats;
-
-    use super::super::fixture;
-    use super::*;
-    use crate::load::judge::priority;
-
-    fn cell(layer: &str, times: u64, sent: u64, lost: u64) -> MessageCell {
-        let mut all = stats::Distribution::new(7);
-        all.add_many(1000, times);
-        let trial = MessageTrial { sent, lost, ..fixture::trial(sent - lost) };
-        fixture::cell(layer, trial, &all)
-    }
-
-    fn judged(cells: Vec<MessageCell>) -> Verdict {
-        let planned = cells.len();
-        let mut result = MessageResult { cells, ..fixture::result() };
-        result.plan.carrier = Carrier::Udp;
-        judge(&result, planned)
-    }
-
-    #[test]
-    fn losses_are_reported_with_the_worst_layer() {
-        let few = judged(vec![cell("write", 990, 1000, 10)]);
-        assert_eq!(few.level, Level::Valid, "{few:?}");
-        let many = judged(vec![cell("write", 980, 1000, 20), cell("writev", 700, 1000, 300)]);
-        assert_eq!(many.level, Level::Degraded);
-        let text = format!("{many:?}");
-        assert!(text.contains("in 2 of 2 cells") && text.contains("writev and 64 bytes: 30.0 %"), "{text}");
-    }
-
-    /// Of round trips at 2k/s, 290 ms late, in a trial of 1 µs.
-    fn late_text(waited_ns: u64, contention: Vec<Contention>) -> String {
-        let times = stats::Distribution::new(7);
-        let client = EndCost { run_delay_ns: Some(waited_ns), ..EndCost::default() };
-        let trial = MessageTrial { client, duration_ns: 1000, ..fixture::trial(100) };
-        let lag = Some(Distribution { p99_ns: 290_455_600, ..(&times).into() });
-        let cell = MessageCell { lag, ..fixture::cell("write", trial, &times) };
-        let result = MessageResult { cells: vec![cell], contention, ..fixture::result() };
-        late(&result, 2000.0).unwrap()
-    }
-
-    #[test]
-    fn a_lower_rate_is_advised_only_where_the_ends_had_their_cpus() {
-        let client = |ns| Contention {
-            thread: LoadThread::Client,
-            cpu: 1,
-            span_ns: 1000,
-            waited_ns: ns,
-            holders: vec![Held { by: Holder::Process { name: "rustc".into(), pid: 7, cgroup: None }, ns }],
-            stolen_ns: 0,
-            interrupts: Vec::new(),
-            stopped_ns: 0,
-            blocked_ns: 0,
-        };
-        let slow = late_text(100, Vec::new());
-        assert!(slow.contains("worst p99 290 ms (write, 64 bytes)"), "{slow}");
-        assert!(slow.ends_with(": lower --rate"), "{slow}");
-        assert!(late_text(0, vec![client(5)]).ends_with(": lower --rate"));
-        assert!(late_text(770, vec![client(770)]).ends_with(": stop rustc (pid 7) on CPU 1"));
-        assert!(late_text(770, Vec::new()).ends_with(&priority()), "no one was followed");
-    }
-
-    #[test]
-    fn a_tail_of_a_few_times_is_none() {
-        assert_eq!(judged(vec![cell("write", 100, 100, 0)]).level, Level::Valid);
-        // There are none at all where a sink counts.
-        assert_eq!(judged(vec![cell("write", 0, 5000, 0)]).level, Level::Valid);
-        let short = judged(vec![cell("write", 100, 100, 0), cell("writev", 20, 20, 0)]);
-        assert_eq!(short.level, Level::Degraded);
-        let text = format!("{short:?}");
-        assert!(text.contains("1 of 2 cells") && text.contains("writev with 64 bytes: 20"), "{text}");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The cells of a plan, and the order of their trials.
 
 use itertools::iproduct;
+use netfathom_model::grouping::by_key;
 use netfathom_model::layer::{Form, Layer};
 use netfathom_model::plan::{Carrier, MessagePlan, MessageTest, Placement};
 use netfathom_model::random::SplitMix64;
@@ -87,20 +88,13 @@ fn absent_of(
     layer: &Layer,
     refusals: &Refusals,
 ) -> Vec<AbsentCell> {
-    let mut reasons: Vec<(Reason, Vec<String>)> = Vec::new();
-    for &bytes in &plan.sizes_bytes {
-        let Some(reason) = why_not(plan, placement, bytes, layer, refusals) else { continue };
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, sizes)) => sizes.push(bytes.to_string()),
-            None => reasons.push((reason, vec![bytes.to_string()])),
-        }
-    }
+    let reason = |&bytes: &u64| Some((why_not(plan, placement, bytes, layer, refusals)?, bytes.to_string()));
     let cell = |(Reason { why, nearest }, sizes): (Reason, Vec<String>)| {
         let of_all = sizes.len() == plan.sizes_bytes.len();
         let why = if of_all { why } else { format!("with {} bytes: {why}", sizes.join(", ")) };
         AbsentCell { placement, layer: Some(layer.clone()), why, nearest: nearest.into() }
     };
-    reasons.into_iter().map(cell).collect()
+    by_key(plan.sizes_bytes.iter().filter_map(reason)).into_iter().map(cell).collect()
 }
 
 /// Why there is no such cell.

@@ -1,9 +1,12 @@
 //! A run that goes on until the figures of its answer are narrow: how narrow they are, when it ends, and what a wide one
 //! makes of the verdict (docs/decisions/0031-until-narrow.md).
 
-use netfathom_model::record::{Ended, LoadThread, MessageResult, Precision};
+use std::ptr;
+
+use netfathom_model::record::{Ended, LoadThread, MessageCell, MessageResult, Precision, Width};
 use netfathom_model::verdict::{Level, Verdict};
 
+use super::judge::Broken;
 use crate::load::judge::occupied;
 use crate::load::precision;
 
@@ -22,20 +25,29 @@ pub fn ends(result: &mut MessageResult, rounds: usize) -> bool {
     precision.ended.is_some()
 }
 
-/// A figure that is known less well than asked lowers the trust in the run, but not below DEGRADED: the other cells have
-/// figures, too.
+/// A figure that is known less well than asked lowers the trust in the cells of the answer, but not below DEGRADED: it is
+/// not wrong.
+pub fn wide(result: &MessageResult) -> Vec<Broken> {
+    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return Vec::new() };
+    let free = || occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], 0.0);
+    let answered = result.answered();
+    let is_answered = |cell: &MessageCell| answered.iter().any(|other| ptr::eq(*other, cell));
+    let judged = |width: &Width| precision::judged(precision, width, until, free);
+    let broken = |(_, text): (Level, String)| {
+        let cells = result.cells.iter().enumerate().filter(|(_, cell)| is_answered(cell));
+        let cells = cells.map(|(place, _)| (place, text.clone())).collect();
+        Broken { level: Level::Degraded, cells, text }
+    };
+    precision.widths.iter().filter_map(judged).map(broken).collect()
+}
+
+/// One round of all cells has no intervals.
 pub fn judge(verdict: &mut Verdict, result: &MessageResult) {
-    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
+    let (Some(_), Some(precision)) = (result.plan.until, &result.precision) else { return };
     if result.cells.iter().all(|cell| cell.trials.len() < 2) {
         let is_late = precision.ended == Some(Ended::TimeLimit);
         let remedy = if is_late { ": raise --time-limit" } else { "" };
         verdict.lower(Level::Degraded, format!("one round has no intervals{remedy}"));
-    }
-    let free = || occupied(result.contention.iter(), &[LoadThread::Client, LoadThread::Server], 0.0);
-    for width in &precision.widths {
-        if let Some((_, text)) = precision::judged(precision, width, until, free) {
-            verdict.lower(Level::Degraded, text);
-        }
     }
 }
 
@@ -105,12 +117,18 @@ mod tests {
             ended(result, 9 * S);
             let mut verdict = Verdict::default();
             judge(&mut verdict, result);
+            wide(result).iter().for_each(|rule| verdict.lower(rule.level, &rule.text));
             (verdict.level, verdict.reasons.into_iter().map(|reason| reason.text).collect::<Vec<_>>())
         };
         assert_eq!(judged(&mut result(&NARROW)), (Level::Valid, Vec::new()));
         let (level, texts) = judged(&mut result(&WIDE));
         assert_eq!((level, texts.len()), (Level::Degraded, 1));
         assert!(texts[0].starts_with("the median time is known to ± "), "{texts:?}");
+        let mut beside = result(&WIDE);
+        beside.cells.push(MessageCell { bytes: 128, ..beside.cells[0].clone() });
+        ended(&mut beside, 9 * S);
+        let places: Vec<usize> = wide(&beside)[0].cells.iter().map(|(place, _)| *place).collect();
+        assert_eq!(places, [0], "the answer is of the smallest size");
         let (level, texts) = judged(&mut result(&[1, 5000]));
         assert_eq!(level, Level::Degraded);
         assert!(texts[0].starts_with("the interval of the median time, ± "), "{texts:?}");

@@ -95,10 +95,10 @@ fn rules<'a>(direction: Direction) -> Vec<Rule<TrialPath<'a>>> {
                 .unwrap_or_else(|| "free the CPUs (--cpu)".into())
         }),
         Rule::void(MOST_NEGATIVE, TrialPath::negative, percent, NEGATIVE),
-        Rule::void(most_missed, TrialPath::missed, percent, MISSED).advise(free),
-        Rule::void(most_missed, TrialPath::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
-        Rule::degraded(MOST_MISSED, TrialPath::missed, percent, MISSED).advise(free),
-        Rule::degraded(MOST_MISSED, TrialPath::undisturbed_missed, percent, UNDISTURBED_MISSED).advise(free),
+        Rule::degraded(MOST_MISSED, TrialPath::missed, percent, MISSED).void_beyond(most_missed).advise(free),
+        Rule::degraded(MOST_MISSED, TrialPath::undisturbed_missed, percent, UNDISTURBED_MISSED)
+            .void_beyond(most_missed)
+            .advise(free),
     ];
     if direction == Direction::Rx {
         rules.push(Rule::degraded(MOST_LAG, TrialPath::lag, of_a_slot, UNEVEN).advise(even));

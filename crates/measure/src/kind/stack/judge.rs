@@ -228,6 +228,37 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_includes_0_is_void_with_a_fixed_number_of_trials_too() {
+        let mut result = result();
+        assert_eq!(about(&run(&result), "includes 0"), None);
+        for summary in &mut result.summaries {
+            summary.undisturbed = None;
+            let half_width = if summary.direction == Direction::Tx { 1.5 } else { 0.5 };
+            summary.overall.between_trials_ns = Some(half_width * summary.overall.mean_ns);
+        }
+        let of_tx = |level| Some((level, vec![Part::Tx]));
+        result.trials.retain(|trial| trial.kind == TrialKind::Measured);
+        result.trials.truncate(2);
+        assert_eq!(about(&run(&result), "the mean, ± 150 %, includes 0"), of_tx(Level::Degraded));
+        result.trials = vec![result.trials; 3].concat();
+        let verdict = run(&result);
+        assert_eq!(about(&verdict, "the mean, ± 150 %, includes 0"), of_tx(Level::Void));
+        assert_eq!([Part::Tx, Part::Rx].map(|way| verdict.of(way) == Level::Void), [true, false]);
+    }
+
+    #[test]
+    fn too_few_trials_are_counted_of_those_that_were_planned() {
+        let mut result = result();
+        result.plan.until = Some(Until { precision: 0.05, time_limit_ns: 1 });
+        result.precision = Some(Precision { after_ns: 1, widths: Vec::new(), ended: None });
+        result.plan.trials = 12;
+        result.trials.retain(|trial| trial.kind == TrialKind::Measured);
+        result.trials.truncate(1);
+        let few = run(&result);
+        assert!(about(&few, "1 of at least 12 measured trials").is_some(), "{few:?}");
+    }
+
+    #[test]
     fn negative_times_make_their_way_void() {
         let mut result = result();
         assert_eq!(about(&run(&result), "are negative"), None);

@@ -22,7 +22,7 @@ use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::interrupt::Interruptible;
 use netfathom_sys::link;
 
-use crate::ground::environment::{self, cgroup};
+use crate::ground::environment;
 use crate::ground::observer::Progressed;
 
 mod account;
@@ -171,9 +171,7 @@ pub fn part(plan: &TransferPlan, around: Around<'_>) -> Result<Progressed<Transf
     result.cost = around.live.cost.end(&result);
     let busiest = beside.and_then(|beside| beside.busiest());
     let other_end = around.live.other_end.get().cloned().unwrap_or_default();
-    let raise_quota =
-        if plan.explain { cgroup::raise_quota(Some(std::process::id())) } else { String::new() };
-    let seen = explain::Host { busiest, other_end, raise_quota, ..Default::default() };
+    let seen = explain::Host { busiest, other_end, ..Default::default() };
     Ok(report::conclude(result, seen))
 }
 

@@ -11,6 +11,7 @@ use netfathom_model::verdict::{Finding, Level, Verdict};
 
 use super::explain::{Host, explain_all};
 use super::zero_copy;
+use crate::ground::environment::cgroup::raise_quota;
 use crate::ground::observer::Progressed;
 
 /// A pace is missed by more than this: the first datagram goes at once, and the last call ends a little late.
@@ -36,6 +37,7 @@ fn host(result: &TransferResult, seen: Host) -> Host {
         congestion: result.congestion.clone(),
         // Without /proc a limit is named without its value.
         buffer_limits: fs::read_to_string(limits).ok().as_deref().and_then(Host::limits),
+        raise_quota: raise_quota(Some(std::process::id())),
         ..seen
     }
 }
@@ -64,8 +66,8 @@ fn judge(result: &TransferResult) -> Verdict {
         TransferEnd::CutOff { unacknowledged_bytes } => verdict.lower(
             Level::Degraded,
             format!(
-                "cut off {} after its time: {} were still in the send buffer, and the rate counts them; a smaller send \
-                 buffer (-b) holds less, a longer --idle waits for it",
+                "cut off {} after its time (--idle): the other end had not acknowledged {}, and the rate counts them; \
+                 see whether its program reads, or give a longer --idle",
                 format_duration(result.plan.idle_ns),
                 print::bytes(*unacknowledged_bytes as f64)
             ),

@@ -48,6 +48,11 @@ pub(super) fn is_start(typed: &str, id: &str) -> bool {
     typed == id || typed.len() >= LEAST && is_hex(typed) && id.starts_with(typed)
 }
 
+/// Whether somebody who types this means that container.
+pub(super) fn is_named(typed: &str, id: &str) -> bool {
+    is_start(typed, id) || names(id).iter().any(|name| name == typed)
+}
+
 /// Those that its manager gave it: Docker, Podman, or containerd for Kubernetes and nerdctl.
 pub(super) fn names(id: &str) -> Vec<String> {
     let docker = read(&format!("/var/lib/docker/containers/{id}/config.v2.json"));

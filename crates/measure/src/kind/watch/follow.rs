@@ -15,7 +15,7 @@ use netfathom_sys::socket::is_udp_port;
 
 use super::budget::Budget;
 use super::process::{self, Watched};
-use super::{WatchRunError, counted, findings, read, seen, selection, slow};
+use super::{WatchRunError, counted, findings, look_at_user, read, seen, selection, slow};
 use crate::ground::error::RunError;
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
@@ -87,6 +87,7 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     fn mark(&mut self) -> Result<bool, WatchRunError> {
         let lives = self.process.as_mut().map_or(Ok(true), |process| process.mark(&mut self.watch))?;
         let result = &mut self.progressed.result;
+        result.reader = result.reader.take().or_else(|| self.process.as_ref().and_then(Watched::first));
         if !self.watch.has_datagrams() && has_udp(self.plan) {
             // What it sends is seen from the first message on.
             result.late = u64::from(self.started.elapsed() > TICK && self.plan.watches(Direction::Rx));
@@ -143,11 +144,12 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         Ok(ended || wait(tick - first)?)
     }
 
-    /// Takes how far the clocks moved since the last tick, and the slow messages that ended.
+    /// Takes how far the clocks moved since the last tick, who used a socket, and the slow messages that ended.
     fn take(&mut self) -> Result<(), WatchRunError> {
         let result = &mut self.progressed.result;
         let moved = self.watch.set_clock().unsigned_abs();
         result.clock_moved_ns = result.clock_moved_ns.max(moved);
+        look_at_user(&self.watch, result);
         if let Some(slow) = &mut result.slow {
             slow::take(&self.watch, slow)?;
         }

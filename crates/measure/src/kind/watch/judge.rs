@@ -183,14 +183,18 @@ fn nothing_sent(results: &[&WatchResult], _: f64) -> String {
 
 /// The process that was asked for, if it has ended: it is not to be looked for any more.
 fn ended(results: &[&WatchResult]) -> Option<String> {
-    let is_of_process =
-        |r: &&&WatchResult| matches!(r.plan.target, WatchTarget::Process(_) | WatchTarget::Name(_));
+    let is_of_process = |r: &&&WatchResult| {
+        matches!(r.plan.target, WatchTarget::Process(_) | WatchTarget::Name(_)) && !r.plan.awaits()
+    };
     let pid = results.iter().find(is_of_process)?.reader.as_ref()?.pid;
     (!process::lives(pid)).then(|| format!("process {pid} ended during the run"))
 }
 
 /// Whether anything serves there, where that can be looked up.
 fn no_sender(results: &[&WatchResult]) -> String {
+    if results.iter().any(|result| result.plan.awaits() && result.reader.is_none()) {
+        return "no process of the target was there (`ps -eo pid,comm` lists processes)".into();
+    }
     if results.iter().any(|result| result.sampling.is_some()) {
         return "give it more of a CPU (--budget)".into();
     }

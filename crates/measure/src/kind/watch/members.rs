@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::mem;
 use std::path::Path;
 
-use netfathom_model::plan::WatchTarget;
+use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_sys::process::{self, ancestors, lives};
 
 use super::WatchRunError;
@@ -19,29 +20,43 @@ pub(super) enum Members {
         root: u32,
         name: String,
     },
+    /// All that have a name, whoever started them.
+    Named(String),
     /// The path of a cgroup.
     Cgroup(String),
+    /// All containers of a name or an id. The ids are known by whether they are meant.
+    Containers {
+        wanted: String,
+        known: BTreeMap<String, bool>,
+    },
 }
 
 impl Members {
     /// `None` of a target that is no processes.
-    pub fn find(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
+    pub fn find(plan: &WatchPlan) -> Result<Option<Self>, WatchRunError> {
         // Where it is mounted, only that of another PID namespace has no number for this process.
-        let is_mounted = Path::new("/proc/version").exists();
-        let missing = |e| if is_mounted { WatchRunError::OtherProc } else { WatchRunError::Proc(e) };
+        let missing = |e| match Path::new("/proc/version").exists() {
+            true => WatchRunError::OtherProc,
+            false => WatchRunError::Proc(e),
+        };
         fs::read_link("/proc/self").map_err(missing)?;
-        Ok(Some(match target {
+        Ok(Some(match &plan.target {
             WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } => return Ok(None),
             _ if !process::proc_is_ours() => return Err(WatchRunError::OtherProc),
             WatchTarget::Process(pid) => Self::One(*pid),
+            WatchTarget::Name(name) if plan.awaits() && meant(name).is_none() => Self::Named(name.clone()),
             WatchTarget::Name(name) => by_name(name)?,
+            WatchTarget::Cgroup(path) if plan.awaits() => Self::Cgroup(in_hierarchy(path)),
             WatchTarget::Cgroup(path) => by_cgroup(path)?,
+            WatchTarget::Container(name) if plan.awaits() => {
+                Self::Containers { wanted: name.clone(), known: BTreeMap::new() }
+            }
             WatchTarget::Container(name) => Self::Cgroup(by_container(name)?),
         }))
     }
 
     /// Those that live, the first of them first.
-    pub fn now(&self) -> Vec<u32> {
+    pub fn now(&mut self) -> Vec<u32> {
         match self {
             Self::One(pid) => vec![*pid],
             Self::Tree { root, name } => {
@@ -49,6 +64,8 @@ impl Members {
                 let of_root = |pid: &u32| top(*pid, &named) == *root || *pid == *root;
                 named.iter().copied().filter(of_root).collect()
             }
+            Self::Named(name) => named(name),
+            Self::Containers { wanted, known } => contained(wanted, known),
             Self::Cgroup(path) => {
                 all().filter(|&pid| cgroups(pid).iter().any(|of| is_in(of, path))).collect()
             }
@@ -101,10 +118,22 @@ fn by_name(name: &str) -> Result<Members, WatchRunError> {
 
 /// What to name where no process has a name.
 fn other(wanted: &str) -> String {
+    if let Some(meant) = meant(wanted) {
+        return meant;
+    }
     match similar(wanted, all().filter(|&pid| lives(pid)).map(name)).join(", ") {
-        none if none.is_empty() => "`ss -tulpn` lists those that listen".into(),
+        none if none.is_empty() => "`ps -eo pid,comm` lists processes, `ss -tulpn` those that listen".into(),
         names => format!("did you mean {names}?"),
     }
+}
+
+/// What to type in place of a number or a path, which no program has as its name.
+fn meant(wanted: &str) -> Option<String> {
+    if wanted.parse::<u32>().is_ok() {
+        return Some(format!("to watch a process by its PID: --pid {wanted}"));
+    }
+    let (_, last) = wanted.rsplit_once('/').filter(|(_, last)| !last.is_empty())?;
+    Some(format!("a path is none: its last part is the name, {last}"))
 }
 
 /// The first names that contain this one; those that begin with it come first.
@@ -136,7 +165,7 @@ fn is_in(path: &str, of: &str) -> bool {
 }
 
 /// A directory of cgroups is meant as well as the path in the hierarchy that is mounted there.
-fn in_hierarchy(typed: &str) -> &str {
+fn in_hierarchy(typed: &str) -> String {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
@@ -144,18 +173,27 @@ fn in_hierarchy(typed: &str) -> &str {
         matches!(kind, "cgroup" | "cgroup2").then_some(place)
     });
     let rests = places.filter_map(|place| typed.strip_prefix(place).filter(|rest| rest.starts_with('/')));
-    rests.min_by_key(|rest| rest.len()).unwrap_or(typed).trim_matches('/')
+    format!("/{}", rests.min_by_key(|rest| rest.len()).unwrap_or(typed).trim_matches('/'))
 }
 
 fn by_cgroup(typed: &str) -> Result<Members, WatchRunError> {
     let path = in_hierarchy(typed);
-    let members = Members::Cgroup(format!("/{path}"));
+    let mut members = Members::Cgroup(path.clone());
     if members.now().is_empty() {
         let why = "no process is in it; /proc/PID/cgroup has the path of a process, `systemd-cgls` lists all"
             .into();
-        return Err(WatchRunError::Target { what: format!("the cgroup /{path}"), why });
+        return Err(WatchRunError::Target { what: format!("the cgroup {path}"), why });
     }
     Ok(members)
+}
+
+/// The processes of the containers that are wanted. A name is looked up once: that costs more than all else here.
+fn contained(wanted: &str, known: &mut BTreeMap<String, bool>) -> Vec<u32> {
+    let before = mem::take(known);
+    let look_up = |id: &String| before.get(id).copied().unwrap_or_else(|| container::is_named(wanted, id));
+    let mut is_wanted = |id: String| *known.entry(id).or_insert_with_key(look_up);
+    let ids = |pid| cgroups(pid).into_iter().filter_map(|path| Some(container::of(&path)?.id));
+    all().filter(|&pid| ids(pid).any(&mut is_wanted)).collect()
 }
 
 fn by_container(wanted: &str) -> Result<String, WatchRunError> {
@@ -203,13 +241,23 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_two_have_or_none_is_refused() {
+    fn a_number_and_a_path_are_explained() {
+        assert!(meant("2730").unwrap().contains("--pid 2730"));
+        assert!(meant("/usr/sbin/nginx").unwrap().ends_with(" nginx"));
+        assert_eq!(meant("redis-server"), None);
+        assert!(other("nf-name-of-no-process").contains("ps -eo pid,comm"));
+    }
+
+    #[test]
+    fn a_name_that_two_have_or_none_is_refused_unless_they_are_awaited() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("nf-watched-by-its-name");
         netfathom_testkit::copy_program("/bin/sleep", &program);
         let name = "nf-watched-by-its-name";
         let start = || Command::new(&program).arg("1000").spawn().unwrap();
         let refused = |e: Result<Members, WatchRunError>| e.unwrap_err().to_string();
+        let mut awaited = Members::Named(name.into());
+        assert!(awaited.now().is_empty());
         assert!(refused(by_name(name)).contains("no process has that name"));
         let mut first = start();
         assert_eq!(by_name(name).unwrap(), Members::Tree { root: first.id(), name: name.into() });
@@ -217,6 +265,8 @@ mod tests {
         let mut second = start();
         let why = refused(by_name(name));
         assert!(why.contains(&second.id().to_string()) && why.contains("--pid"), "{why}");
+        let all = BTreeSet::from([first.id(), second.id()]);
+        assert_eq!(BTreeSet::from_iter(awaited.now()), all);
         for child in [&mut first, &mut second] {
             child.kill().unwrap();
             child.wait().unwrap();

@@ -19,7 +19,7 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
     CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling,
-    WatchSend, WatchStage, WatchedStage,
+    WatchSend, WatchStage, WatchUser, WatchedStage,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats as stats;
@@ -70,7 +70,7 @@ impl From<SetError> for WatchRunError {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "; `ss -tlpn` lists the processes that listen",
+        io::ErrorKind::NotFound => "; `ps -eo pid,comm` lists processes",
         io::ErrorKind::PermissionDenied => "; its sockets need CAP_SYS_PTRACE; --port needs no process",
         _ => "",
     }
@@ -90,13 +90,13 @@ impl Failure for WatchRunError {
 /// Watches until the time is up, the process has ended or `stop` is set.
 ///
 /// # Errors
-/// If there is no such process, or the kernel refuses its programs.
+/// If there is no such process and the plan does not await one, or the kernel refuses its programs.
 pub fn run(
     plan: &WatchPlan,
     observer: &mut impl Observer<WatchResult>,
     stop: &AtomicBool,
 ) -> Result<Progressed<WatchResult>, RunError> {
-    let process = Watched::open(&plan.target)?;
+    let process = Watched::open(plan)?;
     let mut progressed =
         Progressed::new(environment::read(Vec::new(), Vec::new(), None), empty(plan, process.as_ref()));
     // What is left of a run that is killed before it is written again.
@@ -182,7 +182,7 @@ fn selection(plan: &WatchPlan) -> Selection {
 fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
     WatchResult {
         plan: plan.clone(),
-        reader: process.map(Watched::first),
+        reader: process.and_then(Watched::first),
         watched_ns: 0,
         total: distribution(&stats::Distribution::new(netfathom_bpf::stack::GRAIN)),
         stages: Vec::new(),
@@ -199,6 +199,7 @@ fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         clock_moved_ns: 0,
         programs: None,
         sampling: None,
+        users: Vec::new(),
         unmarked: 0,
         late: 0,
         drops: Vec::new(),
@@ -233,9 +234,16 @@ fn seen(watch: &Watch) -> Result<u64, WatchError> {
     Ok(watch.account()?.seen + watch.send_account()?.seen)
 }
 
+/// Who used a watched socket since the last look. The first of all may have ended at once.
+fn look_at_user(watch: &Watch, result: &mut WatchResult) {
+    let Some(process) = watch.reader() else { return };
+    WatchUser::add(&mut result.users, process);
+    result.reader = result.users.first().map(|of| of.process.clone());
+}
+
 /// What the programs summed.
 fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
-    result.reader = watch.reader().or(result.reader.take());
+    look_at_user(watch, result);
     if let Some(slow) = &mut result.slow {
         slow::take(watch, slow)?;
     }

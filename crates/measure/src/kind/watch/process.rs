@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use netfathom_bpf::SetError;
 use netfathom_bpf::watch::Watch;
-use netfathom_model::plan::WatchTarget;
+use netfathom_model::plan::WatchPlan;
 use netfathom_model::record::WatchedProcess;
 use netfathom_sys::process::{Process, Waited, lives, sockets, wait_for_one};
 use netfathom_sys::socket::{is_tcp, is_udp, is_unix, listening_ports};
@@ -21,7 +21,9 @@ pub(super) struct Watched {
     members: Members,
     /// The first, by a descriptor, if it is the only one that is meant.
     one: Option<Process>,
-    first: WatchedProcess,
+    /// Others may come before the first and after the last of them.
+    awaits: bool,
+    first: Option<WatchedProcess>,
     /// Sockets that were looked at, by their inodes.
     known: BTreeMap<u32, BTreeSet<u64>>,
     /// The ports that they send to; `None`: those of a server's clients too, each another.
@@ -34,23 +36,19 @@ pub(super) struct Watched {
 
 impl Watched {
     /// `None` of a target that is no processes.
-    pub fn open(target: &WatchTarget) -> Result<Option<Self>, WatchRunError> {
-        let Some(members) = Members::find(target)? else { return Ok(None) };
-        let first = members.now().first().copied().unwrap_or_default();
-        let failed = |source| WatchRunError::Process { pid: first, source };
-        if !lives(first) {
-            return Err(failed(io::Error::new(io::ErrorKind::NotFound, "there is none of that number")));
-        }
-        let process = Process::open(first).map_err(failed)?;
-        sockets(first).map_err(failed)?;
-        let one = matches!(members, Members::One(_)).then_some(process);
-        let first = WatchedProcess { pid: first, name: members::name(first) };
+    pub fn open(plan: &WatchPlan) -> Result<Option<Self>, WatchRunError> {
+        let Some(mut members) = Members::find(plan)? else { return Ok(None) };
+        let (awaits, pid) = (plan.awaits(), members.now().first().copied());
+        // Those that are awaited may end at any time.
+        let process = if awaits { None } else { Some(opened(pid.unwrap_or_default())?) };
+        let one = process.filter(|_| matches!(members, Members::One(_)));
+        let first = pid.map(named);
         let (known, receivers) = (BTreeMap::new(), Some(BTreeSet::new()));
-        Ok(Some(Self { members, one, first, known, receivers, unmarked: 0, late: 0, looked: false }))
+        Ok(Some(Self { members, one, awaits, first, known, receivers, unmarked: 0, late: 0, looked: false }))
     }
 
-    /// One of them.
-    pub fn first(&self) -> WatchedProcess {
+    /// One of them, once there was one.
+    pub fn first(&self) -> Option<WatchedProcess> {
         self.first.clone()
     }
 
@@ -61,9 +59,10 @@ impl Watched {
     }
 
     /// Has the sockets watched that they made since the last time. Those that their listeners accept are watched
-    /// already, and what a known process connects is, too. False if no process is left.
+    /// already, and what a known process connects is, too. False if no process is left, and none is awaited.
     pub fn mark(&mut self, watch: &mut Watch) -> Result<bool, WatchRunError> {
         let now = self.members.now();
+        self.first = self.first.take().or_else(|| now.first().copied().map(named));
         let ended: Vec<u32> = self.known.keys().copied().filter(|pid| !now.contains(pid)).collect();
         for pid in ended {
             watch.forget_process(pid);
@@ -76,12 +75,18 @@ impl Watched {
             self.mark_process(watch, pid)?;
         }
         self.looked = true;
-        Ok(!now.is_empty())
+        Ok(self.awaits || !now.is_empty())
     }
 
     fn mark_process(&mut self, watch: &mut Watch, pid: u32) -> Result<(), WatchRunError> {
-        // Of a process that has ended there are none.
-        let now = sockets(pid).unwrap_or_default();
+        let now = match sockets(pid) {
+            // None was looked at before the run began.
+            Err(source) if self.awaits && source.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(WatchRunError::Process { pid, source });
+            }
+            // Of a process that has ended there are none.
+            now => now.unwrap_or_default(),
+        };
         let is_known = |inode| self.known.values().any(|of| of.contains(&inode));
         let opened: BTreeSet<RawFd> = now.iter().filter(|of| !is_known(of.0)).map(|of| of.1).collect();
         let known = self.known.entry(pid).or_default();
@@ -128,6 +133,21 @@ impl Watched {
         }
         watch.mark(socket, serves)
     }
+}
+
+fn named(pid: u32) -> WatchedProcess {
+    WatchedProcess { pid, name: members::name(pid) }
+}
+
+/// A process that is there, and has sockets that may be looked at.
+fn opened(pid: u32) -> Result<Process, WatchRunError> {
+    let failed = |source| WatchRunError::Process { pid, source };
+    if !lives(pid) {
+        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "there is none of that number")));
+    }
+    let process = Process::open(pid).map_err(failed)?;
+    sockets(pid).map_err(failed)?;
+    Ok(process)
 }
 
 /// Waits until the only process has ended, which is true, the time is up or `stop` is set; without one for the latter.

@@ -22,6 +22,9 @@ pub(super) fn empty(plan: &WatchPlan) -> Option<WatchSlow> {
 /// Sets from when on messages are slow. Of a quantile it changes with the messages that come; to be called every second
 /// or so.
 pub(super) fn set(watch: &Watch, plan: &WatchPlan, slow: &mut WatchSlow) -> Result<(), WatchError> {
+    if let Some(SlowBound::Time(ns)) = plan.slow {
+        watch.set_slow_application(ns);
+    }
     for &direction in &plan.directions {
         let bound_ns = match plan.slow {
             Some(SlowBound::Time(ns)) => Some(ns),

@@ -48,6 +48,20 @@ fn a_few_trials_may_break_a_rule_with_room_where_that_is_allowed() {
     assert_eq!([level(&[2.0, 2.0], 0.1), level(&[10.0], 0.1)], [Level::Degraded, Level::Void]);
 }
 
+#[test]
+fn two_limits_make_one_reason() {
+    let rules = [Rule::degraded(1.0, |lag: &f64| *lag, count, "late by {}").void_beyond(10.0)];
+    let judged = |lags: &[f64]| {
+        let mut verdict = Verdict::default();
+        lower(&mut verdict, &[], &rules, &lags.iter().collect::<Vec<_>>());
+        let [reason] = &verdict.reasons[..] else { panic!("{verdict:?}") };
+        (reason.level, reason.text.clone())
+    };
+    assert_eq!(judged(&[2.0, 0.0, 20.0, 20.0]), (Level::Void, "3 of 4 trials: late by up to 20".into()));
+    assert_eq!(judged(&[2.0, 0.0, 0.0, 20.0]), (Level::Degraded, "2 of 4 trials: late by up to 20".into()));
+    assert_eq!(judged(&[2.0, 0.0]), (Level::Degraded, "1 of 2 trials: late by 2".into()));
+}
+
 struct Sent(Load, Accounting);
 
 impl Judged for Sent {
@@ -85,22 +99,27 @@ fn a_trial_without_a_message_is_one_of_many() {
 
 #[test]
 fn the_advice_names_whoever_had_the_processor_of_the_sender() {
-    let rustc = || Holder::Process { name: "rustc".into(), pid: 3121, cgroup: None };
+    let named = |name: &str, pid| Holder::Process { name: name.into(), pid, cgroup: None };
+    let rustc = || named("rustc", 3121);
     let advised = |loads: &[Load], least| {
         occupied(loads.iter().flat_map(|load| &load.contention), &[LoadThread::Sender], least)
     };
     let advice = |waited_ns, by, stolen_ns| advised(&[load(waited_ns, by, stolen_ns)], 0.005);
     let stop = |who| Some(format!("stop {who} on CPU 1"));
     assert_eq!(advice(300, rustc(), 10), stop("rustc (pid 3121)"));
-    let other_run = Holder::Process { name: "netfathom".into(), pid: 5, cgroup: None };
-    assert_eq!(advice(300, other_run, 10), stop("another netfathom (pid 5)"));
+    assert_eq!(advice(300, named("netfathom", 5), 10), stop("another netfathom (pid 5)"));
     assert_eq!(advice(2, rustc(), 0), None);
     assert_eq!(advice(0, rustc(), 0), None);
     let stolen = Some("move the load (--cpu): the hypervisor had CPU 1");
     assert_eq!(advice(2, rustc(), 10).as_deref(), stolen);
     assert_eq!(advice(300, Holder::Hypervisor, 0).as_deref(), stolen);
+    let quota = advice(300, Holder::Quota, 0).unwrap();
+    assert!(
+        quota.starts_with("raise the CPU quota of its cgroup") && quota.ends_with(": netfathom used it up"),
+        "{quota}"
+    );
     assert_eq!(advised(&[load(3, rustc(), 0)], 0.04), None, "it is not why 40 % were missed");
-    let qemu = || Holder::Process { name: "qemu".into(), pid: 4, cgroup: None };
+    let qemu = || named("qemu", 4);
     let missed = |loads: &[Load]| free_sender(loads.iter(), 0.4);
     assert!(missed(&[load(3, rustc(), 0), load(500, rustc(), 0)]).contains("rustc"));
     assert_eq!(missed(&[load(3, rustc(), 0)]), NO_ONE_HAD_IT, "no priority helps a sender that has its CPU");
@@ -116,11 +135,19 @@ fn the_advice_names_whoever_had_the_processor_of_the_sender() {
         false => Some(format!("{}: qemu (pid 4) and others had CPU 1", priority())),
     };
     assert_eq!(advised(&many, 0.005), of_many, "to stop one of many helps little");
-    let of_rustc = |pid| load(200, Holder::Process { name: "rustc".into(), pid, cgroup: None }, 0);
+    let of_rustc = |pid| load(200, named("rustc", pid), 0);
     let several = [load(300, qemu(), 0), of_rustc(3121), of_rustc(3122)];
-    assert_eq!(advised(&several, 0.005), stop("rustc (2 processes)"), "together they had most");
-    let first = Holder::Process { name: "init".into(), pid: 1, cgroup: None };
-    assert!(!advice(300, first, 10).unwrap().contains("stop"), "no machine goes on without it");
+    assert_eq!(advised(&several, 0.005), stop("rustc (pids 3121, 3122)"), "together they had most");
+    let of_bash = |(ns, pid)| load(ns, named("bash", pid), 0);
+    let shells: Vec<Load> = [20, 900, 30].into_iter().zip(7..).map(of_bash).collect();
+    assert_eq!(advised(&shells, 0.005), stop("bash (pid 8)"), "the others hardly matter");
+    let equal: Vec<Load> = (7..14).map(|pid| of_bash((200, pid))).collect();
+    let of_equal = Some(format!("{}: bash (7 processes) had CPU 1", priority()));
+    assert_eq!(advised(&equal, 0.005), of_equal, "not all shells of the host");
+    let runs: Vec<Load> = (7..14).map(|pid| load(200, named("netfathom", pid), 0)).collect();
+    let of_runs = Some(format!("{}: another netfathom (7 processes) had CPU 1", priority()));
+    assert_eq!(advised(&runs, 0.005), of_runs);
+    assert!(!advice(300, named("init", 1), 10).unwrap().contains("stop"), "no machine goes on without it");
 }
 
 #[test]

@@ -40,12 +40,19 @@ impl MessageCell {
 }
 
 impl MessageResult {
-    /// The cell of the first placement, the smallest size and the first layer that are there, on the pair of CPUs on
+    /// The cells that the answer may be about: those that are not VOID, or all where they all are.
+    fn usable(&self) -> Vec<&MessageCell> {
+        let all_void = self.cells.iter().all(MessageCell::is_void);
+        self.cells.iter().filter(|cell| all_void || !cell.is_void()).collect()
+    }
+
+    /// The cell of the first placement, the smallest size and the first layer that can be used, on the pair of CPUs on
     /// which it does best: the answer is about its placement and pair.
     pub fn home(&self) -> Option<&MessageCell> {
-        let is_there = |placement: &&Placement| self.cells.iter().any(|cell| cell.placement == **placement);
+        let cells = self.usable();
+        let is_there = |placement: &&Placement| cells.iter().any(|cell| cell.placement == **placement);
         let placement = *self.plan.placements.iter().find(is_there)?;
-        let of_it = || self.cells.iter().filter(move |cell| cell.placement == placement);
+        let of_it = || cells.iter().copied().filter(move |cell| cell.placement == placement);
         let bytes = of_it().map(|cell| cell.bytes).min()?;
         let smallest = || of_it().filter(move |cell| cell.bytes == bytes);
         let rank = |layer: &Layer| self.plan.layers.iter().position(|known| known == layer);
@@ -60,7 +67,7 @@ impl MessageResult {
     pub fn compared(&self) -> Vec<(&MessageCell, &MessageCell)> {
         let (Some(home), Some(first)) = (self.home(), self.plan.layers.first()) else { return Vec::new() };
         let is_home = |cell: &&MessageCell| (cell.placement, cell.pair) == (home.placement, home.pair);
-        let cells: Vec<&MessageCell> = self.cells.iter().filter(is_home).collect();
+        let cells: Vec<&MessageCell> = self.usable().into_iter().filter(is_home).collect();
         // What stands in for layers that cannot be is not in the plan.
         let layers = self.plan.layers.iter().chain(cells.iter().map(|cell| &cell.layer));
         let is_other = |layer: &&Layer| *layer != first && cells.iter().any(|cell| cell.layer == **layer);
@@ -78,6 +85,13 @@ impl MessageResult {
         sizes.into_iter().filter_map(|bytes| Some((of(layer, bytes)?, of(first, bytes)?))).collect()
     }
 
+    /// The cells of the answer's first sentence: one, or one and that which it is compared with.
+    pub fn answered(&self) -> Vec<&MessageCell> {
+        let compared = self.compared();
+        let first = if self.plan.test == MessageTest::Post { compared.last() } else { compared.first() };
+        first.map_or_else(|| self.home().into_iter().collect(), |&(cell, reference)| vec![cell, reference])
+    }
+
     /// How narrow the figures of the answer's first sentence are.
     pub fn widths(&self) -> Vec<Width> {
         let plan = &self.plan;
@@ -87,10 +101,9 @@ impl MessageResult {
             half: figure.and_then(Estimate::relative),
         };
         let of = if plan.is_of_times() { Value::MedianTime } else { Value::Rate };
-        let compared = self.compared();
-        let first = if plan.test == MessageTest::Post { compared.last() } else { compared.first() };
-        let Some((cell, reference)) = first else {
-            return self.home().map(|home| width(of, home.figure(plan))).into_iter().collect();
+        let answered = self.answered();
+        let [cell, reference] = answered[..] else {
+            return answered.iter().map(|cell| width(of, cell.figure(plan))).collect();
         };
         let shown = if plan.test == MessageTest::Pingpong { reference } else { cell };
         vec![width(of, shown.figure(plan)), width(Value::Ratio, cell.multiple(reference, plan))]
@@ -104,6 +117,7 @@ mod tests {
     use super::*;
     use crate::plan::Place;
     use crate::record::{Counted, MessageRate, MessageTrial};
+    use crate::verdict::{Level, Verdict};
 
     /// A round trip of each trial, in nanoseconds.
     fn cell(layer: &str, bytes: u64, pair: usize, p50s_ns: &[i64]) -> MessageCell {
@@ -127,6 +141,7 @@ mod tests {
             service: None,
             lag: None,
             calls: Counted::Not(String::new()),
+            verdict: Verdict::default(),
         }
     }
 
@@ -177,6 +192,22 @@ mod tests {
         without.cells.retain(|cell| cell.layer.to_string() != "adaptive");
         assert_eq!(names(&without), ["writev write 4"]);
         assert!(result(Vec::new()).home().is_none());
+    }
+
+    #[test]
+    fn the_answer_is_about_cells_that_can_be_used() {
+        let mut found = two_pairs();
+        let home = |found: &MessageResult| found.home().map(|home| (home.pair, home.layer.to_string()));
+        let void = |cell: &mut MessageCell| cell.verdict.lower(Level::Void, "lost");
+        // Without the faster pair's bare sockets the first layer is that of the other pair.
+        void(&mut found.cells[2]);
+        assert_eq!(home(&found), Some((0, "write".into())));
+        let answered: Vec<String> = found.answered().iter().map(|cell| cell.layer.to_string()).collect();
+        assert_eq!(answered, ["adaptive", "write"]);
+        void(&mut found.cells[0]);
+        assert!(found.compared().is_empty());
+        found.cells.iter_mut().for_each(void);
+        assert_eq!(home(&found), Some((1, "write".into())), "there is nothing better");
     }
 
     #[test]

@@ -108,6 +108,7 @@ mod tests {
     use crate::layer::Layer;
     use crate::plan::Placement;
     use crate::record::CallCount;
+    use crate::verdict::Verdict;
 
     fn cell(trials: &[(u64, Option<u64>)]) -> MessageCell {
         let trial = |&(messages, cpu_ns): &(u64, Option<u64>)| MessageTrial {
@@ -135,6 +136,7 @@ mod tests {
                 call(Side::Client, 0.5),
                 call(Side::Server, 4.0),
             ]),
+            verdict: Verdict::default(),
         }
     }
 

@@ -1,14 +1,18 @@
-//! The messages of processes, by their names.
+//! Which processes have the messages.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{WatchSocket, WatchedProcess};
+use super::{WatchResult, WatchSocket, WatchedProcess};
 
 /// Names with sums of their own, for a bound on the memory of a long run.
 const MOST_NAMES: usize = 255;
+
+/// Beside a process with this part of the messages, the others do not matter.
+const NEARLY_ALL: f64 = 0.9;
 
 /// The processes of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +63,82 @@ impl WatchProcesses {
     }
 }
 
+/// A process that was seen to use a watched socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WatchUser {
+    /// Which.
+    pub process: WatchedProcess,
+    /// In how many looks, about one a second, it was the first.
+    pub looks: u64,
+}
+
+impl WatchUser {
+    /// More processes are not kept.
+    pub const MOST: usize = 255;
+
+    /// Adds what a look saw; those that were seen most often come first.
+    pub fn add(all: &mut Vec<Self>, process: WatchedProcess) {
+        match all.iter_mut().find(|of| of.process.pid == process.pid) {
+            Some(of) => of.looks += 1,
+            None => {
+                all.truncate(Self::MOST - 1);
+                all.push(Self { process, looks: 1 });
+            }
+        }
+        all.sort_by_key(|of| Reverse(of.looks));
+    }
+}
+
+impl WatchResult {
+    /// The process that has nearly all of the messages, or the only one that is known; `None` of several.
+    #[must_use]
+    pub fn process(&self) -> Option<WatchedProcess> {
+        let is_most = |part: u64, all: u64| all > 0 && part as f64 >= NEARLY_ALL * all as f64;
+        let messages = self.processes.iter().map(|of| of.sockets.messages()).fold(0, u64::saturating_add);
+        let looks = self.users.iter().map(|of| of.looks).fold(0, u64::saturating_add);
+        let summed = || self.with_most_messages().filter(|of| is_most(of.1, messages)).map(|of| of.0);
+        let seen = || self.users.first().filter(|of| is_most(of.looks, looks)).map(|of| of.process.clone());
+        let most = if messages > 0 { summed() } else { seen() };
+        most.or_else(|| self.reader.clone().filter(|_| !self.has_several()))
+    }
+
+    /// Whether the messages are of several processes, as far as these are known.
+    #[must_use]
+    pub fn has_several(&self) -> bool {
+        let named = self.processes.iter().filter(|of| of.name.is_some());
+        let summed: usize = named.map(|of| of.pids.len()).sum();
+        let known = if summed > 0 { summed } else { self.users.len() };
+        known > 1
+    }
+
+    /// Whether this process is known to use a watched socket.
+    #[must_use]
+    pub fn is_used_by(&self, pid: u32) -> bool {
+        let is_it = |of: &WatchedProcess| of.pid == pid;
+        self.reader.as_ref().is_some_and(is_it)
+            || self.users.iter().any(|of| is_it(&of.process))
+            || self.processes.iter().any(|of| of.pids.contains(&pid))
+    }
+
+    /// By the sums of sockets, as far as these are kept.
+    fn with_most_messages(&self) -> Option<(WatchedProcess, u64)> {
+        let mut summed = BTreeMap::new();
+        for socket in &self.sockets {
+            let Some(process) = &socket.process else { continue };
+            let sum: &mut u64 = summed.entry(process.pid).or_default();
+            *sum = sum.saturating_add(socket.messages());
+        }
+        for of in &self.processes {
+            if let &[pid] = &of.pids[..] {
+                summed.insert(pid, of.sockets.messages());
+            }
+        }
+        let (pid, messages) = summed.into_iter().max_by_key(|of| of.1)?;
+        let name = self.processes.iter().find(|of| of.pids.contains(&pid))?.name.clone()?;
+        Some((WatchedProcess { pid, name }, messages))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use netfathom_stats::Histogram;
@@ -103,5 +183,21 @@ mod tests {
         let [fork, .., beyond] = &shown(&all)[..] else { panic!("names") };
         assert_eq!((all.len(), *fork), (MOST_NAMES + 1, (Some("fork"), WatchProcesses::MOST_PIDS, 1000)));
         assert_eq!(*beyond, (None, 0, 1000 - (MOST_NAMES as u64 - 1)));
+    }
+
+    #[test]
+    fn who_is_seen_most_often_comes_first_and_users_are_bounded() {
+        let mut users = Vec::new();
+        let see = |users: &mut Vec<WatchUser>, pid| {
+            WatchUser::add(users, WatchedProcess { pid, name: "postgres".into() });
+        };
+        for pid in [7, 8, 8, 9, 8] {
+            see(&mut users, pid);
+        }
+        let looks: Vec<(u32, u64)> = users.iter().map(|of| (of.process.pid, of.looks)).collect();
+        assert_eq!(looks, [(8, 3), (7, 1), (9, 1)]);
+        (1000..2000).for_each(|pid| see(&mut users, pid));
+        assert_eq!((users.len(), users[0].process.pid), (WatchUser::MOST, 8));
+        assert_eq!(users[WatchUser::MOST - 1].process.pid, 1999);
     }
 }

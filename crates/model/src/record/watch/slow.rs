@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WatchStage, WatchedProcess, WatchedSum};
+use crate::accounting::is_zero;
 use crate::path::Direction;
-use crate::record::Holder;
 use crate::record::holders::summed;
+use crate::record::{Holder, Holders};
 
 /// The messages that took long, as far as they were kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,9 @@ pub struct WatchSlow {
     pub sent_bound_ns: Option<u64>,
     /// How many were slow, and kept for a time.
     pub kept: u64,
+    /// How many of these are no messages, but the time that a server took to answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub applications: u64,
     /// How many were slow, and found no room.
     pub lost: u64,
     /// How many were slow as netfathom itself had the CPU: they are not among those above, nor kept.
@@ -38,6 +42,7 @@ impl WatchSlow {
         messages.retain(|message| !message.is_by_netfathom());
         self.by_netfathom += (all - messages.len()) as u64;
         self.kept += messages.len() as u64;
+        self.applications += messages.iter().filter(|message| message.application).count() as u64;
         self.messages.extend(messages);
         self.messages.drain(..self.messages.len().saturating_sub(Self::MOST));
     }
@@ -67,6 +72,10 @@ impl WatchSlow {
 pub struct SlowMessage {
     /// Whether it came in or was sent.
     pub direction: Direction,
+    /// It is no message, but the time from the last byte that a server read to the first byte of its answer. Then `runqueue`,
+    /// `blocked` and, for the rest, `sockqueue` are those of the thread that answered; there are none where that is unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub application: bool,
     /// At the link layer, or in the call that sends; CLOCK_MONOTONIC.
     pub begin_ns: u64,
     /// When it was read, or the device got it.
@@ -81,6 +90,9 @@ pub struct SlowMessage {
     pub process: Option<WatchedProcess>,
     /// The stages that it passed; they add up to its time.
     pub stages: Vec<WatchedSum>,
+    /// The part of `blocked` in which a signal or a debugger stopped the reader.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped_ns: u64,
     /// Of what came in: who had the CPU on which it was read, since it came; the first first.
     pub stays: Vec<CpuStay>,
 }
@@ -92,6 +104,12 @@ impl SlowMessage {
         self.end_ns.wrapping_sub(self.begin_ns).cast_signed()
     }
 
+    /// What tables call a stage of it: a thread that answers and does not wait runs.
+    #[must_use]
+    pub fn named(&self, stage: WatchStage) -> &'static str {
+        if self.application && stage == WatchStage::Sockqueue { "ran" } else { stage.name() }
+    }
+
     /// The stage that has most of it.
     #[must_use]
     pub fn most(&self) -> Option<WatchedSum> {
@@ -101,10 +119,12 @@ impl SlowMessage {
     /// Who had that CPU longest until it was read, beside its reader, and how long: not while it waited alone. All processes
     /// of a name are one.
     #[must_use]
-    pub fn holder(&self) -> Option<(&Holder, u64)> {
+    pub fn holder(&self) -> Option<(Holders<'_>, u64)> {
         let others = self.stays.iter().filter(|stay| !stay.own);
         let held = others.map(|stay| (&stay.by, stay.within(self.begin_ns, self.end_ns)));
-        summed(held, Holder::shown).first().map(|(by, ns)| (by.first, *ns))
+        // One that came several times is one.
+        let each = summed(held.filter(|held| held.1 > 0), |by| by);
+        summed(each.into_iter().map(|(by, ns)| (by.first, ns)), Holder::shown).into_iter().next()
     }
 
     /// How long it had that CPU until the message was read.
@@ -167,6 +187,7 @@ mod tests {
         let stay = |name, from_ns, until_ns| CpuStay { by: by(name), own: name == "own", from_ns, until_ns };
         SlowMessage {
             direction: Direction::Rx,
+            application: false,
             begin_ns,
             end_ns: begin_ns + 100,
             bytes: 1,
@@ -174,6 +195,7 @@ mod tests {
             peer: None,
             process: None,
             stages: Vec::new(),
+            stopped_ns: 0,
             stays: vec![
                 stay("a", 0, begin_ns + 30),
                 stay("b", begin_ns + 30, begin_ns + 40),
@@ -191,6 +213,17 @@ mod tests {
         assert_eq!((slow.seen(), slow.messages.len(), slow.messages[0].begin_ns), (300, 256, 44));
         assert_eq!(slow.after(200), &slow.messages[156..]);
         assert_eq!(slow.after(0).len(), 256);
+    }
+
+    #[test]
+    fn what_an_application_took_is_counted_among_those_kept() {
+        let mut slow = WatchSlow::default();
+        let application = SlowMessage { application: true, ..message(1) };
+        assert_eq!(application.named(WatchStage::Sockqueue), "ran");
+        assert_eq!(message(1).named(WatchStage::Sockqueue), "sockqueue");
+        assert_eq!(application.named(WatchStage::Blocked), "blocked");
+        slow.extend(vec![message(0), application]);
+        assert_eq!((slow.kept, slow.applications), (2, 1));
     }
 
     #[test]
@@ -217,7 +250,7 @@ mod tests {
     #[test]
     fn who_had_most_of_the_time_is_known_by_all_of_its_parts() {
         let message = message(1000);
-        assert_eq!(message.holder(), Some((&Holder::Kernel { name: "a".into() }, 35)));
+        assert_eq!(message.holder(), Some((Holders::from(&Holder::Kernel { name: "a".into() }), 35)));
     }
 
     #[test]
@@ -230,7 +263,7 @@ mod tests {
         message.stays =
             vec![stay("cc1", 8, 1000, 1030), stay("tar", 7, 1030, 1070), stay("cc1", 9, 1070, 1100)];
         let (by, ns) = message.holder().unwrap();
-        assert!(matches!(by, Holder::Process { name, .. } if name == "cc1") && ns == 60, "{by} {ns}");
+        assert_eq!((by.to_string().as_str(), ns), ("cc1 (2 processes)", 60));
     }
 
     #[test]

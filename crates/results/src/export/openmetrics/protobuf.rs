@@ -121,7 +121,7 @@ mod tests {
         let mut families = Families::new();
         let mut add = |name: &str, value| {
             let labels = vec![("quantity", "rx".to_owned())];
-            metrics(&mut families, name, "seconds", "Help.".into()).push(Metric { labels, value });
+            metrics(&mut families, name, "seconds", "Help".into()).push(Metric { labels, value });
         };
         add("a", Value::Counter(2.5));
         add("b", Value::Gauge(0.0));

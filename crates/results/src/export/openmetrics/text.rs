@@ -1,29 +1,46 @@
-//! Families as OpenMetrics text 1.0.
+//! Families as text.
 
 use std::io::{self, Write};
 
 use super::family::{Buckets, Families, Family, Metric, Value};
 use crate::page::printable;
 
-pub fn write(out: &mut (dyn Write + Send), families: &Families) -> io::Result<()> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// 1.0.
+    OpenMetrics,
+    /// That of Prometheus, 0.0.4, which ignores UNIT and EOF.
+    Prometheus,
+}
+
+pub fn write(out: &mut (dyn Write + Send), families: &Families, dialect: Dialect) -> io::Result<()> {
     for (name, family) in families {
-        write_family(out, name, family)?;
+        write_family(out, name, family, dialect)?;
     }
     out.write_all(b"# EOF\n")
 }
 
-fn write_family(out: &mut (dyn Write + Send), name: &str, family: &Family) -> io::Result<()> {
+fn write_family(
+    out: &mut (dyn Write + Send),
+    name: &str,
+    family: &Family,
+    dialect: Dialect,
+) -> io::Result<()> {
     let Some(first) = family.metrics.first() else { return Ok(()) };
     let kind: &str = (&first.value).into();
-    writeln!(out, "# TYPE {name} {kind}")?;
+    let suffix = match (dialect, &first.value) {
+        (Dialect::Prometheus, Value::Counter(_)) => "_total",
+        _ => "",
+    };
+    writeln!(out, "# TYPE {name}{suffix} {kind}")?;
     if !family.unit.is_empty() {
-        writeln!(out, "# UNIT {name} {}", family.unit)?;
+        writeln!(out, "# UNIT {name}{suffix} {}", family.unit)?;
     }
-    writeln!(out, "# HELP {name} {}", escaped(&family.help))?;
+    writeln!(out, "# HELP {name}{suffix} {}", escaped(&family.help))?;
     family.metrics.iter().try_for_each(|metric| write_metric(out, name, metric))
 }
 
-/// OpenMetrics gives the samples of a counter, and not its family, `_total`.
+/// Samples of a counter end in `_total`; in OpenMetrics its family does not.
 fn write_metric(out: &mut (dyn Write + Send), name: &str, metric: &Metric) -> io::Result<()> {
     let labels = joined(&metric.labels);
     let braced = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };

@@ -45,13 +45,17 @@ fn tracks_of(message: &SlowMessage, lane: Lane) -> [TracePacket; 3] {
 
 /// Stages one after the other: one that was passed several times is one slice.
 fn packets(message: &SlowMessage, lane: u64) -> Vec<TracePacket> {
-    let name = if message.direction == Direction::Rx { "received" } else { "sent" };
+    let name = match message.direction {
+        _ if message.application => "application",
+        Direction::Rx => "received",
+        Direction::Tx => "sent",
+    };
     let note = DebugAnnotation { name: "bytes".into(), int_value: Some(message.bytes.into()) };
     let mut packets = Vec::from(slice(lane, name.into(), message.begin_ns, message.end_ns, vec![note]));
     let mut at = message.begin_ns;
     for sum in &message.stages {
         let until = at.saturating_add_signed(sum.sum_ns);
-        packets.extend(slice(lane + 1, sum.stage.name().into(), at, until.max(at), Vec::new()));
+        packets.extend(slice(lane + 1, message.named(sum.stage).into(), at, until.max(at), Vec::new()));
         at = until.max(at);
     }
     let stays = message.stays.iter();

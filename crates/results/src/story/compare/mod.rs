@@ -5,10 +5,10 @@ mod words;
 
 use std::cmp::Reverse;
 
+use netfathom_model::grouping::by_key;
 use netfathom_model::verdict::Level;
 
 use crate::compare::{Compared, Comparison, Design, Difference, Gates, Outcome, Passage};
-use crate::grouping::by_key;
 use crate::page::{Page, Style, Table, shortened};
 
 use super::MOST_ROWS;
@@ -21,7 +21,7 @@ const MOST_DIFFERENCES: usize = 20;
 /// The same in the short view.
 const MOST_SHORT_DIFFERENCES: usize = 4;
 /// Letters of the answer: with the longest label before it a line of 100.
-const LONGEST_ANSWER: usize = 86;
+const LONGEST_ANSWER: usize = 84;
 /// Runs of each side that are named.
 const MOST_RUNS: usize = 2;
 /// Runs as the rounds of a test.
@@ -56,7 +56,9 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
 /// What came of the thresholds, if there are any.
 pub(crate) fn answer(comparison: &Comparison, gates: &Gates) -> String {
     let answer = words::worst(comparison, gates).map(|gate| words::gate_answer(comparison, gate, gates));
-    shortened(&answer.unwrap_or_else(|| words::answer(comparison)), LONGEST_ANSWER)
+    let answer = answer.unwrap_or_else(|| words::answer(comparison));
+    let outcome = comparison.forced.then(|| format!("forced: {}: ", outcome(comparison, gates).1));
+    shortened(&(outcome.unwrap_or_default() + &answer), LONGEST_ANSWER)
 }
 
 pub(crate) fn title(comparison: &Comparison) -> String {
@@ -74,8 +76,6 @@ fn found(page: &mut Page, comparison: &Comparison, gates: &Gates, number: usize)
     if comparison.is_refused() && !comparison.kinds_differ {
         page.text(&format!("To measure both anew, interleaved: {ROUNDS}"));
         page.text("To compare them anyway: --force");
-    } else if comparison.forced {
-        page.text("Compared anyway, by --force.");
     }
     if words::is_untested(comparison) && comparison.design == Design::Apart {
         page.text(&format!("To test it, interleave: {ROUNDS}"));
@@ -108,9 +108,14 @@ fn sides(page: &mut Page, comparison: &Comparison) {
 }
 
 pub(crate) fn label(comparison: &Comparison, gates: &Gates) -> (Style, &'static str) {
-    if comparison.is_refused() {
-        return (Style::Bad, "NOT COMPARED");
+    match () {
+        () if comparison.is_refused() => (Style::Bad, "NOT COMPARED"),
+        () if comparison.forced => (Style::Warning, "NOT COMPARABLE"),
+        () => outcome(comparison, gates),
     }
+}
+
+fn outcome(comparison: &Comparison, gates: &Gates) -> (Style, &'static str) {
     if let Some(gate) = words::worst(comparison, gates) {
         return match gate.passage {
             Passage::Beyond => (Style::Bad, "FAIL"),

@@ -21,6 +21,8 @@ const MOST_ANSWERED: usize = 2;
 const BEYOND_SENSE: f64 = 100_000.0;
 
 pub const NOTHING: &str = "-";
+/// An interval that holds every change.
+const UNKNOWN: &str = "unknown";
 
 const NO_CHANGE: &str = "No significant change";
 
@@ -86,12 +88,19 @@ pub fn interval(quantity: &Compared) -> String {
 }
 
 fn ends(unit: Unit, scale: Scale, low: f64, high: f64) -> String {
+    if is_any(scale, low, high) {
+        return UNKNOWN.into();
+    }
     let [low, high] = [low, high].map(|end| on_scale(unit, scale, end));
     // The unit once, where both have the same.
     match low.strip_suffix(" %") {
         Some(bare) if high.ends_with(" %") => format!("{bare} to {high}"),
         _ => format!("{low} to {high}"),
     }
+}
+
+fn is_any(scale: Scale, low: f64, high: f64) -> bool {
+    scale == Scale::Ratio && low < 0.005 && 100.0 * (high - 1.0) > BEYOND_SENSE
 }
 
 fn on_scale(unit: Unit, scale: Scale, value: f64) -> String {
@@ -152,7 +161,7 @@ pub fn is_untested(comparison: &Comparison) -> bool {
 /// The change that is largest beside its interval: the one that more rounds would show first.
 fn closest(inconclusive: &[&Compared]) -> Option<String> {
     let nearness = |q: &Compared| {
-        let (low, high) = q.change.interval?;
+        let (low, high) = q.change.interval.filter(|&(low, high)| !is_any(q.change.scale, low, high))?;
         let on_scale = |end: f64| if q.change.scale == Scale::Ratio { end.ln() } else { end };
         Some(on_scale(q.change.value).abs() / (on_scale(high) - on_scale(low)))
     };
@@ -418,6 +427,7 @@ mod tests {
         assert_eq!(ends(0.97, 1.3), "-3.0 to +30 %");
         assert_eq!(ends(0.139, 9.35), "-86 to +835 %");
         assert_eq!(ends(0.5, 1e30), "-50 to over +100,000 %");
+        assert_eq!([ends(1e-9, 1e30), ends(1e-9, 9.35)], ["unknown", "-100 to +835 %"]);
     }
 
     #[test]
@@ -446,7 +456,8 @@ mod tests {
         let unknown = of("unknown", Scale::Ratio, 9.0, None);
         let answer = closest(&[&wide, &near, &difference, &unknown]);
         assert_eq!(answer.unwrap(), "closest: near -3.0 % (-6.0 to +0.1 %)");
-        assert_eq!(closest(&[&unknown]), None);
+        let any = of("any", Scale::Ratio, 9.0, Some((1e-9, 1e30)));
+        assert_eq!(closest(&[&unknown, &any]), None);
     }
 
     #[test]

@@ -20,10 +20,11 @@ pub fn answer(result: &FleetResult) -> String {
             senders(best)
         ),
         (Some(best), Some(next)) if !is_whole(next, next.sent) => format!(
-            "{to} sustains at least {} from {}; of {} they send {}",
+            "{to} sustains at least {} from {}; of {} {} {}",
             rate(best.delivered_per_s),
             senders(best),
             rate(next.rate_per_s),
+            if next.senders == 1 { "it sends" } else { "they send" },
             rate(next.sent_per_s)
         ),
         (Some(best), Some(next)) => format!(
@@ -202,5 +203,8 @@ mod tests {
         for (steps, expected) in cases {
             assert_eq!(answer(&result(steps)), expected);
         }
+        let mut alone = result(&[whole, (500, 500, &[])]);
+        alone.steps.iter_mut().for_each(|step| step.senders = 1);
+        assert!(answer(&alone).ends_with("from 1 sender; of 1.00k/s it sends 500/s"), "{}", answer(&alone));
     }
 }

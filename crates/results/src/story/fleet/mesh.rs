@@ -24,9 +24,12 @@ pub fn answer(result: &FleetResult) -> String {
     let Some(median) = middle_of(values.iter().copied()) else { return "no pair was measured".into() };
     let Some(worst) = by_value(result).into_iter().next() else { return "no pair was measured".into() };
     let word = if result.plan.test == FleetTest::Throughput { "slowest" } else { "worst" };
-    // Of a few of the pairs no host would be named, whatever it is like.
-    let hosts =
-        if result.has_enough_pairs() { "no host is different" } else { "too few pairs to judge hosts" };
+    // Of a few of the pairs no host would be named, whatever it is like; nor of two hosts, which share their pairs.
+    let hosts = match worst_first(result).len() {
+        _ if !result.has_enough_pairs() => "too few pairs to judge hosts",
+        0..3 => "two hosts are too few to judge one",
+        _ => "no host is different",
+    };
     format!(
         "{hosts}: median {}, {word} pair {} ({} to {})",
         value(result.plan.test, median),
@@ -48,10 +51,12 @@ fn by_value(result: &FleetResult) -> Vec<&FleetPair> {
 }
 
 pub fn draw(page: &mut Page, result: &FleetResult) {
-    page.main("Hosts, the worst first");
-    page.table(effects(result));
-    page.rest();
-    page.note("of median: the median of the pairs with it, divided by that of the pairs without it");
+    if !result.effects.is_empty() {
+        page.main("Hosts, the worst first");
+        page.table(effects(result));
+        page.rest();
+        page.note("of median: the median of the pairs with it, divided by that of the pairs without it");
+    }
     let names = worst_first(result);
     if (2..=MOST_MAPPED_SHORT).contains(&names.len()) {
         page.main("Map: sender by row, receiver by column");
@@ -210,5 +215,33 @@ fn failed(page: &mut Page, result: &FleetResult) {
     page.heading("Pairs without a value");
     for pair in failed.iter().take(super::super::MOST_ROWS) {
         page.bullet(&format!("{} to {}: {}", pair.from, pair.to, pair.failed.as_deref().unwrap_or_default()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netfathom_model::plan::FleetPlan;
+
+    #[test]
+    fn two_hosts_are_too_few_to_judge_one() {
+        let pair = |from: &str, to: &str| FleetPair {
+            from: from.into(),
+            to: to.into(),
+            bytes_per_s: Some(1e6),
+            ..FleetPair::default()
+        };
+        let of = |pairs: Vec<FleetPair>| FleetResult {
+            plan: FleetPlan { test: FleetTest::Throughput, ..FleetPlan::default() },
+            pairs,
+            ..FleetResult::default()
+        };
+        let two = of(vec![pair("a", "b")]);
+        assert!(answer(&two).starts_with("two hosts are too few to judge one: "), "{}", answer(&two));
+        let mut page = Page::default();
+        draw(&mut page, &two);
+        assert!(!crate::draw::terminal(&page, 80, false).contains("Hosts, the worst first"));
+        let three = of(vec![pair("a", "b"), pair("b", "c"), pair("c", "a")]);
+        assert!(answer(&three).starts_with("no host is different: "), "{}", answer(&three));
     }
 }

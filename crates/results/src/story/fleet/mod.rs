@@ -7,13 +7,13 @@ mod mesh;
 use netfathom_model::print::counted;
 use std::collections::BTreeSet;
 
+use netfathom_model::grouping::by_key;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{self, bit_rate, percent, time};
 use netfathom_model::record::{FleetClock, FleetHost, FleetResult, HostEffect, Side};
 use netfathom_model::verdict::Verdict;
 
 use super::{Body, Story, Words, place::Site};
-use crate::grouping::by_key;
 use crate::page::{Page, Table};
 
 impl Story for FleetResult {

@@ -189,8 +189,9 @@ fn processors(result: &MessageResult) -> Option<String> {
     if quantity != Quantity::Time || near.pair == far.pair {
         return None;
     }
-    let size = near.sizes().into_iter().find(|&size| far.reference(plan, size).is_some())?;
-    let (a, b) = (near.reference(plan, size)?, far.reference(plan, size)?);
+    let first = plan.layers.first()?;
+    let at = |size: u64| Some((near.usable(first, size)?, far.usable(first, size)?));
+    let (a, b) = near.sizes().into_iter().find_map(at)?;
     let kernel = if apart_in_kernel(result, far) { format!("{WHEREVER},") } else { String::new() };
     let (here, there) = (pair(result, near.pair), pair(result, far.pair));
     let value = |cell| Some(quantity.value(quantity.of_cell(plan, cell)?.value));

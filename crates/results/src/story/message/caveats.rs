@@ -1,10 +1,9 @@
 //! How far figures carry, and why some are not known.
 
+use netfathom_model::grouping::by_key;
 use netfathom_model::plan::{Carrier, Place, Placement};
 use netfathom_model::print::counted;
 use netfathom_model::record::{Counted, EndCost, MessageCell, MessageResult, MessageTrial};
-
-use crate::grouping::by_key;
 
 /// Of what the kernel's workers ran.
 pub(super) const WORKERS: &str = "of all kernel workers of the machine, for any purpose: an upper bound, except for workers that ended \

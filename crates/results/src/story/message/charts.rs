@@ -51,7 +51,7 @@ pub(super) fn over_size(result: &MessageResult, group: &Group<'_>) -> Option<Cha
     let (plan, quantity) = (&result.plan, Quantity::of(&result.plan));
     let sizes = group.sizes();
     let figure = |layer: &Layer, bytes: u64| {
-        let figure = group.cell(layer, bytes).and_then(|cell| quantity.of_cell(plan, cell));
+        let figure = group.usable(layer, bytes).and_then(|cell| quantity.of_cell(plan, cell));
         figure.filter(|figure| figure.value > 0.0)
     };
     let of_layer = |&layer: &&Layer| {
@@ -94,7 +94,7 @@ pub(super) fn percentiles(result: &MessageResult, bytes: u64) -> Vec<(String, Ve
         let lines = group
             .layers(&result.plan)
             .into_iter()
-            .filter_map(|layer| Some((line(result, layer), &group.cell(layer, bytes)?.times)))
+            .filter_map(|layer| Some((line(result, layer), &group.usable(layer, bytes)?.times)))
             .collect();
         let id = format!("message-times-{}-{}-{bytes}", group.placement.name(), group.pair);
         Some((group.name(result), vec![Block::Chart(curves::by_percentile(&id, title, lines)?)]))
@@ -120,7 +120,7 @@ pub(super) fn placements(result: &MessageResult, groups: &[&Group<'_>]) -> Vec<(
     let of_size = |bytes: u64| {
         let of_layer = |layer: &Layer| {
             let bars =
-                groups.iter().filter_map(|group| bar(group, group.cell(layer, bytes)?)).collect::<Vec<_>>();
+                groups.iter().filter_map(|group| bar(group, group.usable(layer, bytes)?)).collect::<Vec<_>>();
             (!bars.is_empty()).then(|| BarGroup { name: layer.to_string(), mark: None, bars })
         };
         let of_layers: Vec<BarGroup> = groups::layers(result).into_iter().filter_map(of_layer).collect();

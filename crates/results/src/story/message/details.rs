@@ -4,7 +4,7 @@ use crate::page::{Page, Table};
 use netfathom_model::layer::Side;
 use netfathom_model::record::{Counted, MessageCell, MessageResult};
 
-use super::figure::{Quantity, each, ratio};
+use super::figure::{Quantity, each};
 use super::groups::{self, Group};
 use super::plan::size_name;
 use super::{caveats, charts, chosen};
@@ -69,7 +69,7 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
         let quantile = |ns: i64| if cell.times.n > 0 { number::time(ns) } else { "n/a".into() };
         vec![
             rate.cell_text(&result.plan, cell),
-            reference.map_or_else(|| "-".into(), |r| ratio(quantity.ratio(&result.plan, cell, r))),
+            reference.map_or_else(|| "-".into(), |r| quantity.ratio_text(&result.plan, cell, r)),
             quantile(cell.times.p50_ns),
             quantile(cell.times.p99_ns),
             quantile(cell.times.p999_ns),

@@ -3,6 +3,7 @@
 use netfathom_model::plan::{MessagePlan, MessageTest};
 use netfathom_model::print::{NOT_KNOWN, Scale};
 use netfathom_model::record::{Estimate, MessageCell};
+use netfathom_model::verdict::Level;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
@@ -99,9 +100,20 @@ impl Quantity {
         figure.on(self.scale())
     }
 
-    /// Of a cell; `n/a` where it has none.
+    /// Of a cell; `VOID` of one that is, `n/a` where it has none.
     pub fn cell_text(self, plan: &MessagePlan, cell: &MessageCell) -> String {
+        if cell.is_void() {
+            return Level::Void.name().into();
+        }
         self.of_cell(plan, cell).map_or_else(|| NOT_KNOWN.into(), |figure| self.text(figure))
+    }
+
+    /// Of a cell as a multiple of the first layer's; `VOID` where either is.
+    pub fn ratio_text(self, plan: &MessagePlan, cell: &MessageCell, reference: &MessageCell) -> String {
+        if cell.is_void() || reference.is_void() {
+            return Level::Void.name().into();
+        }
+        ratio(self.ratio(plan, cell, reference))
     }
 
     pub fn value(self, value: f64) -> String {

@@ -26,6 +26,11 @@ impl<'a> Group<'a> {
         self.cells.iter().copied().find(|cell| cell.layer == *layer && cell.bytes == bytes)
     }
 
+    /// The same, if its values are of use.
+    pub fn usable(&self, layer: &Layer, bytes: u64) -> Option<&'a MessageCell> {
+        self.cell(layer, bytes).filter(|cell| !cell.is_void())
+    }
+
     /// That of the first layer, which the others are compared with.
     pub fn reference(&self, plan: &MessagePlan, bytes: u64) -> Option<&'a MessageCell> {
         self.cell(plan.layers.first()?, bytes)

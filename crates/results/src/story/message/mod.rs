@@ -11,6 +11,7 @@ mod plan;
 mod remedies;
 mod sizes;
 mod trials;
+mod verdicts;
 
 use netfathom_model::layer::Layer;
 use netfathom_model::plan::MessageTest;
@@ -25,6 +26,7 @@ impl Story for MessageResult {
         remedies::draw(&mut page, self);
         sizes::draw(&mut page, self);
         placements::draw(&mut page, self);
+        verdicts::draw(&mut page, self);
         details::draw(&mut page, self);
         trials::draw(&mut page, self);
         contention::draw(&mut page, self.contention.iter());

@@ -5,7 +5,7 @@ use itertools::Itertools as _;
 use netfathom_model::layer::Layer;
 use netfathom_model::record::MessageResult;
 
-use super::figure::{Quantity, ratio};
+use super::figure::Quantity;
 use super::groups::{self, Group};
 use super::{caveats, charts, heading};
 use crate::story::number;
@@ -62,7 +62,7 @@ fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) ->
     match group.reference(&result.plan, bytes) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
-            let ratio = ratio(quantity.ratio(&result.plan, cell, reference)).replace(" ± ", "±");
+            let ratio = quantity.ratio_text(&result.plan, cell, reference).replace(" ± ", "±");
             if ratio.starts_with(|first: char| first.is_ascii_digit()) { format!("×{ratio}") } else { ratio }
         }
         // Without the first layer there is nothing to compare with.

@@ -28,8 +28,10 @@ pub(super) fn brief(result: &StackResult) -> Option<String> {
     let share = share.filter(|share| own.is_none() || distorts(Some(*share)));
     let overhead = share.map(|share| {
         if share.half_width > NOTHING_KNOWN && !distorts(Some(share)) {
-            let most = number::percent(share.value + share.half_width);
-            return format!("overhead of the {tap} tap: inconclusive, at most {most} of a send call");
+            let most = Scale::Ratio.text(1.0 + share.value + share.half_width);
+            return format!(
+                "overhead of the {tap} tap: inconclusive (a send call takes at most {most} times as long with it)"
+            );
         }
         let effect = if distorts(Some(share)) { ": ! over 10 %" } else { doubt(&share) };
         format!(

@@ -25,7 +25,7 @@ use netfathom_model::verdict::{Level, Verdict};
 
 use super::accounting::Kept;
 use super::{
-    Body, LONGEST_ANSWER, Story, accounting, contention, number,
+    Body, Story, accounting, contention, in_a_line, number,
     place::{Site, ends as place},
     sender,
 };
@@ -132,19 +132,19 @@ impl Story for StackResult {
             let (of, alone) = of(s);
             format!("{}{}", time(s, &of), if alone { " undisturbed" } else { "" })
         };
-        let times = self.summaries.iter().map(way).collect::<Vec<_>>();
+        let times: Vec<String> = self.summaries.iter().map(way).collect();
         let size = number::count(self.plan.size_bytes as u64);
         match most_disturbed(self).filter(|_| undisturbed) {
             Some((way, share)) if share > FEW_DISTURBED => {
                 let of = number::whole_percent(1.0 - share);
                 let of_what = which(self, way).map_or("all".into(), |way| format!("those {way}"));
-                format!("Undisturbed messages ({of} of {of_what}) take {}", times.join(", "))
+                let whole = format!("Undisturbed messages ({of} of {of_what}) take {}", times.join(", "));
+                in_a_line(whole, || format!("Undisturbed ({of}): {}", brief(self)))
             }
             Some(_) => {
                 let of = |what: &str| format!("Undisturbed {what} messages take {}", times.join(" and "));
-                let whole = of(&format!("{size}-byte {protocol}"));
                 // The plan has the size.
-                if whole.chars().count() > LONGEST_ANSWER { of(protocol) } else { whole }
+                in_a_line(of(&format!("{size}-byte {protocol}")), || of(protocol))
             }
             None => format!("A {size}-byte {protocol} message takes {}", times.join(" and ")),
         }
@@ -194,6 +194,12 @@ fn time(summary: &PathSummary, of: &Indicator) -> String {
     format!("{} to {}", duration(summary, of), summary.direction.verb())
 }
 
+/// Such as `send 1.21 µs ± 0.04, receive 8.4 µs ± 0.3`, of undisturbed messages.
+fn brief(result: &StackResult) -> String {
+    let way = |s: &PathSummary| format!("{} {}", s.direction.verb(), duration(s, indicator(s, true)));
+    result.summaries.iter().map(way).collect::<Vec<_>>().join(", ")
+}
+
 fn duration(summary: &PathSummary, of: &Indicator) -> String {
     match summary.total.n {
         0 => "n/a".into(),
@@ -237,6 +243,7 @@ fn remarks(result: &StackResult) -> Vec<String> {
     let measured: Vec<String> = rates.into_iter().chain(precision::remark(result)).collect();
     cost::distortion(result)
         .into_iter()
+        .chain(plan::inserted(plan))
         .chain(disturbed(result))
         .chain(send_call(result))
         .chain(largest_stages(result))
@@ -310,7 +317,8 @@ fn send_call(result: &StackResult) -> Option<String> {
     };
     let mean = number::mean(mean_ns);
     (n > 0).then(|| {
-        format!("the whole send call takes {mean}: after the link layer it runs the driver{receiving}")
+        let delay = if result.plan.inserted_delay.is_some() { ", the inserted delay included" } else { "" };
+        format!("the whole send call takes {mean}{delay}: after the link layer it runs the driver{receiving}")
     })
 }
 

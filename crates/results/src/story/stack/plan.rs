@@ -5,7 +5,7 @@ use netfathom_model::plan::{StackPlan, StageSet, TapChoice, Transport};
 use netfathom_model::print::listed;
 use netfathom_model::units::format_duration;
 
-use crate::story::{place, precision};
+use crate::story::{number, place, precision};
 
 pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
     let tap = match plan.tap {
@@ -55,4 +55,18 @@ pub(super) fn words(plan: &StackPlan) -> Vec<(&'static str, String)> {
         rows.push(("inserted delay", text));
     }
     rows
+}
+
+/// The delays that a run was given, which its times have.
+pub(super) fn inserted(plan: &StackPlan) -> Option<String> {
+    let on_path = plan.inserted_delay.map(|of| {
+        let (delay, way) = (number::seconds(of.delay_ns.into()), of.direction);
+        format!("each message takes {delay} longer to {} (--insert-delay {})", way.verb(), way.name())
+    });
+    let reader = Some(plan.reader_delay_ns).filter(|&ns| ns > 0).map(|ns| {
+        let delay = number::seconds(ns);
+        format!("the reader pauses for {delay} after each message (--reader-delay)")
+    });
+    let delays: Vec<String> = on_path.into_iter().chain(reader).collect();
+    (!delays.is_empty()).then(|| delays.join("; "))
 }

@@ -1,16 +1,29 @@
-//! What the application takes between its read and its answer.
+//! What the application takes between its read and its answer, and what it waits for others.
 
+use netfathom_model::plan::WatchTarget;
 use netfathom_model::record::{Distribution, WatchResult};
 
+use super::way::totals;
 use super::who;
 use crate::story::number;
 
-/// Such as `from its read to its answer the application takes 44.6 µs, p99 162 µs`, with what to do where that is most.
-pub(super) fn remark(result: &WatchResult) -> Option<String> {
-    let times = times(result)?;
-    let (mean, p99) = (number::mean(times.mean_ns), number::time(times.p99_ns));
-    let advice = if takes_most(result) { advice(&who::pid(result)) } else { String::new() };
-    Some(format!("from its read to its answer the application takes {mean}, p99 {p99}{advice}"))
+/// From this part of the application's own time on, the answers of others explain it. Where one watched program asks
+/// another, both have that time: it is about half of theirs.
+const MUCH: f64 = 0.7;
+
+/// Such as `from its read to its answer the application takes 44.6 µs, p99 162 µs`, or what it waits for others, with what to
+/// do where that is most.
+pub(super) fn remark(result: &WatchResult, is_most: bool) -> Option<String> {
+    match (asked(result), times(result.application.as_ref())) {
+        (Some(answers), None) => Some(client(result, answers, is_most)),
+        (Some(answers), Some(own)) => Some(proxy(result, answers, own, is_most)),
+        (None, own) => own.map(|own| server(result, own, is_most)),
+    }
+}
+
+fn server(result: &WatchResult, own: &Distribution, is_most: bool) -> String {
+    let advice = if is_most { advice(&who::pid(result)) } else { String::new() };
+    format!("from its read to its answer the application takes {}{advice}", mean_and_tail(own))
 }
 
 fn advice(pid: &str) -> String {
@@ -19,15 +32,59 @@ fn advice(pid: &str) -> String {
     )
 }
 
-/// Whether it takes longer than a message, either way. Of a client it is the time between two requests, a part of neither.
-pub(super) fn takes_most(result: &WatchResult) -> bool {
-    let Some(times) = times(result) else { return false };
-    let asks = result.answer.as_ref().is_some_and(|answers| answers.n > times.n / 2);
-    let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
-    let means = totals.into_iter().flatten().filter(|total| total.n > 0).map(|total| total.mean_ns);
-    !asks && means.reduce(f64::max).is_some_and(|most| most < times.mean_ns)
+/// Such as `it waits 5.20 ms, p99 6.10 ms, for answers to what it asks others; its own take 5.31 ms`.
+fn proxy(result: &WatchResult, answers: &Distribution, own: &Distribution, is_most: bool) -> String {
+    let (waits, own) = (mean_and_tail(answers), number::mean(own.mean_ns));
+    let advice = match (is_most, result.plan.sums_sockets()) {
+        (false, _) => "",
+        (true, false) => ": watch those that it asks (--sockets lists peers)",
+        (true, true) => ": watch those that it asks",
+    };
+    format!("it waits {waits}, for answers to what it asks others; its own take {own}{advice}")
 }
 
-fn times(result: &WatchResult) -> Option<&Distribution> {
-    result.application.as_ref().filter(|times| times.n > 0)
+/// Such as `its requests are answered after 5.13 ms, p99 5.60 ms; receiving a message takes 0.353 % of that`.
+fn client(result: &WatchResult, answers: &Distribution, is_most: bool) -> String {
+    let way = if result.send.is_some() {
+        "sending and receiving a message take"
+    } else {
+        "receiving a message takes"
+    };
+    let part = number::percent(message_ns(result) / answers.mean_ns.max(f64::MIN_POSITIVE));
+    let advice = if is_most { ": watch the server" } else { "" };
+    format!("its requests are answered after {}; {way} {part} of that{advice}", mean_and_tail(answers))
+}
+
+fn mean_and_tail(times: &Distribution) -> String {
+    format!("{}, p99 {}", number::mean(times.mean_ns), number::time(times.p99_ns))
+}
+
+/// Whether that is longer than a message takes, either way.
+pub(super) fn takes_most(result: &WatchResult) -> bool {
+    let most = totals(result).map(|total| total.mean_ns).fold(0.0, f64::max);
+    let elsewhere = match (asked(result), times(result.application.as_ref())) {
+        // It has in it what is sent and received here.
+        (Some(answers), _) => answers.mean_ns - message_ns(result),
+        (None, Some(own)) => own.mean_ns,
+        (None, None) => return false,
+    };
+    // Programs of a whole host have no common time.
+    most > 0.0 && elsewhere > most && result.plan.target != WatchTarget::All
+}
+
+/// The time to answers, where it is what the application mostly waits for. Of a host some programs ask, others answer.
+fn asked(result: &WatchResult) -> Option<&Distribution> {
+    let own_ns = times(result.application.as_ref()).map_or(0, |own| own.sum_ns);
+    times(result.answer.as_ref())
+        .filter(|answers| answers.sum_ns as f64 >= MUCH * own_ns as f64)
+        .filter(|_| result.plan.target != WatchTarget::All)
+}
+
+/// To send a message and to receive one.
+fn message_ns(result: &WatchResult) -> f64 {
+    totals(result).map(|total| total.mean_ns).sum()
+}
+
+fn times(of: Option<&Distribution>) -> Option<&Distribution> {
+    of.filter(|times| times.n > 0)
 }

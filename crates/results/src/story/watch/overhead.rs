@@ -3,6 +3,7 @@
 use netfathom_model::print::Scale;
 use netfathom_model::record::{WatchPrograms, WatchResult};
 
+use super::way::totals;
 use crate::story::number;
 
 /// From these parts of a CPU, and of the mean time, on, what the programs take changes how to read the times.
@@ -17,8 +18,7 @@ pub(super) fn programs(result: &WatchResult) -> impl Iterator<Item = &WatchProgr
 }
 
 pub(super) fn distorts(programs: &WatchPrograms, result: &WatchResult) -> bool {
-    let totals = [Some(&result.total), result.send.as_ref().map(|send| &send.total)];
-    let sums = totals.into_iter().flatten().map(|of| (of.sum_ns as f64, of.n as f64));
+    let sums = totals(result).map(|of| (of.sum_ns as f64, of.n as f64));
     let (sum_ns, n) = sums.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     each(programs, result)
         .is_some_and(|(time_ns, _)| programs.share() > MUCH_OF_CPU || time_ns * n > MUCH_OF_MEAN * sum_ns)

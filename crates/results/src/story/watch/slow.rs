@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::SlowBound;
 use netfathom_model::print::counted;
-use netfathom_model::record::{Distribution, Holder, SlowMessage, WatchResult, WatchSlow};
+use netfathom_model::record::{Distribution, Holder, SlowMessage, WatchResult, WatchSlow, WatchStage};
 
 use super::way;
 use crate::page::{Page, Table};
@@ -15,16 +15,29 @@ const MOST_ROWS: usize = 5;
 pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
     let beyond = format!("took {}", named(bound?));
     let without = without(slow);
-    let Some(longest) = slow.messages.iter().max_by_key(|message| message.total_ns()) else {
+    let Some(longest) = longest(slow, false) else {
         return Some(format!("no message {beyond}{without}"));
     };
-    let messages = counted(slow.seen(), "message");
+    let messages = counted(slow.seen().saturating_sub(slow.applications), "message");
     let (time, most) = (number::time(longest.total_ns()), largest(longest));
     let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
     Some(format!("{messages} {beyond}, the longest {time}: {most}{held}{without}"))
 }
 
-/// `the application itself took up to 41.2 ms`: the time of a message ends with its read, and no list has what follows.
+/// `2 answers took 500 ms or longer from the application's read, the longest 1.70 s: blocked 99.8 %`
+pub(super) fn answers(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
+    let longest = longest(slow, true)?;
+    let (answers, beyond) = (counted(slow.applications, "answer"), named(bound?));
+    let (time, most) = (number::time(longest.total_ns()), largest(longest));
+    Some(format!("{answers} took {beyond} from the application's read, the longest {time}: {most}"))
+}
+
+fn longest(slow: &WatchSlow, application: bool) -> Option<&SlowMessage> {
+    let those = slow.messages.iter().filter(|message| message.application == application);
+    those.max_by_key(|message| message.total_ns())
+}
+
+/// `the application itself took up to 41.2 ms`: where no such time was kept.
 pub(super) fn of_application(bound: Option<SlowBound>, application: Option<&Distribution>) -> Option<String> {
     let (SlowBound::Time(least_ns), times) = (bound?, application?) else { return None };
     (times.n > 0 && times.max_ns >= least_ns.cast_signed()).then(|| {
@@ -53,21 +66,28 @@ pub(super) fn named(bound: SlowBound) -> String {
 }
 
 fn largest(message: &SlowMessage) -> String {
-    let Some(most) = message.most() else { return "no stage".into() };
+    let none = if message.application { "unknown" } else { "no stage" };
+    let Some(most) = message.most() else { return none.into() };
     let share = most.sum_ns as f64 / (message.total_ns() as f64).max(1.0);
-    format!("{} {}", most.stage.name(), number::percent(share))
+    let is_stopped = most.stage == WatchStage::Blocked && message.stopped_ns > most.sum_ns.unsigned_abs() / 2;
+    let stopped = if is_stopped { " (stopped)" } else { "" };
+    format!("{} {}{stopped}", message.named(most.stage), number::percent(share))
 }
 
 pub(super) fn slow(page: &mut Page, result: &WatchResult) {
     let Some(slow) = &result.slow else { return };
     let mut messages: Vec<&SlowMessage> = slow.messages.iter().collect();
     messages.sort_by_key(|message| std::cmp::Reverse(message.total_ns()));
-    let Some(longest) = messages.first() else { return };
+    if messages.is_empty() {
+        return;
+    }
     let is_alone = result.plan.directions.len() == 1;
     page.main("Slow messages, the longest first");
     page.table(table(slow, &messages[..messages.len().min(MOST_ROWS)], is_alone));
     page.note(&kept(slow));
-    way::waterfall_of(page, longest);
+    if let Some(longest) = longest(slow, false) {
+        way::waterfall_of(page, longest);
+    }
 }
 
 /// What of them is in the record.
@@ -83,17 +103,17 @@ fn kept(slow: &WatchSlow) -> String {
 /// Below that part of its time it does not matter who had the CPU.
 const LEAST_WAITED: f64 = 0.1;
 
-/// Who had the CPU since the message came, and what of the wait for it that leaves: `redis-benchmark 174 µs; 3.87 ms
-/// unknown`. The record has the number of the process too, for which there is no room.
+/// Who had the CPU since the message came, and what of the wait for it that leaves: `redis-benchmark (7) 174 µs; 3.87 ms
+/// unknown`.
 fn held(message: &SlowMessage) -> Option<String> {
     let (waited_ns, unknown_ns) = (message.waited_ns(), message.unknown_ns());
     if waited_ns == 0 || (waited_ns as f64) < LEAST_WAITED * message.total_ns() as f64 {
         return None;
     }
     let time = |ns: u64| number::time(ns.cast_signed());
-    let most = message.holder().filter(|held| held.1 > 0).map(|(by, ns)| {
-        let by = match by {
-            Holder::Process { name, .. } | Holder::Unnumbered { name } => name.clone(),
+    let most = message.holder().map(|(by, ns)| {
+        let by = match by.first {
+            Holder::Process { name, pid, .. } if by.count == 1 => format!("{name} ({pid})"),
             _ => by.to_string(),
         };
         format!("{by} {}", time(ns))
@@ -111,7 +131,9 @@ fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
     for message in messages {
         let at = message.begin_ns.saturating_sub(slow.began_ns);
         let peer = message.peer.as_ref().or(message.local.as_ref()).cloned().unwrap_or_default();
-        let mut cells = vec![largest(message), number::time(message.total_ns()), number::seconds(at), peer];
+        let what = if message.application { "application: " } else { "" };
+        let what = format!("{what}{}", largest(message));
+        let mut cells = vec![what, number::time(message.total_ns()), number::seconds(at), peer];
         cells.extend((!is_alone).then(|| message.direction.name().to_owned()));
         table.row_open(cells, &held(message).unwrap_or_default());
     }
@@ -120,7 +142,50 @@ fn table(slow: &WatchSlow, messages: &[&SlowMessage], is_alone: bool) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use netfathom_model::path::Direction;
+    use netfathom_model::record::WatchedSum;
+
     use super::*;
+
+    fn message(stage: WatchStage, stopped_ns: u64) -> SlowMessage {
+        SlowMessage {
+            direction: Direction::Rx,
+            application: false,
+            begin_ns: 1000,
+            end_ns: 2000,
+            bytes: 1,
+            local: None,
+            peer: None,
+            process: None,
+            stages: vec![WatchedSum { stage, sum_ns: 1000 }],
+            stopped_ns,
+            stays: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn answers_and_messages_have_a_remark_each() {
+        let mut slow = WatchSlow::default();
+        let bound = Some(SlowBound::Time(500));
+        slow.extend(vec![message(WatchStage::Read, 0)]);
+        assert_eq!(answers(&slow, bound), None);
+        let answer = SlowMessage { application: true, end_ns: 3000, ..message(WatchStage::Sockqueue, 0) };
+        slow.extend(vec![answer.clone()]);
+        let of_messages = remark(&slow, bound).unwrap();
+        assert!(of_messages.starts_with("1 message took 500 ns or longer, the longest 1.00 µs"));
+        let words = answers(&slow, bound).unwrap();
+        assert!(words.starts_with("1 answer took 500 ns or longer from the application's read"), "{words}");
+        assert!(words.ends_with("the longest 2.00 µs: ran 50.0 %"), "{words}");
+        assert_eq!(largest(&SlowMessage { stages: Vec::new(), ..answer }), "unknown");
+    }
+
+    #[test]
+    fn a_stop_is_named_if_it_is_most_of_the_largest_stage() {
+        let words = |stage, stopped_ns| largest(&message(stage, stopped_ns));
+        assert!(words(WatchStage::Blocked, 501).ends_with(" % (stopped)"));
+        assert!(words(WatchStage::Blocked, 500).ends_with(" %"));
+        assert!(words(WatchStage::Runqueue, 501).ends_with(" %"));
+    }
 
     #[test]
     fn an_application_that_is_as_slow_is_named_beside_messages() {

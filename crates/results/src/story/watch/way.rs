@@ -1,7 +1,11 @@
 //! One direction: its stages, one after the other.
 
+use std::iter;
+
 use netfathom_model::path::Direction;
-use netfathom_model::record::{CpuWaits, Distribution, SlowMessage, WatchStage, WatchedStage, WatchedSum};
+use netfathom_model::record::{
+    CpuWaits, Distribution, SlowMessage, WatchResult, WatchStage, WatchedStage, WatchedSum,
+};
 
 use crate::page::{Axis, Color, Fill, Look, Page, Series, Table, Waterfall, WaterfallStep};
 use crate::story::stages::{PARTLY, each, new_table, row};
@@ -23,6 +27,11 @@ pub(super) struct Way<'a> {
     pub stages: &'a [WatchedStage],
     /// What is no part of the total: name, note and times.
     pub beside: Vec<(&'static str, &'static str, Option<&'a Distribution>)>,
+}
+
+/// The whole times, received and sent.
+pub(super) fn totals(result: &WatchResult) -> impl Iterator<Item = &Distribution> {
+    iter::once(&result.total).chain(result.send.as_ref().map(|send| &send.total))
 }
 
 /// Which way messages are watched.

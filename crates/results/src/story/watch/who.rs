@@ -1,16 +1,16 @@
 //! Who has the messages.
 
 use netfathom_model::plan::WatchTarget;
-use netfathom_model::record::{WatchProcesses, WatchResult};
+use netfathom_model::record::{WatchResult, WatchUser};
 
 use super::sockets::numbered;
 
-/// Such as `redis-server (pid 712)`, or `python3 (2 processes)` where the record has several.
+/// Such as `redis-server (pid 712)`, or `python3 (2 processes)` where none of several has nearly all messages.
 pub(super) fn name(result: &WatchResult) -> String {
-    match (&result.reader, &result.plan.target) {
+    match (result.process(), &result.plan.target) {
         (_, WatchTarget::All) => "this host".to_owned(),
-        (Some(_), _) if are_several(result) => processes(result),
-        (Some(reader), _) => format!("{} (pid {})", reader.name, reader.pid),
+        (Some(process), _) => format!("{} (pid {})", process.name, process.pid),
+        (None, _) if result.has_several() => several(result),
         (None, WatchTarget::Process(pid)) => format!("process {pid}"),
         (None, WatchTarget::Port(port)) => format!("port {port}"),
         (None, WatchTarget::Name(name) | WatchTarget::Cgroup(name) | WatchTarget::Container(name)) => {
@@ -22,22 +22,28 @@ pub(super) fn name(result: &WatchResult) -> String {
 
 /// For a command, where it is one.
 pub(super) fn pid(result: &WatchResult) -> String {
-    let is_one = result.plan.target != WatchTarget::All && !are_several(result);
-    result.reader.as_ref().filter(|_| is_one).map_or_else(|| "PID".to_owned(), |of| of.pid.to_string())
-}
-
-fn are_several(result: &WatchResult) -> bool {
-    named(result).map(|of| of.pids.len()).sum::<usize>() > 1
+    let process = result.process().filter(|_| result.plan.target != WatchTarget::All);
+    process.map_or_else(|| "PID".to_owned(), |of| of.pid.to_string())
 }
 
 /// The name with the most messages first. How many the others are is known of the first names alone.
-fn processes(result: &WatchResult) -> String {
-    let mut named = named(result);
-    let first = named.next().map_or_else(String::new, |of| numbered(of, "pid "));
-    let others = if named.next().is_some() { " and others" } else { "" };
+fn several(result: &WatchResult) -> String {
+    let mut named = result.processes.iter().filter(|of| of.name.is_some());
+    let (first, has_others) = match named.next() {
+        Some(of) => (numbered(of, "pid "), named.next().is_some()),
+        None => seen(&result.users),
+    };
+    let others = if has_others { " and others" } else { "" };
     format!("{first}{others}")
 }
 
-fn named(result: &WatchResult) -> impl Iterator<Item = &WatchProcesses> {
-    result.processes.iter().filter(|of| of.name.is_some())
+/// Those of the name that was seen most often, and whether there are others: `postgres (at least 5 processes)`.
+fn seen(users: &[WatchUser]) -> (String, bool) {
+    let Some(WatchUser { process, .. }) = users.first() else { return Default::default() };
+    let count = users.iter().filter(|of| of.process.name == process.name).count();
+    let them = match count {
+        1 => format!("pid {}", process.pid),
+        n => format!("at least {n} processes"),
+    };
+    (format!("{} ({them})", process.name), count < users.len())
 }

@@ -21,6 +21,9 @@ use crate::load::precision;
 /// Fewer messages have a 99th percentile that is one of the longest few.
 const LEAST_FOR_P99: u64 = 1000;
 
+/// With fewer trials of a fixed number, Student's interval is wide because they are few.
+const ENOUGH_TRIALS: u32 = 5;
+
 /// How narrow the intervals are by now; `None` of a run with a fixed number of trials.
 pub fn reached(result: &StackResult, after_ns: u64) -> Option<Precision> {
     result.plan.until?;
@@ -81,22 +84,44 @@ pub fn ended(result: &StackResult, round: usize) -> Option<Ended> {
 
 /// A value that is known less well than asked lowers the trust in itself; the answer is of means.
 pub fn judge(verdict: &mut Verdict, result: &StackResult) {
-    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else { return };
     let trials = measured(result).count() as u32;
-    if trials < Until::LEAST_TRIALS && trials > 0 {
-        let least = Until::LEAST_TRIALS;
-        let text = format!("{trials} of at least {least} measured trials were finished: raise --time-limit");
-        verdict.lower(Level::Degraded, text);
-    }
     let free = || {
         let threads = measured(result).flat_map(|trial| &trial.load.contention);
         occupied(threads, &[LoadThread::Sender, LoadThread::Reader], 0.0)
     };
+    let (Some(until), Some(precision)) = (result.plan.until, &result.precision) else {
+        return judge_fixed(verdict, result, trials, free);
+    };
+    if trials < Until::LEAST_TRIALS && trials > 0 {
+        let (planned, least) = (result.plan.trials, Until::LEAST_TRIALS);
+        let text = format!(
+            "{trials} of at least {planned} measured trials were finished, and intervals require {least}: raise --time-limit"
+        );
+        verdict.lower(Level::Degraded, text);
+    }
     for width in &precision.widths {
         let Some(direction) = width.direction else { continue };
         if let Some((level, text)) = precision::judged(precision, width, until, free) {
             verdict.lower_value(direction.into(), width.of, level, text);
         }
+    }
+}
+
+/// With a fixed number of trials no precision is asked for; a mean with an interval that includes 0 is no value all the same,
+/// unless they are few.
+fn judge_fixed(verdict: &mut Verdict, result: &StackResult, trials: u32, free: impl Fn() -> Option<String>) {
+    for summary in &result.summaries {
+        let of = summary.stands_for_all().map_or(&summary.overall, |undisturbed| &undisturbed.overall);
+        let relative = |half_width| Estimate { value: of.mean_ns, half_width }.relative();
+        let direction = Some(summary.direction);
+        let width = Width { direction, of: Value::Mean, half: of.between_trials_ns.and_then(relative) };
+        let Some(half) = width.half.filter(|_| width.includes_zero()) else { continue };
+        let (level, remedy) = match trials < ENOUGH_TRIALS {
+            true => (Level::Degraded, Some("raise --trials".into())),
+            false => (Level::Void, free()),
+        };
+        let text = precision::no_value(width.of, half, remedy);
+        verdict.lower_value(summary.direction.into(), width.of, level, text);
     }
 }
 

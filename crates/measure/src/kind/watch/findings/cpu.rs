@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
-use netfathom_model::record::{Holder, Holders, WatchResult};
+use netfathom_model::record::{Held, Holder, Holders, WatchResult};
 use netfathom_model::verdict::Finding;
 
 use super::FEWEST;
@@ -42,6 +42,10 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
             "",
             "see who else had the CPUs (-v): stop what may wait, or move it to idle CPUs (taskset -acp CPUS PID)".into(),
         ),
+        (Holder::Process { name, .. }, _) if is_application(name, result) => (
+            ", the application itself,",
+            "give the application more CPUs, or run fewer of its threads or processes at a time".into(),
+        ),
         // The first process stays where it is.
         (Holder::Process { name, pid: 0 | 2.., .. }, Some(reader)) if *name == reader.name => (
             ", of the same name,",
@@ -69,6 +73,21 @@ pub(super) fn runqueue(result: &WatchResult) -> Option<(&'static str, String, St
     let cause =
         format!("{named}{of_itself} {had} for {part} of the time that its reading threads waited{rest}");
     Some(("messages wait as their reader waits for a CPU", cause, remedy))
+}
+
+/// Whether processes of this name are the application: those that are known to be had most of the time of that name.
+fn is_application(name: &str, result: &WatchResult) -> bool {
+    let of_name = |held: &&Held| matches!(&held.by, Holder::Process { name: of, .. } if of == name);
+    // All processes of the name are watched, or the target is refused.
+    let all_are = matches!(result.plan.target, WatchTarget::Name(_))
+        && result.reader.as_ref().is_some_and(|of| of.name == name);
+    let is_known = |by: &Holder| matches!(by, Holder::Process { pid, .. } if result.is_used_by(*pid));
+    let held = result.waits.holders.iter().filter(of_name);
+    let (known_ns, all_ns) = held.fold((0u64, 0u64), |(known, all), held| {
+        let own_ns = if is_known(&held.by) { held.ns } else { 0 };
+        (known.saturating_add(own_ns), all.saturating_add(held.ns))
+    });
+    all_are || known_ns > all_ns / 2
 }
 
 /// What takes a CPU from whoever has it: which holders, what is seen, its cause, its remedy.

@@ -20,6 +20,8 @@ const LOST: f64 = 0.05;
 const A_THREAD_EACH: f64 = 0.3;
 /// A wait that long is for an ACK that the receiver delays: 40 ms in Linux, up to 200 in others.
 const DELAYED_ACK_NS: f64 = 30e6;
+/// Without a setting, Linux and Windows open a window of some 64 KB at first.
+const SMALL_WINDOW: u64 = 60_000;
 
 /// Those of stages first, the longest mean time before the others, of whichever direction. `receiver` is the port that the
 /// application sends to.
@@ -77,11 +79,11 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
     let mean_ns = sum_ns as f64 / total.n.max(1) as f64;
     let mean = print::time(mean_ns);
     let evidence = format!("{} of the time of {what}, {mean} a message on average", print::percent(part));
-    let remedy = match (&result.reader, &result.plan.target) {
+    let remedy = match (result.process(), &result.plan.target) {
         // The first of many.
         (_, WatchTarget::All) => remedy.replace("perf top -p PID", "perf top"),
         (None, _) => remedy,
-        (Some(reader), _) => remedy.replace("-p PID", &format!("-p {}", reader.pid)),
+        (Some(process), _) => remedy.replace("-p PID", &format!("-p {}", process.pid)),
     };
     Some((mean_ns, Finding { seen: seen.into(), cause, evidence, remedy }))
 }
@@ -95,11 +97,7 @@ fn text(
     let (seen, cause, remedy) = match stage {
         WatchStage::Runqueue => return cpu::runqueue(result),
         WatchStage::Nagle => return Some(nagle(result)),
-        WatchStage::Blocked => (
-            "messages wait while their reader sleeps on something else",
-            "between two reads its thread slept: a timer (sleep), a disk, a lock or another process",
-            "if it does not sleep on purpose, find out on what (strace -f -T -p PID); a thread that only reads ends the wait",
-        ),
+        WatchStage::Blocked => return Some(blocked(result)),
         WatchStage::Sockqueue => return sockqueue(result),
         WatchStage::Lock => (
             "messages wait as a system call has their socket",
@@ -137,26 +135,60 @@ fn text(
     Some((seen, cause.into(), remedy.into()))
 }
 
-/// A server's receivers are its clients, each with a port of its own.
+fn blocked(result: &WatchResult) -> (&'static str, String, String) {
+    let stage = result.stages.iter().find(|s| s.stage == WatchStage::Blocked);
+    let blocked_ns = stage.map_or(0, |stage| stage.times.sum_ns) as f64;
+    let stopped_ns = result.account.stopped_ns as f64;
+    let stopped = format!("{} of {} blocked", print::time(stopped_ns), print::time(blocked_ns));
+    let by = "a signal (SIGSTOP) or a debugger stopped";
+    if 2.0 * stopped_ns > blocked_ns {
+        return (
+            "messages wait while their reader is stopped",
+            format!("{by} its thread: {stopped}, all messages together"),
+            "find out what sends the signal (strace -f -e trace=none -p PID), or detach the debugger".into(),
+        );
+    }
+    let besides = if stopped_ns > 0.0 { format!("; for {stopped}, {by} it") } else { String::new() };
+    (
+        "messages wait while their reader sleeps on something else",
+        format!("between two reads its thread slept: a timer (sleep), a disk, a lock or another process{besides}"),
+        "if it does not sleep on purpose, find out on what (strace -f -T -p PID); a thread that only reads ends the wait".into(),
+    )
+}
+
 fn rwnd(result: &WatchResult, receiver: Option<u16>) -> (&'static str, String, String) {
-    let there = match (&result.plan.target, receiver) {
+    let seen = "messages wait as the receiver's window is closed";
+    let window = result.send.as_ref().map_or(0, |send| send.account.receiver_window);
+    if (1..SMALL_WINDOW).contains(&window) {
+        let window = print::bytes(window as f64);
+        return (
+            seen,
+            format!("the receiver's window was never larger than {window}: its receive buffer is small"),
+            "if the receiver sets SO_RCVBUF, have it set more, or none; otherwise raise the last two numbers of net.ipv4.tcp_rmem on its host".into(),
+        );
+    }
+    (
+        seen,
+        "the receiver reads slower than this application sends, or its receive buffer is small".into(),
+        format!("watch the receiver, on its host: {}", watching(result, receiver)),
+    )
+}
+
+/// A server's receivers are its clients, each with a port of its own.
+fn watching(result: &WatchResult, receiver: Option<u16>) -> String {
+    match (&result.plan.target, receiver) {
         (WatchTarget::Flow { local, peer }, _) => format!("netfathom watch rx --flow {peer}:{local}"),
         (_, Some(port)) => format!("netfathom watch rx --port {port}"),
         (WatchTarget::Port(port), None) => {
             format!("netfathom watch rx --pid PID, which `ss -tnp dport = :{port}` shows there")
         }
         _ => "netfathom watch rx --port PORT, which `ss -tnp` shows as that of the peer".into(),
-    };
-    (
-        "messages wait as the receiver's window is closed",
-        "the receiver reads slower than this application sends, or its receive buffer is small".into(),
-        format!("watch the receiver, on its host: {there}"),
-    )
+    }
 }
 
 fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
     let account = &result.account;
-    // Of one that was there before, the first message is not followed. Samples see all threads that are made, and few messages.
+    // Of one that was there before, the first message is not followed. Samples see few messages of each.
     let made = account.threads.saturating_sub(account.unfollowed);
     if result.sampling.is_none() && made as f64 > A_THREAD_EACH * account.timed as f64 {
         return Some((

@@ -3,11 +3,10 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchPlan;
 use netfathom_model::record::{
-    CpuWaits, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchedProcess, WatchedStage,
+    CpuWaits, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchUser, WatchedProcess, WatchedStage,
 };
 
 use super::*;
-use crate::ground::environment::cgroup::raise_quota;
 use crate::kind::watch::judge::verdict;
 use crate::kind::watch::{distribution, empty};
 
@@ -30,6 +29,7 @@ fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchR
         stop_after: None,
         budget: None,
         unix: None,
+        awaits: None,
     };
     let mut result = empty(&plan, None);
     result.stages = vec![
@@ -55,23 +55,54 @@ fn more_threads_are_advised_only_where_the_wait_is_longer_than_a_wake_up() {
     assert_eq!(findings(&few, None), []);
 }
 
+#[test]
+fn a_reader_is_stopped_if_that_is_most_of_blocked() {
+    let of = |stopped_ns| {
+        let mut result = result(WatchStage::Blocked, 20 * US, 0, 0);
+        result.account.stopped_ns = stopped_ns;
+        let [finding] = &findings(&result, None)[..] else { panic!("one") };
+        finding.clone()
+    };
+    let (most, half, none) = (of(1_500_000), of(1_000_000), of(0));
+    assert!(most.seen.ends_with("reader is stopped"), "{most:?}");
+    assert!(most.cause.contains(": 1.50 ms of 2.00 ms blocked"), "{most:?}");
+    assert!(half.seen.ends_with("something else"), "{half:?}");
+    assert!(half.cause.contains("for 1.00 ms of 2.00 ms"), "{half:?}");
+    assert!(none.cause.ends_with("another process"), "{none:?}");
+}
+
+/// The finding of a closed window, of a receiver that never had a wider one.
+fn closed(target: WatchTarget, receiver: Option<u16>, receiver_window: u64) -> Finding {
+    let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
+    let stages = vec![WatchedStage { stage: WatchStage::Rwnd, times: times(10, 20 * US) }];
+    result.plan.target = target;
+    result.send = Some(WatchSend {
+        total: times(10, 25 * US),
+        stages,
+        acknowledged: times(0, 0),
+        account: WatchSendAccount { receiver_window, ..WatchSendAccount::default() },
+        datagram_calls: None,
+    });
+    let [finding] = &findings(&result, receiver)[..] else { panic!("one") };
+    finding.clone()
+}
+
+#[test]
+fn a_receive_buffer_is_small_if_its_window_never_was_that_of_a_new_connection() {
+    let of = |window| closed(WatchTarget::Port(1), None, window);
+    let small = of(16_384);
+    assert!(small.cause.starts_with("the receiver's window was never larger than 16.0 KiB:"), "{small:?}");
+    assert!(small.remedy.contains("SO_RCVBUF"), "{small:?}");
+    // A record from before it was read has none.
+    for window in [0, 64_240] {
+        assert!(of(window).cause.starts_with("the receiver reads slower"), "{window}");
+    }
+}
+
 /// What to do about a closed window, of an application that connects to one port or to several.
 #[test]
 fn who_does_not_read_is_watched_by_what_is_known_of_it() {
-    let remedy = |target, receiver| {
-        let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
-        let stages = vec![WatchedStage { stage: WatchStage::Rwnd, times: times(10, 20 * US) }];
-        result.plan.target = target;
-        result.send = Some(WatchSend {
-            total: times(10, 25 * US),
-            stages,
-            acknowledged: times(0, 0),
-            account: WatchSendAccount::default(),
-            datagram_calls: None,
-        });
-        let [finding] = &findings(&result, receiver)[..] else { panic!("one") };
-        finding.remedy.clone()
-    };
+    let remedy = |target, receiver| closed(target, receiver, 0).remedy;
     let ends = |target, receiver, end: &str| {
         let remedy = remedy(target, receiver);
         assert!(remedy.ends_with(end), "{remedy}");
@@ -214,11 +245,50 @@ fn processes_of_one_name_are_one_holder() {
     result.waits.holders = vec![held(named("init", 1), 60)];
     assert_eq!(findings(&result, None)[0].remedy, "give the application a CPU of its own (taskset, cpuset)");
     result.waits.holders = vec![held(Holder::Quota, 60)];
-    assert_eq!(findings(&result, None)[0].remedy, raise_quota(Some(5)));
+    // No process has that PID, so the file of its quota is unknown.
+    result.reader = Some(WatchedProcess { pid: u32::MAX, name: "cc1".into() });
+    assert_eq!(
+        findings(&result, None)[0].remedy,
+        "raise the CPU quota of its cgroup (cpu.max, or cpu.cfs_quota_us of cgroup version 1)"
+    );
     result.waits.holders = vec![held(Holder::Unnumbered { name: "cc1".into() }, 60)];
     let [finding] = &findings(&result, None)[..] else { panic!("one") };
     assert!(finding.cause.starts_with("cc1 (no PID here) had the CPU for 60.0 %"), "{finding:?}");
     assert!(finding.remedy.contains("hostPID: true") && !finding.remedy.contains("-acp"), "{finding:?}");
+}
+
+#[test]
+fn an_application_is_not_moved_away_from_itself() {
+    let remedy = |target, holders: [(u32, u64); 2]| {
+        let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
+        let python = |pid| Holder::Process { name: "python3".into(), pid, cgroup: None };
+        let holders = holders.map(|(pid, ns)| Held { by: python(pid), ns }).into();
+        result.waits = CpuWaits { waited_ns: 100, holders };
+        result.plan.target = target;
+        result.reader = Some(WatchedProcess { pid: 7, name: "python3".into() });
+        findings(&result, None)[0].remedy.clone()
+    };
+    let own = "give the application more CPUs, or run fewer of its threads or processes at a time";
+    assert_eq!(remedy(WatchTarget::Process(7), [(7, 60), (8, 10)]), own);
+    assert_eq!(remedy(WatchTarget::Name("python3".into()), [(8, 60), (9, 10)]), own);
+    let of_the_name = remedy(WatchTarget::Process(7), [(7, 10), (8, 60)]);
+    assert!(of_the_name.starts_with("if part of the application, "), "{of_the_name}");
+}
+
+#[test]
+fn advice_names_the_process_that_was_seen_nearly_always_or_none() {
+    let remedy = |pids: &[u32]| {
+        let mut result = result(WatchStage::Blocked, 20 * US, 10, 10 * US);
+        for &pid in pids {
+            WatchUser::add(&mut result.users, WatchedProcess { pid, name: "postgres".into() });
+        }
+        result.reader = result.users.first().map(|of| of.process.clone());
+        findings(&result, None)[0].remedy.clone()
+    };
+    let is_of = |pids: &[u32], pid: &str| assert!(remedy(pids).contains(&format!("-p {pid})")), "{pids:?}");
+    is_of(&[7], "7");
+    is_of(&[7, 8, 9, 8], "PID");
+    is_of(&[7, 8, 8, 8, 8, 8, 8, 8, 8, 8], "8");
 }
 
 #[test]
