@@ -21,7 +21,7 @@ const HYPERVISOR: u32 = QUOTA - 1;
 const SOFTIRQS: u32 = QUOTA - 2;
 const INTERRUPTS: u32 = QUOTA - 3;
 const SEVERAL: u32 = QUOTA - 4;
-const UNNUMBERED: u32 = QUOTA - 5;
+pub(crate) const UNNUMBERED: u32 = QUOTA - 5;
 /// In place of a process.
 const NO_PROCESSES: [u32; 5] = [ITSELF, QUOTA, HYPERVISOR, SOFTIRQS, INTERRUPTS];
 

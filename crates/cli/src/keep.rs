@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         let mistyped = match error.mistake() {
             Some(Mistake::Processors) => self.named_cpus,
             Some(Mistake::Named) => true,
-            // The keeper refused commands for a lab that there is none of.
+            // Commands for a lab, of a measurement that makes none.
             None => lab::setup::is_pending() && matches!(error, RunError::Observer(_)),
         };
         if mistyped {

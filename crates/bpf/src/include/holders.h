@@ -154,14 +154,14 @@ static __always_inline __u32 thread_of(const struct task_struct *task)
 
 /*
  * Threads of a process that take turns have one stay: short turns would soon push out all others. Each thread of the kernel
- * is a process.
+ * has its own.
  */
-static __always_inline bool goes_on(struct stays *of_cpu, __u64 from, const struct task_struct *task, __u32 thread)
+static __always_inline bool goes_on(struct stays *of_cpu, __u64 from, __u32 thread)
 {
 	const __u32 at = (of_cpu->n - 1) & (STAYS - 1);
 	struct stay *last = &of_cpu->last[at];
 
-	if (last->until != from || last->thread != thread || (!thread && last->process != (__u32)task->tgid))
+	if (!thread || last->until != from || last->thread != thread)
 		return false;
 	last->until = of_cpu->since;
 	add_lost(of_cpu, at, of_cpu->since - from);
@@ -215,7 +215,7 @@ static __always_inline void note_switch(struct task_struct *task, const struct t
 	of_cpu->next_pid = next->pid;
 	of_cpu->since = rq->clock;
 	of_cpu->ran = next->se.sum_exec_runtime;
-	if (!task->pid || goes_on(of_cpu, from, task, thread))
+	if (!task->pid || goes_on(of_cpu, from, thread))
 		return;
 	stay = new_stay(of_cpu, from, of_cpu->since);
 	stay->process = of_tree ? 0 : number_of(task, task->tgid);

@@ -77,7 +77,7 @@ struct shared {
 	struct pid_namespace namespace;
 	__s64 realtime_ahead; /* of CLOCK_MONOTONIC, ns */
 	__s64 sums_from_rq; /* as holders.rs finds it */
-	__u32 process; /* the first reader's since user space took the one before; 0: none */
+	__u32 process; /* the first that read or sent since user space took the one before; 0: none */
 	__u32 datagrams; /* 1: some were sent */
 	__u64 maker; /* 0, or a process: the threads that it makes are followed from the start */
 	char name[NAME];

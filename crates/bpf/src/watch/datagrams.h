@@ -20,7 +20,7 @@
 /* Of a reader, while others move the same number. */
 #define CLAIMS 4
 /* Datagrams that wait, or were read already, while their hooks still run. More: too many count as read. */
-#define IN_HOOKS 4
+#define IN_HOOKS 16
 /* include/linux/in.h, include/linux/net.h, include/linux/socket.h */
 #define IPPROTO_UDP 17
 #define SOCK_DGRAM 2
@@ -98,12 +98,15 @@ static __always_inline void realign(struct datagrams *d, __u32 number, __u32 wai
 		d->read = number;
 }
 
-/* The newest place before this number that has no reader; a number without a place if there is none. */
+/*
+ * The newest place before this number that has no reader; a number without a place if there is none. The last one has: the
+ * thread that moved the number is about to take it.
+ */
 static __always_inline __u32 newest_before(struct datagrams *d, __u32 number)
 {
 	__u32 i;
 
-	for (i = 1; i < READERS; i++)
+	for (i = 2; i < READERS; i++)
 		if (observe(datagram(d, number - i)->after) == number - i + 1)
 			break;
 	return number - i;

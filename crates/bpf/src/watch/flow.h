@@ -290,13 +290,11 @@ static __always_inline void answer(struct sock *sk, const struct tcp_sock *tcp, 
 		flow->role = CLIENT;
 	if (flow->role == CLIENT && !flow->asked_at && takes_new())
 		flow->asked_at = now;
-	/* What a client does between an answer and its next request is no time of a request. */
+	/* What a client has read is an answer: no other end waits for what it sends next. */
 	if (flow->role == CLIENT || !flow->read_at)
 		return;
 	add(SPAN_APPLICATION, now - flow->read_at);
-	/* What a client has read is an answer: no other end waits for what it sends next. */
-	if (config.keeps_slow && flow->role != CLIENT &&
-	    (__s64)(now - flow->read_at) >= (__s64)shared.slow_application_ns)
+	if (config.keeps_slow && (__s64)(now - flow->read_at) >= (__s64)shared.slow_application_ns)
 		keep_application(sk, flow->read_at, now);
 	flow->read_at = 0;
 }

@@ -71,6 +71,8 @@ fn is_lasting(program: &str) -> bool {
     program == STATES || program == NEW_THREADS
 }
 
+/// In place of a sample, as in sample.h: none goes on.
+const NO_SAMPLE: u64 = 1;
 /// In place of a process, as in thread.h: its name is being written.
 const NAMING: u32 = u32::MAX;
 
@@ -266,7 +268,7 @@ impl Watch {
     /// Takes the programs of messages away from their hooks until the next sample.
     pub fn end_sample(&mut self) {
         self.take_no_more();
-        self.mapping.get().sample.store(0, Relaxed);
+        self.mapping.get().sample.store(NO_SAMPLE, Relaxed);
         self.links.retain(|name, _| is_lasting(name));
     }
 
@@ -376,7 +378,7 @@ impl Watch {
     /// Takes the programs away from their hooks; what they summed stays.
     pub fn detach(&mut self) {
         // For all of them at once.
-        self.mapping.get().sample.store(0, Relaxed);
+        self.mapping.get().sample.store(NO_SAMPLE, Relaxed);
         self.links.clear();
     }
 
@@ -396,7 +398,7 @@ impl Watch {
         let name = text(&shared.name.each_ref().map(|byte| byte.load(Relaxed)));
         // Release: its name has been read.
         shared.process.store(0, Release);
-        Some(WatchedProcess { pid, name })
+        (pid != holders::UNNUMBERED).then_some(WatchedProcess { pid, name })
     }
 }
 

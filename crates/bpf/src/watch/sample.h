@@ -10,6 +10,9 @@
 #ifndef NETFATHOM_WATCH_SAMPLE_H
 #define NETFATHOM_WATCH_SAMPLE_H
 
+/* In place of a sample: none goes on. 0 would be that of sockets and threads which none has met. */
+#define NO_SAMPLE 1
+
 /* When it began is its name: one word, so that no order of stores matters. */
 static __always_inline __u64 this_sample(void)
 {
@@ -19,7 +22,7 @@ static __always_inline __u64 this_sample(void)
 /* Otherwise some programs are attached, and others not yet, or no longer. */
 static __always_inline bool is_sampling(void)
 {
-	return this_sample() != 0;
+	return this_sample() > NO_SAMPLE;
 }
 
 /* Messages that begin now are followed. */

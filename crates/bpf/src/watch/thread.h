@@ -85,13 +85,11 @@ static __always_inline void load_account(const struct task_struct *task, struct 
 /* User space takes it away, so that another one can be named: of several processes it so finds those that use sockets most. */
 static __always_inline void name_process(struct task_struct *task)
 {
-	__u32 number = shared.process ? 0 : process_in(&shared.namespace, task, task->tgid);
-
-	if (!number || __sync_val_compare_and_swap(&shared.process, 0, NAMING))
+	if (shared.process || __sync_val_compare_and_swap(&shared.process, 0, NAMING))
 		return;
 	BPF_CORE_READ_STR_INTO(&shared.name, task, group_leader, comm);
 	/* Last: user space that finds it reads the name. */
-	publish(shared.process, number);
+	publish(shared.process, number_of(task, task->tgid));
 }
 
 /* Processes, by their tgid: the threads and processes that they make are followed. */
@@ -179,8 +177,7 @@ static __always_inline struct thread *reading_thread(__u64 now)
 	struct thread *thread = followed(task);
 	struct account account;
 
-	if (!shared.process)
-		name_process(task);
+	name_process(task);
 	if (thread && thread->sample == this_sample() && thread->reads)
 		return thread;
 	load_account(task, &account);

@@ -75,9 +75,6 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
     if let Some(tip) = record_as_json(&error) {
         suggest(&mut error, vec![tip]);
     }
-    if error.kind() == ErrorKind::InvalidSubcommand {
-        keep_near_commands(&mut error);
-    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
@@ -111,19 +108,6 @@ fn advised(mut error: clap::Error, words: &[String]) -> clap::Error {
         suggest(&mut error, tips);
     }
     error
-}
-
-/// Without commands that have some letters in common with what was typed: a slip is one of two letters at most.
-fn keep_near_commands(error: &mut clap::Error) {
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
-        return;
-    };
-    if let Some(ContextValue::Strings(mut similar)) = error.remove(ContextKind::SuggestedSubcommand) {
-        similar.retain(|command| command.starts_with(&typed) || strsim::levenshtein(&typed, command) <= 2);
-        if !similar.is_empty() {
-            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(similar));
-        }
-    }
 }
 
 fn suggest(error: &mut clap::Error, tips: Vec<String>) {
@@ -206,12 +190,6 @@ mod tests {
     fn refused(line: &str) -> String {
         let typed = line.split(' ').map(Into::into).collect();
         parsed(typed).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn a_command_is_suggested_for_a_slip_alone() {
-        assert!(refused("netfathom revrese").contains("'reverse'"));
-        assert!(!refused("netfathom tree").contains("'reverse'"));
     }
 
     #[test]

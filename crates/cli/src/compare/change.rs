@@ -123,17 +123,18 @@ pub fn without_effect(
         _ => "the commands of A and B left no difference in the watched settings".to_owned(),
     };
     let commands: Vec<&str> = changes.iter().filter_map(|change| change.shown.as_deref()).collect();
-    let what = what + &unchanged(&commands.join(" "), &pair.0.environment.settings);
+    let what = what + &unchanged(&commands.join(" "), &pair.0.environment.settings, in_lab);
     let lines: Vec<&str> = wrote.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
     Some(if lines.is_empty() { what } else { format!("{what}; it wrote: {}", lines.join("; ")) })
 }
 
 /// The values of what commands name, which are the same on both sides; of an offload, how to see them.
-fn unchanged(commands: &str, settings: &Settings) -> String {
+fn unchanged(commands: &str, settings: &Settings, in_lab: bool) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let words: BTreeSet<&str> = commands.split(|c: char| !is_of_name(c)).collect();
     // A host of the lab has its own value where both have one.
-    let all = [&settings.host].into_iter().chain(settings.namespaces.values()).flatten();
+    let of_lab = settings.namespaces.values().filter(|_| in_lab);
+    let all = [&settings.host].into_iter().chain(of_lab).flatten();
     let named: BTreeMap<&String, &String> = all.filter(|(name, _)| words.contains(name.as_str())).collect();
     let values: Vec<String> = named.iter().map(|(name, value)| format!("{name} is {value}")).collect();
     match values.as_slice() {
@@ -297,10 +298,11 @@ mod tests {
             namespaces: [("reader".to_owned(), of("50"))].into(),
             ..Settings::default()
         };
-        let unchanged = |command| unchanged(command, &settings);
-        assert_eq!(unchanged("in the lab: sysctl -w 'net.x=50'"), ": on both sides net.x is 50");
-        assert_eq!(unchanged("sysctl -w net.x.y=50"), "");
-        assert!(unchanged("ethtool -K $DEVICE gro off").contains("ethtool -k"));
+        let unchanged = |command, in_lab| unchanged(command, &settings, in_lab);
+        assert_eq!(unchanged("in the lab: sysctl -w 'net.x=50'", true), ": on both sides net.x is 50");
+        assert_eq!(unchanged("sysctl -w net.x=0", false), ": on both sides net.x is 0");
+        assert_eq!(unchanged("sysctl -w net.x.y=50", true), "");
+        assert!(unchanged("ethtool -K $DEVICE gro off", true).contains("ethtool -k"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn shown() -> MutexGuard<'static, Option<File>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Before any part that may fail and gives the terminal back: leaving a screen that was not entered moves the cursor.
+/// Done before anything that may fail and gives the terminal back: to leave a screen that was not entered moves the cursor.
 fn enter(mut writer: &Writer, back: File) -> io::Result<()> {
     let mut shown = shown();
     enable_raw_mode()?;

@@ -306,13 +306,13 @@ pub fn load_rules<T: Judged>() -> Vec<Rule<T>> {
             percent,
             "segments were retransmitted, {} of the messages: times include the repair",
         ),
-        Rule::void(0.5, lost, percent, "{} of the messages were lost: lower the rate"),
-        Rule::degraded(
+        Rule::<T>::degraded(
             0.001,
             lost,
             percent,
             "{} of the messages were lost: receive times are of the rest; lower the rate",
-        ),
+        )
+        .void_beyond(0.5),
         Rule::degraded(
             0.0,
             |t| t.accounting().counters.iter().filter(|c| !c.agrees()).count() as f64,

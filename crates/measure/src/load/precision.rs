@@ -34,6 +34,6 @@ pub fn no_value(of: Value, half: f64, remedy: Option<String>) -> String {
     format!("the interval of the {of}, ± {written}, includes 0: {remedy}")
 }
 
-fn free_cpus() -> String {
+pub fn free_cpus() -> String {
     "free the CPUs (--cpu)".into()
 }

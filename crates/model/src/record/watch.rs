@@ -244,7 +244,7 @@ impl WatchStage {
             Self::Hole => "waiting for earlier bytes that were lost or late",
             Self::Wakeup => "waking the sleeping reader",
             Self::Runqueue => "waiting for a CPU",
-            Self::Blocked => "the reader slept on something else (a disk, a lock, a timer), or was stopped",
+            Self::Blocked => "the reader slept on something else, such as a lock, or was stopped",
             Self::Sockqueue => "waiting in the socket while the reader was busy",
             Self::Read => "copying the message to the application",
             Self::Socket => "the send call: copying, TCP and IP",

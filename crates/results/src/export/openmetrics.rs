@@ -105,7 +105,7 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
     }
     for set in histograms(measurement) {
         let labels = vec![label("quantity", &set.name)];
-        let help = "Time of messages by quantity: received (rx), sent (tx), in a stage of these (rx.runqueue), or beside them";
+        let help = "Time of messages by quantity: received (rx), sent (tx), in a stage of these (rx.runqueue), or of applications (application, answer)";
         grown(&mut families, &name(measurement, "times", "seconds"), help, labels, &set.times.into());
     }
     Exposition(families)

@@ -124,7 +124,7 @@ fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]
         Counter { labels: vec![way.clone()], ..count("seen_messages", "Messages seen, by direction", seen) };
     let ended = outcomes.iter().map(|&(outcome, value)| Counter {
         labels: vec![way.clone(), ("outcome", outcome.into())],
-        ..count("messages", "Messages by direction and outcome; those that are timed have times", value)
+        ..count("messages", "Messages by direction and outcome; the times are of the outcome timed", value)
     });
     [seen].into_iter().chain(ended).collect()
 }

@@ -200,9 +200,10 @@ pub(super) fn draw<'a>(page: &mut Page, threads: impl Iterator<Item = &'a Conten
     page.note("by the kernel's account of each thread (sched_info); names are those of processes, and threads of one count together");
 }
 
-/// The processes that had nearly all of the time of their name: the table has one row a name.
+/// The processes that had nearly all of the time of their name, where the table has a row for it.
 fn mostly(thread: &Contention) -> impl Iterator<Item = String> {
-    let all = Holders::of(&thread.holders).into_iter();
+    let has_row = |of: &(Holders<'_>, u64)| of.1 as f64 / thread.waited_ns.max(1) as f64 >= LEAST_ROW;
+    let all = Holders::of(&thread.holders).into_iter().filter(has_row);
     let named = all.map(|(by, _)| (by.to_string(), by.named(&thread.holders)));
     let mostly = named.filter(|(all, named)| all != named);
     mostly.map(|(_, who)| format!("while the {} waited for CPU {}: {who}", thread.thread.name(), thread.cpu))

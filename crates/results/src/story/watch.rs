@@ -313,9 +313,9 @@ fn account(page: &mut Page, result: &WatchResult) {
     if let Some(account) = send {
         let (bytes, again) = (number::count(account.bytes_timed), number::count(account.retransmitted));
         page.note(&format!("sent: timed messages have {bytes} bytes; {again} segments were retransmitted"));
-        if let Some(WatchSent { messages, bytes }) = account.unix {
-            let (calls, bytes) = (counted(messages, "call"), number::count(bytes));
-            page.note(&format!("sent over Unix sockets, and not among these: {bytes} bytes by {calls}"));
+        if let Some(WatchSent { bytes, .. }) = account.unix {
+            let bytes = number::count(bytes);
+            page.note(&format!("sent over Unix sockets, and not among these: {bytes} bytes"));
         }
     }
     if receives {

@@ -142,7 +142,7 @@ fn bars_begin_where_the_one_before_ended_and_are_as_long_as_the_stages_take() {
 #[test]
 fn a_part_of_the_mean_has_the_mean_of_those_that_passed_beside_it() {
     let Some(mut shown) = show("asides", &of("watch-slow")) else { return };
-    let asides = "[...document.querySelector('.waterfall').querySelectorAll('li:has(.mean small)')]
+    let asides = "[...document.querySelectorAll('.waterfall li:has(.mean small)')]
         .map((step) => [step.querySelector('b'), step.querySelector('.mean small')].map((n) => n.textContent).join(': '))";
     let few = [
         "wakeup: 64.5 % passed, 3.10 µs each",

@@ -58,7 +58,7 @@ fn other_work_is_named_with_why() {
     plan.profile = "constant:1k/1s".parse().unwrap();
     let message = refused(&a, &b);
     assert!(message.starts_with("the loads differ: "), "{message}");
-    assert!(message.contains(", 64 bytes and constant:1k/1s, 1000 bytes: measure both alike"), "{message}");
+    assert!(message.contains(", 64 bytes and constant:1k/1s, 1,000 bytes: measure both alike"), "{message}");
     stack(&mut b).tap = Tap::Pcap;
     let message = refused(&a, &b);
     assert!(message.contains(" bytes\ntap differs (") && message.matches("alike").count() == 1, "{message}");

@@ -219,7 +219,7 @@ fn right(text: String) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
 }
 
-/// Few messages may pass a stage: its part of the mean is no time that a clock has.
+/// The part of a stage that few messages pass may be less than the clock's nanosecond.
 fn part(ns: f64) -> String {
     if ns.abs() < 1.0 { "<1 ns".into() } else { print::time(ns) }
 }

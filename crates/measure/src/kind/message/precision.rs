@@ -43,7 +43,7 @@ pub fn wide(result: &MessageResult) -> Vec<Broken> {
 
 /// One round of all cells has no intervals.
 pub fn judge(verdict: &mut Verdict, result: &MessageResult) {
-    let (Some(_), Some(precision)) = (result.plan.until, &result.precision) else { return };
+    let Some(precision) = &result.precision else { return };
     if result.cells.iter().all(|cell| cell.trials.len() < 2) {
         let is_late = precision.ended == Some(Ended::TimeLimit);
         let remedy = if is_late { ": raise --time-limit" } else { "" };

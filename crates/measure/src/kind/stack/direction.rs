@@ -9,6 +9,7 @@ use crate::load::judge::{
     self, MISSED, MOST_LAG, MOST_MISSED, Rule, UNEVEN, even_load, free_sender, missed, occupied, of_a_slot,
     percent, share,
 };
+use crate::load::precision::free_cpus;
 
 /// What part of the send slots may be missed where only the time out is answered.
 const MOST_MISSED_OUT: f64 = 0.1;
@@ -91,8 +92,7 @@ fn rules<'a>(direction: Direction) -> Vec<Rule<TrialPath<'a>>> {
     let even: fn(&[&TrialPath<'a>], f64) -> String = |ways, _| even_load(threads(ways));
     let mut rules = vec![
         Rule::degraded(0.5, TrialPath::disturbed_share, percent, DISTURBED).advise(|ways, _| {
-            occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0)
-                .unwrap_or_else(|| "free the CPUs (--cpu)".into())
+            occupied(threads(ways), &[LoadThread::Sender, LoadThread::Reader], 0.0).unwrap_or_else(free_cpus)
         }),
         Rule::void(MOST_NEGATIVE, TrialPath::negative, percent, NEGATIVE),
         Rule::degraded(MOST_MISSED, TrialPath::missed, percent, MISSED).void_beyond(most_missed).advise(free),

@@ -133,7 +133,7 @@ fn meant(wanted: &str) -> Option<String> {
         return Some(format!("to watch a process by its PID: --pid {wanted}"));
     }
     let (_, last) = wanted.rsplit_once('/').filter(|(_, last)| !last.is_empty())?;
-    Some(format!("a path is none: its last part is the name, {last}"))
+    Some(format!("a path is no name: its last part is, {last}"))
 }
 
 /// The first names that contain this one; those that begin with it come first.

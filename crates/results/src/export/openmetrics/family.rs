@@ -41,15 +41,6 @@ pub struct Buckets {
     pub exponential: Option<Exponential>,
 }
 
-/// A sentence: with a capital, and a full stop.
-fn sentence(mut text: String) -> String {
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    text.push('.');
-    text
-}
-
 /// The metrics of a family, which is begun where there is none of that name.
 pub fn metrics<'a>(
     families: &'a mut Families,
@@ -57,6 +48,6 @@ pub fn metrics<'a>(
     unit: &'static str,
     help: String,
 ) -> &'a mut Vec<Metric> {
-    let begun = || Family { unit, help: sentence(help), metrics: Vec::new() };
+    let begun = || Family { unit, help: help + ".", metrics: Vec::new() };
     &mut families.entry(name.to_owned()).or_insert_with(begun).metrics
 }

@@ -20,9 +20,10 @@ pub fn answer(result: &FleetResult) -> String {
     if let Some(worst) = result.outliers().next() {
         return sentence(result, worst);
     }
-    let values: Vec<f64> = result.measured().filter_map(|pair| pair.value(result.plan.test)).collect();
-    let Some(median) = middle_of(values.iter().copied()) else { return "no pair was measured".into() };
-    let Some(worst) = by_value(result).into_iter().next() else { return "no pair was measured".into() };
+    let values = result.measured().filter_map(|pair| pair.value(result.plan.test));
+    let (Some(median), Some(worst)) = (middle_of(values), by_value(result).into_iter().next()) else {
+        return "no pair was measured".into();
+    };
     let word = if result.plan.test == FleetTest::Throughput { "slowest" } else { "worst" };
     // Of a few of the pairs no host would be named, whatever it is like; nor of two hosts, which share their pairs.
     let hosts = match worst_first(result).len() {

@@ -66,7 +66,11 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
     page.choice("placement", charts::percentiles(result, bytes));
     page.table(each_cell(result, bytes, &heads, |group, cell| {
         let reference = group.reference(&result.plan, bytes).filter(|r| !std::ptr::eq(*r, cell));
-        let quantile = |ns: i64| if cell.times.n > 0 { number::time(ns) } else { "n/a".into() };
+        let quantile = |ns: i64| match cell.times.n {
+            _ if cell.is_void() => cell.verdict.level.name().into(),
+            0 => "n/a".into(),
+            _ => number::time(ns),
+        };
         vec![
             rate.cell_text(&result.plan, cell),
             reference.map_or_else(|| "-".into(), |r| quantity.ratio_text(&result.plan, cell, r)),

@@ -30,8 +30,11 @@ pub(super) fn draw(page: &mut Page, result: &MessageResult) {
     }
     let (false, Some(first)) = (groups.is_empty(), plan.layers.first()) else { return };
     let better = if quantity == Quantity::Time { "less is faster" } else { "more is faster" };
-    let lacks_first = |group: &Group<'_>| !group.layers(plan).contains(&first);
-    let missing = if groups.iter().any(lacks_first) { "; where it is not, all are in figures" } else { "" };
+    let lacks = |group: &Group<'_>| group.sizes().iter().any(|&size| group.usable(first, size).is_none());
+    let missing = match groups.iter().any(lacks) {
+        true => "; where it is missing or VOID, all are in figures",
+        false => "",
+    };
     page.note(&format!(
         "{first} in figures, the others as multiples of it ({better}){missing}, each ± half its 95 % interval between \
          trials; placement: U user space, K kernel, the client first"
@@ -59,7 +62,7 @@ fn table(page: &mut Page, result: &MessageResult, group: &Group<'_>) {
 fn cell(result: &MessageResult, group: &Group<'_>, layer: &Layer, bytes: u64) -> String {
     let quantity = Quantity::of(&result.plan);
     let Some(cell) = group.cell(layer, bytes) else { return "-".into() };
-    match group.reference(&result.plan, bytes) {
+    match group.reference(&result.plan, bytes).filter(|reference| !reference.is_void()) {
         Some(reference) if !std::ptr::eq(cell, reference) => {
             // Close together, so that the usual six layers have room beside each other.
             let ratio = quantity.ratio_text(&result.plan, cell, reference).replace(" ± ", "±");

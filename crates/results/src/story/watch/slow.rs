@@ -14,14 +14,17 @@ const MOST_ROWS: usize = 5;
 /// `3 messages took 10 ms or longer, the longest 41.2 ms: blocked 97.1 %`
 pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
     let beyond = format!("took {}", named(bound?));
-    let without = without(slow);
-    let Some(longest) = longest(slow, false) else {
+    let count = slow.seen().saturating_sub(slow.applications);
+    let without = without(slow, count);
+    if count == 0 {
         return Some(format!("no message {beyond}{without}"));
-    };
-    let messages = counted(slow.seen().saturating_sub(slow.applications), "message");
-    let (time, most) = (number::time(longest.total_ns()), largest(longest));
-    let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
-    Some(format!("{messages} {beyond}, the longest {time}: {most}{held}{without}"))
+    }
+    // The record may have the latest answers alone.
+    let longest = longest(slow, false).map_or_else(String::new, |longest| {
+        let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
+        format!(", the longest {}: {}{held}", number::time(longest.total_ns()), largest(longest))
+    });
+    Some(format!("{} {beyond}{longest}{without}", counted(count, "message")))
 }
 
 /// `2 answers took 500 ms or longer from the application's read, the longest 1.70 s: blocked 99.8 %`
@@ -48,11 +51,11 @@ pub(super) fn of_application(bound: Option<SlowBound>, application: Option<&Dist
     })
 }
 
-fn without(slow: &WatchSlow) -> String {
+fn without(slow: &WatchSlow, count: u64) -> String {
     match slow.by_netfathom {
         0 => String::new(),
         n => {
-            let but = if slow.messages.is_empty() { ", except" } else { "; besides" };
+            let but = if count == 0 { ", except" } else { "; besides" };
             format!("{but} {} while netfathom itself held the CPU", number::count(n))
         }
     }
@@ -176,6 +179,8 @@ mod tests {
         let words = answers(&slow, bound).unwrap();
         assert!(words.starts_with("1 answer took 500 ns or longer from the application's read"), "{words}");
         assert!(words.ends_with("the longest 2.00 µs: ran 50.0 %"), "{words}");
+        slow.extend(vec![answer.clone(); WatchSlow::MOST]);
+        assert_eq!(remark(&slow, bound).unwrap(), "1 message took 500 ns or longer");
         assert_eq!(largest(&SlowMessage { stages: Vec::new(), ..answer }), "unknown");
     }
 
