@@ -46,19 +46,13 @@ fn remedy(source: &io::Error) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Attachment {
     _link: OwnedFd,
-    /// Why it is in generic mode although native mode was preferred.
-    pub native_refused: Option<AttachError>,
-    pub mode: Mode,
 }
 
 /// Attaches a loaded program to a device of the calling thread's network namespace.
 pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32, mode: Mode) -> Result<Attachment, AttachError> {
     match mode {
         Mode::Auto => match link(program, ifindex, Mode::Native) {
-            Err(e) if is_for_want_of_driver(&e) => {
-                let attached = link(program, ifindex, Mode::Generic)?;
-                Ok(Attachment { native_refused: Some(e), ..attached })
-            }
+            Err(e) if is_for_want_of_driver(&e) => link(program, ifindex, Mode::Generic),
             other => other,
         },
         wanted => link(program, ifindex, wanted),
@@ -88,5 +82,5 @@ fn link(program: BorrowedFd<'_>, ifindex: u32, mode: Mode) -> Result<Attachment,
     }
     // SAFETY: the kernel has just opened this descriptor for us, and it has no other owner.
     let link = unsafe { OwnedFd::from_raw_fd(link) };
-    Ok(Attachment { _link: link, native_refused: None, mode })
+    Ok(Attachment { _link: link })
 }

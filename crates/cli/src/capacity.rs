@@ -11,14 +11,14 @@ use netfathom_model::plan::{CapacityPlan, Place, Transport};
 use crate::args::CapacityArgs;
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output, plans};
+use crate::{output, plans};
 
 /// Rates that a search tries, about.
 const PROBES: u32 = 16;
 const PROBE_OVERHEAD: Duration = Duration::from_millis(150);
 
 pub fn run(args: &CapacityArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     let run =
         Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, Expected::About(expected(&plan))) };
     run.make(|observer, stop| capacity::run(&plan, observer, stop))

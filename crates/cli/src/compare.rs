@@ -22,7 +22,7 @@ use crate::{exit, output, target};
 use change::Change;
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode> {
-    let Some(wanted) = output::understood(Wanted::of(args)) else { return Ok(exit::USAGE.into()) };
+    let wanted = output::understood(Wanted::of(args))?;
     let wanted = Wanted { what: found(wanted.what, &args.out)?, ..wanted };
     let taken = match &wanted.what {
         What::Rounds(sides, changes) => {

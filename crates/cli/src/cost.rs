@@ -14,7 +14,7 @@ use netfathom_model::plan::{
 use crate::args::{CostArgs, LoadArg};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, guard, marks, output, plans, reproduce};
+use crate::{guard, marks, output, plans, reproduce};
 
 /// About the paper's tree (Qian & Wang 2006: 187 MB, 12,688 entries), so that the default of 12,700 has 187 MB.
 const PAPER_BYTES_PER_ENTRY: u64 = 187_000_000 / 12_700;
@@ -34,7 +34,7 @@ pub fn run(args: &CostArgs) -> Result<ExitCode> {
     if !args.sequences.is_empty() {
         return offline(args);
     }
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     if let Some(status) = guard::watch_over(Duration::ZERO, |_| restoring(&plan))? {
         return Ok(status);
     }
@@ -77,9 +77,7 @@ fn prove(args: &CostArgs) -> Result<ExitCode> {
 
 fn offline(args: &CostArgs) -> Result<ExitCode> {
     let paths: Vec<&Path> = args.sequences.iter().map(AsRef::as_ref).collect();
-    let Some(progressed) = output::understood(cost::offline(&paths).map_err(Into::into)) else {
-        return Ok(exit::USAGE.into());
-    };
+    let progressed = output::understood(cost::offline(&paths))?;
     kept(args).make(|_, _| Ok(progressed))
 }
 

@@ -206,10 +206,7 @@ fn measure(
     lists: Option<&ListsArgs>,
 ) -> Result<ExitCode> {
     let plan = match plan {
-        Err(error) if error.is::<PlanError>() => {
-            crate::output::complain(&error);
-            return Ok(exit::USAGE.into());
-        }
+        Err(error) if error.is::<PlanError>() => output::understood(Err(error))?,
         plan => plan?,
     };
     let access = access(access_args)?;

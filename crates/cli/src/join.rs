@@ -10,14 +10,14 @@ use netfathom_model::plan::JoinPlan;
 
 use crate::args::JoinArgs;
 use crate::keep::Run;
+use crate::output;
 use crate::progress::Expected;
-use crate::{exit, output};
 
 /// Bytes of captures and logs that are read in a second, roughly.
 const BYTES_PER_S: u64 = 500_000_000;
 
 pub fn run(args: &JoinArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     Run::new(&args.output, Expected::About(expected(&plan)))
         .make(|observer, stop| join::run(&plan, observer, stop))
 }

@@ -11,11 +11,11 @@ use netfathom_results::page::{Page, Style, Table};
 use serde_json::json;
 
 use crate::args::LightArgs;
-use crate::{exit, output, stop};
+use crate::{output, stop};
 
 pub fn run(args: &LightArgs) -> Result<ExitCode> {
     let stop = stop::on_signals()?;
-    let Some(sizes) = sizes(args, &stop)? else { return Ok(exit::USAGE.into()) };
+    let sizes = sizes(args, &stop)?;
     let runs = if args.calibrate { 0 } else { args.runs };
     let mut light = Light::prepare(&std::env::temp_dir(), &sizes)?;
     let times_ns = (0..runs).map(|_| times_ns(&mut light, &stop)).collect::<Result<Vec<_>>>()?;
@@ -31,18 +31,16 @@ pub fn run(args: &LightArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Those that were given, or found; `None` after saying what is wrong.
-fn sizes(args: &LightArgs, stop: &AtomicBool) -> Result<Option<Sizes>> {
+/// Those that were given, or found.
+fn sizes(args: &LightArgs, stop: &AtomicBool) -> Result<Sizes> {
     if let Some(sizes) = &args.sizes {
-        return Ok(Some(sizes.clone()));
+        return Ok(sizes.clone());
     }
     let all: Vec<&'static Phase> = PHASES.iter().collect();
     let phases = if args.phases.is_empty() { all } else { args.phases.clone() };
     let listed = Sizes::new(phases.iter().map(|&phase| (phase, 1)).collect());
-    if output::understood(listed.map_err(anyhow::Error::msg)).is_none() {
-        return Ok(None);
-    }
-    Ok(Some(calibrate(&std::env::temp_dir(), &phases, args.target_ns, stop)?))
+    output::understood(listed.map_err(anyhow::Error::msg))?;
+    Ok(calibrate(&std::env::temp_dir(), &phases, args.target_ns, stop)?)
 }
 
 /// What each phase took in one run, in nanoseconds.

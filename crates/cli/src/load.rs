@@ -33,7 +33,7 @@ pub fn run(command: &LoadCommand) -> Result<ExitCode> {
 }
 
 fn send(args: &SendArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     let run =
         Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, Expected::About(expected(&plan))) };
     run.make(|observer, stop| load::run(&plan, observer, stop))

@@ -45,6 +45,7 @@ mod watch;
 
 use args::{Args, Command};
 use netfathom_sys::memory::Allocator;
+use output::Misused;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -60,7 +61,8 @@ fn main() -> ExitCode {
 /// What the user named wrongly is wrong usage, whichever command finds that.
 fn status(error: &Error) -> u8 {
     let fleet = error.downcast_ref::<FleetError>().and_then(Failure::mistake);
-    if fleet == Some(Mistake::Named) || error.is::<CompareError>() { exit::USAGE } else { exit::FAILED }
+    let is_usage = fleet == Some(Mistake::Named) || error.is::<CompareError>() || error.is::<Misused>();
+    if is_usage { exit::USAGE } else { exit::FAILED }
 }
 
 fn run(args: Args) -> Result<ExitCode> {

@@ -11,7 +11,7 @@ use netfathom_model::plan::{MessagePlan, MessageTest, Place, Until, Wire};
 use crate::args::{MessageArgs, MessageCommand, ServeArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{counterpart, exit, output, plans};
+use crate::{counterpart, output, plans};
 
 /// What a trial takes besides its time: connecting, and closing.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(6);
@@ -37,7 +37,7 @@ pub fn run(command: &MessageCommand) -> Result<ExitCode> {
 }
 
 fn measure(test: MessageTest, args: &MessageArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(test, args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(test, args))?;
     let run = Run { named_cpus: !args.cpu.is_empty(), ..Run::new(&args.output, expected(&plan)) };
     run.make(|observer, stop| message::run(&plan, observer, stop))
 }

@@ -2,7 +2,8 @@
 
 mod harmless;
 
-use std::fmt::Display;
+use std::error;
+use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -12,8 +13,6 @@ use netfathom_results::page::Page;
 use netfathom_sys::limits;
 
 pub use harmless::{harmless, spared};
-
-use crate::exit;
 
 /// Writes a text and ends the line if it does not.
 pub fn print(text: &str) -> Result<()> {
@@ -49,9 +48,23 @@ pub fn complain(error: &Error) {
 }
 
 /// Wrong usage that the parser of arguments does not know of.
+#[derive(Debug)]
+pub struct Misused(Error);
+
+impl Display for Misused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl error::Error for Misused {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
 pub fn misused(why: impl Display) -> Result<ExitCode> {
-    complain(&Error::msg(why.to_string()));
-    Ok(exit::USAGE.into())
+    understood(Err(Error::msg(why.to_string())))
 }
 
 /// Text on standard error.
@@ -72,9 +85,9 @@ fn wrapped(text: &str, width: usize) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A plan, or `None` after saying what is wrong with it: wrong usage.
-pub fn understood<P>(plan: Result<P>) -> Option<P> {
-    plan.inspect_err(complain).ok()
+/// A plan; what is wrong with it is wrong usage.
+pub fn understood<P>(plan: Result<P, impl Into<Error>>) -> Result<P> {
+    plan.map_err(|error| Misused(error.into()).into())
 }
 
 /// An error and its causes, without those that it has already named itself.

@@ -16,13 +16,11 @@ use netfathom_results::page::{Page, Style, Table};
 use crate::args::{OutputArgs, ReproduceArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, guard, output, plans};
+use crate::{guard, output, plans};
 
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode> {
     let Some(name) = &args.name else { return list(&args.output) };
-    let Some((experiment, plan)) = output::understood(understand(name, args)) else {
-        return Ok(exit::USAGE.into());
-    };
+    let (experiment, plan) = output::understood(understand(name, args))?;
     make(experiment, &plan, &args.output)
 }
 

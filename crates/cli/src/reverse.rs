@@ -11,7 +11,7 @@ use netfathom_model::plan::{Place, ReversePlan, Variant};
 use crate::args::{ReverseArgs, ReverseCommand, ReverseServeArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{counterpart, exit, output, plans};
+use crate::{counterpart, output, plans};
 
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(800);
 
@@ -23,7 +23,7 @@ pub fn run(args: &ReverseArgs) -> Result<ExitCode> {
 }
 
 fn measure(args: &ReverseArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     let trials = plan.trials * plan.variants.len() as u32;
     let run = Run {
         named_cpus: args.cpu.is_some(),

@@ -11,7 +11,7 @@ use netfathom_model::plan::{PcapPlan, Place, StackPlan, TapChoice, Until};
 use crate::args::StackArgs;
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, invocation, output, plans};
+use crate::{invocation, output, plans};
 
 /// Messages that an export holds, unless the user wants another number.
 const EXPORTED: u32 = 10_000;
@@ -23,7 +23,7 @@ const WITHOUT_ROOT: &str =
     "measuring over loopback, as you are not root; --lab requires root or capabilities (netfathom host)";
 
 pub fn run(args: &StackArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     if plan.place == Place::Loopback && !args.loopback && !args.output.quiet {
         output::aside(WITHOUT_ROOT);
     }

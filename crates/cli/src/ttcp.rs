@@ -28,7 +28,7 @@ pub fn run(args: &TtcpArgs) -> Result<ExitCode> {
     if let Some(TtcpCommand::Sweep(args)) = &args.command {
         return sweep::run(args);
     }
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let started = SystemTime::now();
     let header = RecordHeader { id: store::new_id(started, "ttcp")?, started };

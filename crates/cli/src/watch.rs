@@ -13,7 +13,7 @@ use netfathom_results::story;
 use crate::args::{First, OutputArgs, WatchArgs};
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output, stop};
+use crate::{output, stop};
 
 mod exporter;
 mod lines;
@@ -30,9 +30,7 @@ const RX: &[Direction] = &[Direction::Rx];
 
 pub fn run(args: &WatchArgs) -> Result<ExitCode> {
     let shows = is_live(args);
-    let Some(plan) = output::understood(plan(args, shows).map_err(Into::into)) else {
-        return Ok(exit::USAGE.into());
-    };
+    let plan = output::understood(plan(args, shows))?;
     let expected = plan.time_ns.map_or(Expected::Endless, |ns| Expected::About(Duration::from_nanos(ns)));
     let output = OutputArgs { quiet: args.output.quiet || args.json_lines, ..args.output.clone() };
     let run = Run::new(&output, expected);

@@ -35,11 +35,17 @@ pub fn serve(socket: &UdpSocket, allowed: &Allowed, stop: &AtomicBool) -> io::Re
     Ok(())
 }
 
+/// A socket that sends nothing by itself.
+pub fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
+    let any: SocketAddr = if to.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
+    let socket = UdpSocket::bind(any)?;
+    socket.connect(to)?;
+    Ok(socket)
+}
+
 /// How far the own clock stands ahead of the one over there.
 pub fn compare(with: SocketAddr, stop: &AtomicBool) -> io::Result<FleetClock> {
-    let any: SocketAddr = if with.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
-    let socket = UdpSocket::bind(any)?;
-    socket.connect(with)?;
+    let socket = connected(with)?;
     socket.set_read_timeout(Some(WITHIN))?;
     let mut best: Option<(u64, i64)> = None;
     let mut missed = 0;

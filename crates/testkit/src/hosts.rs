@@ -26,7 +26,11 @@ const fn addresses_6(wire: u8) -> [Ipv6Addr; 2] {
     [Ipv6Addr::new(0xfd00, network, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0xfd00, network, 0, 0, 0, 0, 0, 2)]
 }
 
-pub(crate) fn host() -> Namespace {
+/// A host without a wire, with its loopback device up.
+///
+/// # Panics
+/// Without root; ask [`crate::privileged`] first.
+pub fn host() -> Namespace {
     let host = Namespace::create().expect("a namespace");
     host.run(|| link::set_up(&link::read("lo").expect("lo")).expect("lo up")).expect("a host");
     host

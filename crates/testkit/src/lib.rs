@@ -22,7 +22,7 @@ mod star;
 
 pub use burner::Burner;
 pub use group::Group;
-pub use hosts::{DEVICE, ThreeHosts, TwoHosts};
+pub use hosts::{DEVICE, ThreeHosts, TwoHosts, host};
 pub use killed::Killed;
 pub use pid_namespace::{again_in_pid_namespace, in_pid_namespace};
 pub use processors::unless_disturbed;

@@ -1,9 +1,9 @@
 //! What the programs summed of a thread, read from their maps.
 
-use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, MapFlags};
+use netfathom_model::record::{Held, Holder};
 
 use super::abi::copied::{self, HolderKey, IrqKey};
 use super::{Followed, SET};
@@ -14,39 +14,20 @@ use crate::set::SetError;
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// A process that had the processor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Its number in the first PID namespace; 0: the processor was idle, and took its time to come back.
-    pub process: u32,
-    /// The same in the PID namespace of this process; 0: it has none there.
-    pub number: u32,
-    /// It is this process.
-    pub own: bool,
-    /// It is a thread of the kernel.
-    pub kernel: bool,
-    /// Of the process, not of its thread.
-    pub name: String,
-    /// The last part of its cgroup's path, cut at 39 bytes; empty in the first one.
-    pub cgroup: String,
-    /// While a followed thread waited.
-    pub ns: u64,
-}
-
 /// What kept a thread from running since it was followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// In the run queue, by the kernel's own account.
     pub waited_ns: u64,
     /// Parts of it, the longest first. What is missing has no name: no program saw the switch.
-    pub holders: Vec<Holder>,
+    pub holders: Vec<Held>,
     /// A part of it: the quota of the cgroup was used up (CONFIG_CFS_BANDWIDTH), whatever else had the processor.
     pub throttled_ns: u64,
-    /// Parts of it that no task had.
-    pub waiting: Lost,
-    /// While it ran.
-    pub running: Lost,
-    /// Both by what interrupted, the longest first.
+    /// A part of it: by the hypervisor; 0 where the kernel does not know (CONFIG_PARAVIRT_TIME_ACCOUNTING).
+    pub stolen_waiting_ns: u64,
+    /// The same, while it ran.
+    pub stolen_running_ns: u64,
+    /// By interrupts and softirqs, the longest first.
     pub interrupts: Vec<Interrupt>,
     /// Stopped by a signal, a debugger or a freezer, up to its last switch.
     pub stopped_ns: u64,
@@ -54,59 +35,38 @@ pub struct Account {
     pub blocked_ns: u64,
 }
 
-/// Time of a processor in which no task ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// By the hypervisor; 0 where the kernel does not know (CONFIG_PARAVIRT_TIME_ACCOUNTING).
-    pub stolen_ns: u64,
-    /// By interrupts and softirqs.
-    pub interrupted_ns: u64,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupt {
-    pub source: Source,
+    /// `Interrupt`, `Timer` or `Softirq`.
+    pub source: Holder,
     /// While the thread waited.
     pub waiting_ns: u64,
     /// While it ran.
     pub running_ns: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Of a device, by the name of its handler.
-    Device(String),
-    /// Of the processor's own timer, where that is no device.
-    Timer,
-    /// Work that interrupts and system calls leave behind, by its vector.
-    Softirq(&'static str),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Device(name) => write!(f, "interrupt {name}"),
-            Self::Timer => f.write_str("interrupt of the timer"),
-            Self::Softirq(vector) => write!(f, "softirq {vector}"),
-        }
+/// `process` and `own` are numbers in the first PID namespace; 0: the processor was idle, and took its time to come back.
+fn named(process: u32, own: u32, holder: &copied::Holder) -> Holder {
+    let name = text(&holder.name);
+    match holder.number {
+        _ if process == 0 => Holder::Idle,
+        _ if process == own => Holder::Netfathom,
+        _ if holder.kernel != 0 => Holder::Kernel { name },
+        0 => Holder::Unnumbered { name },
+        pid => Holder::Process { name, pid, cgroup: Some(text(&holder.cgroup)).filter(|of| !of.is_empty()) },
     }
 }
 
+fn softirq(vector: usize) -> Holder {
+    SOFTIRQS.get(vector).map_or(Holder::Timer, |&name| Holder::Softirq { vector: name.into() })
+}
+
 impl Followed<'_> {
-    pub(super) fn holders(&self) -> Result<Vec<Holder>, SetError> {
+    pub(super) fn holders(&self) -> Result<Vec<Held>, SetError> {
         let own = self.contention.mapping.get().process.load(Relaxed);
         let mut holders = Vec::new();
         for (key, holder) in self.entries::<HolderKey, copied::Holder>("holders", |key| key.place)? {
-            let copied::Holder { ns, name, cgroup, kernel, number } = holder;
-            holders.push(Holder {
-                process: key.process,
-                number,
-                own: key.process == own,
-                kernel: kernel != 0,
-                name: text(&name),
-                cgroup: text(&cgroup),
-                ns,
-            });
+            holders.push(Held { by: named(key.process, own, &holder), ns: holder.ns });
         }
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.ns));
         Ok(holders)
@@ -114,14 +74,14 @@ impl Followed<'_> {
 
     pub(super) fn interrupts(&self) -> Result<Vec<Interrupt>, SetError> {
         let of_softirqs = self.thread.interrupts.iter().enumerate().map(|(vector, lost)| Interrupt {
-            source: SOFTIRQS.get(vector).map_or(Source::Timer, |name| Source::Softirq(name)),
+            source: softirq(vector),
             waiting_ns: lost.waiting.load(Relaxed),
             running_ns: lost.running.load(Relaxed),
         });
         let mut all: Vec<Interrupt> = of_softirqs.collect();
         for (_, irq) in self.entries::<IrqKey, copied::Irq>("irqs", |key| key.place)? {
             let copied::Lost { waiting, running } = irq.lost;
-            let source = Source::Device(text(&irq.name));
+            let source = Holder::Interrupt { name: text(&irq.name) };
             all.push(Interrupt { source, waiting_ns: waiting, running_ns: running });
         }
         all.retain(|interrupt| interrupt.waiting_ns + interrupt.running_ns > 0);
@@ -147,5 +107,21 @@ impl Followed<'_> {
             entries.push((of, from_bytes(&value).ok_or_else(abi)?));
         }
         Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_named_as_far_as_it_is_known() {
+        let mut holder: copied::Holder = from_bytes(&[0; size_of::<copied::Holder>()]).unwrap();
+        assert_eq!([named(0, 7, &holder), named(7, 7, &holder)], [Holder::Idle, Holder::Netfathom]);
+        assert_eq!(named(8, 7, &holder), Holder::Unnumbered { name: String::new() });
+        holder.number = 8;
+        assert_eq!(named(8, 7, &holder), Holder::Process { name: String::new(), pid: 8, cgroup: None });
+        holder.kernel = 1;
+        assert_eq!(named(8, 7, &holder), Holder::Kernel { name: String::new() });
     }
 }

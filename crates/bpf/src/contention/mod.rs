@@ -17,7 +17,7 @@ mod account;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use account::{Account, Holder, Interrupt, Lost, Source};
+pub use account::{Account, Interrupt};
 
 crate::mapping::abi!("contention");
 
@@ -221,14 +221,8 @@ impl Followed<'_> {
         let (stolen, ns) = (&self.thread.stolen, |ns: &AtomicU64| ns.load(Relaxed));
         Ok(Account {
             holders,
-            waiting: Lost {
-                stolen_ns: ns(&stolen.waiting),
-                interrupted_ns: interrupts.iter().map(|i| i.waiting_ns).sum(),
-            },
-            running: Lost {
-                stolen_ns: ns(&stolen.running),
-                interrupted_ns: interrupts.iter().map(|i| i.running_ns).sum(),
-            },
+            stolen_waiting_ns: ns(&stolen.waiting),
+            stolen_running_ns: ns(&stolen.running),
             interrupts,
             throttled_ns: ns(&self.thread.throttled),
             stopped_ns: ns(&self.thread.stopped),

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use std::{env, fs, thread};
 
+use netfathom_model::record::{Held, Holder};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::cpu;
 use netfathom_testkit::{Burner, Group, again_in_pid_namespace, needs_root, needs_times, skip};
@@ -24,6 +25,11 @@ const ALL: Detail = Detail { interrupts: true, pauses: true };
 /// What this thread waited so far, by the kernel's own account.
 fn waited_ns() -> u64 {
     cpu::scheduling(thread_id()).unwrap().run_delay_ns
+}
+
+fn of_process(account: &Account, number: u32) -> &Held {
+    let is_it = |held: &&Held| matches!(held.by, Holder::Process { pid, .. } if pid == number);
+    account.holders.iter().find(is_it).expect("named")
 }
 
 /// Where this thread is from now on.
@@ -63,18 +69,21 @@ fn a_wait_has_the_names_and_the_times_of_those_who_had_the_processor() {
     assert!(account.waited_ns > LONG.as_nanos() as u64 / 4, "the burners did not burn");
     assert!(fits(account.waited_ns, 2));
     for (i, burner) in burners.iter().enumerate() {
-        let holder = account.holders.iter().find(|holder| holder.number == burner.pid()).expect("named");
-        assert_eq!(holder.name, Burner::NAME);
+        let Held { by: Holder::Process { name, cgroup, .. }, ns } = of_process(&account, burner.pid()) else {
+            panic!("a process")
+        };
+        assert_eq!(name, Burner::NAME);
         if let Some(group) = group.as_ref().filter(|_| burner.pid() == burners[1].pid()) {
-            assert_eq!(holder.cgroup, group.name());
+            assert_eq!(cgroup.as_deref().unwrap(), group.name());
         }
-        assert!(fits(holder.ns, i), "{}", holder.ns);
+        assert!(fits(*ns, i), "{ns}");
     }
     // The kernel removes a cgroup only when it is empty.
     drop(burners);
     drop(group);
     let named: u64 = account.holders.iter().map(|holder| holder.ns).sum();
-    let all = named + account.waiting.stolen_ns + account.waiting.interrupted_ns;
+    let interrupted: u64 = account.interrupts.iter().map(|interrupt| interrupt.waiting_ns).sum();
+    let all = named + account.stolen_waiting_ns + interrupted;
     assert!(all <= account.waited_ns + account.waited_ns / 1000, "more than it waited: {all}");
     assert!(
         is_between(all, account.waited_ns, account.waited_ns),
@@ -105,8 +114,8 @@ fn a_thread_that_moves_is_followed_to_each_cpu() {
     let account = followed.account().unwrap();
     println!("{account:?}; {ran:?} by the kernel");
     for (burner, ran) in burners.iter().zip(ran) {
-        let holder = account.holders.iter().find(|holder| holder.number == burner.pid()).expect("named");
-        assert!(is_between(holder.ns, ran, ran), "{} of {ran}", holder.ns);
+        let ns = of_process(&account, burner.pid()).ns;
+        assert!(is_between(ns, ran, ran), "{ns} of {ran}");
     }
 }
 
@@ -157,7 +166,8 @@ fn what_others_had_the_processor_for_is_known_by_its_time() {
     }
     let account = followed.account().unwrap();
     // ksoftirqd is not foreign.
-    let others: u64 = account.holders.iter().filter(|h| h.number != burner.pid()).map(|h| h.ns).sum();
+    let all: u64 = account.holders.iter().map(|held| held.ns).sum();
+    let others = all - of_process(&account, burner.pid()).ns;
     drop(burner);
     let (waits, runs): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|piece| piece.1 > 2 * LEAST_STINT_NS);
     let [of_waits, of_runs] = [&waits, &runs].map(|pieces| pieces.iter().filter(|piece| piece.0).count());
@@ -305,7 +315,7 @@ fn interrupts_of_a_device_have_its_name() {
     });
     println!("{n} interrupts of {row} in {longest:?}: {:?}", account.interrupts);
     let is_it = |i: &&Interrupt| match &i.source {
-        Source::Device(name) => !name.is_empty() && row.ends_with(name.as_str()),
+        Holder::Interrupt { name } => !name.is_empty() && row.ends_with(name.as_str()),
         _ => false,
     };
     let disk = account.interrupts.iter().find(is_it).expect("named");
@@ -343,7 +353,7 @@ fn a_machine_that_stands_still_has_a_hypervisor() {
         still_ns
     });
     let account = followed.account().unwrap();
-    let seen_ns = account.waiting.stolen_ns + account.running.stolen_ns;
+    let seen_ns = account.stolen_waiting_ns + account.stolen_running_ns;
     println!("stood still for {still_ns}, and {seen_ns} were seen");
     if first != last && env::var_os("NETFATHOM_EMULATED").is_some() {
         assert!(still_ns > 0, "it never stood still");
@@ -449,13 +459,13 @@ fn packets_of_others_are_a_softirq() {
             flood.join().unwrap()
         });
         let (account, by_kernel) = (followed.account().unwrap(), ticks() - before);
-        let of = |is: fn(&Source) -> bool| {
+        let of = |is: fn(&Holder) -> bool| {
             let of_it = account.interrupts.iter().filter(|i| is(&i.source));
             of_it.fold((0, 0), |sum, i| (sum.0 + i.waiting_ns, sum.1 + i.running_ns))
         };
-        let packets = of(|source| *source == Source::Softirq("NET_RX"));
-        let softirqs = of(|source| matches!(source, Source::Softirq(_)));
-        let own = account.holders.iter().find(|holder| holder.own).expect("the thread that floods").ns;
+        let packets = of(|source| matches!(source, Holder::Softirq { vector } if vector == "NET_RX"));
+        let softirqs = of(|source| matches!(source, Holder::Softirq { .. }));
+        let own = account.holders.iter().find(|held| held.by == Holder::Netfathom).expect("the flood").ns;
         println!("NET_RX {packets:?} of {softirqs:?}, by the kernel {by_kernel}; {own} of {ran_ns}");
         assert!(packets.0 * 10 > softirqs.0 * 9, "the flood is NET_RX");
         assert!(packets.0 * 10 > ran_ns, "{packets:?}");

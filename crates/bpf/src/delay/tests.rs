@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::message::{HEADER_BYTES, Header};
 use netfathom_sys::link;
-use netfathom_sys::netns::Namespace;
-use netfathom_testkit::needs_root;
+use netfathom_testkit::{host, needs_root};
 
 use super::*;
 
@@ -41,16 +40,8 @@ fn message() -> [u8; HEADER_BYTES] {
     payload
 }
 
-/// Runs it in an empty namespace with its loopback device up.
 fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let prepare = || link::set_up(&link::read("lo").unwrap()).unwrap();
-    Namespace::create()
-        .unwrap()
-        .run(|| {
-            prepare();
-            work()
-        })
-        .unwrap()
+    host().run(work).unwrap()
 }
 
 fn delays_ours_alone(address: &str, delay: impl FnOnce() -> Delay) {

@@ -10,7 +10,7 @@ use super::abi::copied::Counts;
 use super::abi::shared::Shared;
 use super::{SET, SinkError, load};
 use crate::mapping::Mapping;
-use crate::xdp::{AttachError, Attachment, Mode};
+use crate::xdp::{Attachment, Mode};
 
 pub(super) const SLOTS: usize = Shared::SLOTS;
 const COUNTS: &str = "counts";
@@ -49,7 +49,7 @@ pub struct SinkCounts {
 
 /// A program that counts and drops, attached until this is dropped.
 pub struct XdpSink {
-    attachment: Attachment,
+    _attachment: Attachment,
     mapping: Mapping<Shared>,
     object: Object,
 }
@@ -65,16 +65,7 @@ impl XdpSink {
     pub fn attach(ifindex: u32, port: u16, mode: Mode) -> Result<Self, SinkError> {
         let (object, attachment) = load("count_and_drop", ifindex, port, mode)?;
         let mapping = SET.memory(&object)?;
-        Ok(Self { attachment, mapping, object })
-    }
-
-    pub fn mode(&self) -> Mode {
-        self.attachment.mode
-    }
-
-    /// Why it is in generic mode, if [`Mode::Auto`] was asked for.
-    pub fn native_refused(&self) -> Option<&AttachError> {
-        self.attachment.native_refused.as_ref()
+        Ok(Self { _attachment: attachment, mapping, object })
     }
 
     /// Counts the messages of a flow from now on, and everything from 0.

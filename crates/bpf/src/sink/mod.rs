@@ -34,7 +34,7 @@ pub enum SinkError {
 
 /// Hands messages to AF_XDP sockets until this is dropped.
 pub struct XdpRedirect {
-    attachment: Attachment,
+    _attachment: Attachment,
     object: Object,
 }
 
@@ -48,15 +48,7 @@ impl XdpRedirect {
     /// XDP program may be attached.
     pub fn attach(ifindex: u32, port: u16) -> Result<Self, SinkError> {
         let (object, attachment) = load("redirect", ifindex, port, Mode::Auto)?;
-        Ok(Self { attachment, object })
-    }
-
-    pub fn mode(&self) -> Mode {
-        self.attachment.mode
-    }
-
-    pub fn native_refused(&self) -> Option<&AttachError> {
-        self.attachment.native_refused.as_ref()
+        Ok(Self { _attachment: attachment, object })
     }
 
     /// Gives the messages of a receive queue (0 to 63) to an AF_XDP socket that is bound

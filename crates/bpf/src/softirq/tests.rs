@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netfathom_sys::netns::Namespace;
-use netfathom_sys::{cpu, endpoint, link};
-use netfathom_testkit::{Killed, again_in_pid_namespace, needs_root, privileged};
+use netfathom_sys::{cpu, endpoint};
+use netfathom_testkit::{Killed, again_in_pid_namespace, host, needs_root, privileged};
 
 use super::accounting::{Window, judged, tried_out};
 use super::*;
@@ -68,9 +67,8 @@ fn is_of_this_thread(seen: &Seen) {
 }
 
 fn loopback_flood() {
-    let apart = Namespace::create().unwrap();
+    let apart = host();
     let socket = || {
-        link::set_up(&link::read("lo").unwrap()).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(socket.local_addr().unwrap()).unwrap();
         socket

@@ -9,7 +9,7 @@
 /* Most processes that are watched. */
 #define PROCESSES 4096
 
-/* The spans of a message, from the link layer to the end of its copy to the application. */
+/* The spans of a message, from the link layer to the end of its copy to the application; in the order of WatchStage (read.rs). */
 enum span {
 	SPAN_PROTOCOL,
 	SPAN_LOCK,

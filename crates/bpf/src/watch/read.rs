@@ -14,28 +14,12 @@ use crate::sums::{GRAIN, add_buckets};
 /// One of those that the programs count.
 type Count = fn(&Counts) -> u64;
 
+/// The stages of a direction have the same order in abi.h.
 pub(super) fn span(stage: WatchStage) -> usize {
-    let span = match stage {
-        WatchStage::Protocol => abi::SPAN_PROTOCOL,
-        WatchStage::Lock => abi::SPAN_LOCK,
-        WatchStage::Hole => abi::SPAN_HOLE,
-        WatchStage::Wakeup => abi::SPAN_WAKEUP,
-        WatchStage::Runqueue => abi::SPAN_RUNQUEUE,
-        WatchStage::Blocked => abi::SPAN_BLOCKED,
-        WatchStage::Sockqueue => abi::SPAN_SOCKQUEUE,
-        WatchStage::Read => abi::SPAN_READ,
-        WatchStage::Socket => abi::SPAN_TX_SOCKET,
-        WatchStage::Sndbuf => abi::SPAN_TX_SNDBUF,
-        WatchStage::Cork => abi::SPAN_TX_CORK,
-        WatchStage::Nagle => abi::SPAN_TX_NAGLE,
-        WatchStage::Cwnd => abi::SPAN_TX_CWND,
-        WatchStage::Rwnd => abi::SPAN_TX_RWND,
-        WatchStage::Pacing => abi::SPAN_TX_PACING,
-        WatchStage::Tsq => abi::SPAN_TX_TSQ,
-        WatchStage::Sendq => abi::SPAN_TX_SENDQ,
-        WatchStage::Qdisc => abi::SPAN_TX_QDISC,
-    };
-    span as usize
+    match (stage as usize).checked_sub(WatchStage::Socket as usize) {
+        Some(sent) => abi::SPAN_TX_SOCKET as usize + sent,
+        None => abi::SPAN_PROTOCOL as usize + stage as usize,
+    }
 }
 
 impl Watch {

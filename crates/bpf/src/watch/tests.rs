@@ -37,6 +37,11 @@ fn attach(port: Option<u16>) -> Watch {
         .unwrap()
 }
 
+/// The same with sums of single sockets.
+fn by_socket(selection: Selection, directions: &[Direction]) -> Watch {
+    Watch::attach(selection, directions, Detail { by_socket: true, ..Detail::default() }).unwrap()
+}
+
 /// A server's socket on a port of its own, and what watches that.
 fn listening() -> (TcpListener, Watch) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -99,6 +104,11 @@ fn holds(watch: &Watch, requests: u64) {
     assert!((1..=1 + unseen(requests)).contains(&account.unfollowed), "{account:?}");
     assert_eq!(account.udp, 0);
     add_up(watch, requests);
+}
+
+fn stages_are_total(watch: &Watch) {
+    let stages = rx().map(|stage| watch.stage(stage).unwrap().moments.sum);
+    assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
 }
 
 /// The stages of the messages that have times are the total.
@@ -176,8 +186,7 @@ fn what_waits_in_great_numbers_is_merged_and_all_of_its_bytes_have_times() {
     assert!(account.merged > 0 && account.timed > 1, "{account:?}");
     assert_eq!((account.unfollowed, account.crowded, account.unread()), (1, 0, 0), "{account:?}");
     assert_eq!((account.bytes_read, account.bytes_timed), (64 * (BURST as u64 + 1), 64 * BURST as u64));
-    let stages = rx().map(|stage| watch.stage(stage).unwrap().moments.sum);
-    assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
+    stages_are_total(&watch);
 }
 
 #[test]
@@ -203,8 +212,7 @@ fn a_thread_that_is_made_for_a_connection_is_followed_from_its_start() {
     let account = watch.account().unwrap();
     println!("{account:?}");
     assert!(nearly(account.seen, 50) && nearly(account.timed + 1, 50), "{account:?}");
-    let stages = rx().map(|stage| watch.stage(stage).unwrap().moments.sum);
-    assert_eq!(stages.iter().sum::<i128>(), watch.total().unwrap().moments.sum);
+    stages_are_total(&watch);
 }
 
 #[test]

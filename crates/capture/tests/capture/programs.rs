@@ -174,8 +174,7 @@ fn tcpdump_between_two_hosts() {
 #[test]
 fn tcpdump_on_loopback() {
     needs_root!();
-    let host = Namespace::create().expect("a namespace");
-    host.run(|| link::set_up(&link::read("lo").expect("lo")).expect("lo up")).expect("the namespace");
+    let host = netfathom_testkit::host();
     let directory = tempfile::tempdir().expect("a directory");
     for to in [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])] {
         needs!(to.is_ipv4() || link::ipv6_available(), "no IPv6 here");

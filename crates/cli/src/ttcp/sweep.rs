@@ -10,7 +10,7 @@ use netfathom_model::plan::{Place, SweepEnds, SweepPlan, Wire};
 use crate::args::SweepArgs;
 use crate::keep::Run;
 use crate::progress::Expected;
-use crate::{exit, output, plans};
+use crate::{output, plans};
 
 /// What a trial takes besides its time: connecting, and waiting until the receiver has all.
 const TRIAL_OVERHEAD: Duration = Duration::from_millis(60);
@@ -18,7 +18,7 @@ const TRIAL_OVERHEAD: Duration = Duration::from_millis(60);
 const ROUND_TRIPS: u32 = 3;
 
 pub fn run(args: &SweepArgs) -> Result<ExitCode> {
-    let Some(plan) = output::understood(plan(args)) else { return Ok(exit::USAGE.into()) };
+    let plan = output::understood(plan(args))?;
     Run::new(&args.output, Expected::About(expected(&plan)))
         .make(|observer, stop| sweep::run(&plan, observer, stop))
 }

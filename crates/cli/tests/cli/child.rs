@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use netfathom_model::record::{Measured, Record, StackResult};
 use netfathom_results::store;
+use netfathom_sys::netns::Namespace;
+use netfathom_testkit::Star;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
@@ -134,6 +136,11 @@ pub fn is_root() -> bool {
 pub fn start(command: &mut Command) -> Child {
     netfathom_sys::child::asked_to_end_with_this_thread(command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Starts it on a host of the test, which has to end it.
+pub fn start_on(host: &Namespace, command: &mut Command) -> Child {
+    Star::spawn(host, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// Waits for the end of what [`start`] has started.

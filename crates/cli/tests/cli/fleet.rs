@@ -18,7 +18,7 @@ use netfathom_model::record::{FleetResult, Measured};
 use netfathom_testkit::{Star, ip, nearly, test_name};
 use tempfile::TempDir;
 
-use crate::child::{Ended, end, kill, netfathom, only_run, out, record, run, until};
+use crate::child::{Ended, end, kill, netfathom, only_run, out, record, run, start_on, until};
 
 /// Far beyond what joining takes on a busy machine.
 const JOINS: Duration = Duration::from_secs(20);
@@ -81,8 +81,7 @@ impl Fleet {
     }
 
     fn start_command(&self, args: &str) -> Child {
-        let mut command = self.command(args);
-        Star::spawn(&self.star.hub, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+        start_on(&self.star.hub, &mut self.command(args))
     }
 
     fn run(&self, args: &str) -> Ended {
@@ -337,10 +336,7 @@ fn an_agent_keeps_its_limits_and_is_not_redirected() {
     let twin = end(fleet.agents.pop().unwrap());
     assert_ne!(twin.status, 0, "a second agent of the same name");
     fleet.run("fleet mesh throughput").exited(1).explains(&["it takes two"]);
-    let clear = end(Star::spawn(
-        &fleet.star.hub,
-        netfathom(&format!("fleet hosts --nats {URL}")).stderr(Stdio::piped()),
-    ));
+    let clear = end(start_on(&fleet.star.hub, &mut netfathom(&format!("fleet hosts --nats {URL}"))));
     assert!(clear.status == 2 && clear.err.contains("in the clear"), "{clear}");
     ip(&fleet.star.hosts[0], "link show lo");
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -12,15 +12,12 @@ use netfathom_model::layer::Side;
 use netfathom_model::plan::Place;
 use netfathom_model::record::{MessageTrial, Record, Shares, State};
 use netfathom_model::verdict::Level;
-use netfathom_sys::netns::Namespace;
 use netfathom_testkit::{Star, needs_root, privileged, test_name};
 
-use crate::child::{
-    beside, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until,
-};
+use crate::child::{beside, end, netfathom, out, record, run, signal, start, start_on, unprivileged, until};
 use crate::message::messages;
 use crate::refusals::refused_for;
-use crate::server::{IN_VAIN, NOTICES, Server};
+use crate::server::{IN_VAIN, Server};
 
 const SHORT: &str = "--sizes 64 --trials 2 --messages 200 --min-time 0s --quiet";
 /// Would take minutes.
@@ -143,19 +140,16 @@ fn without_privilege_both_ends_measure() {
 fn two_namespaces_have_counters_of_their_own() {
     needs_root!();
     let star = Star::create(2);
-    let spawn = |on: &Namespace, mut command: Command| {
-        Star::spawn(on, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
-    };
     let listen = format!("message serve --listen {}:0", Star::address(1));
-    let server = Server::of(spawn(&star.hosts[1], netfathom(&listen)));
+    let server = Server::of(start_on(&star.hosts[1], &mut netfathom(&listen)));
     for over in ["tcp", "udp"] {
         let (args, dir) = (format!("pingpong --over {over} --layers write {SHORT}"), out());
-        end(spawn(&star.hosts[0], server.client(&args, dir.path()))).measured();
+        end(start_on(&star.hosts[0], &mut server.client(&args, dir.path()))).measured();
         whole(&record(dir.path()).unwrap(), 200);
     }
     let (args, dir) = (format!("pingpong --layers two --no-remedies {SHORT} --messages 20"), out());
     let args = args.replacen("--messages 200 ", "", 1);
-    end(spawn(&star.hosts[0], server.client(&args, dir.path()))).measured();
+    end(start_on(&star.hosts[0], &mut server.client(&args, dir.path()))).measured();
     let record = record(dir.path()).unwrap();
     whole(&record, 20);
     for trial in trials(&record) {
@@ -203,14 +197,8 @@ fn a_client_of_a_killed_or_stopped_server_ends_and_keeps_its_finished_trials() {
     ] {
         let (server, dir) = (Server::start("message serve", ""), out());
         let client = measuring(&server, over, dir.path());
-        server.signal(kill);
-        end_within(client, NOTICES).exited(1).explains(&[why]);
-        let record = record(dir.path()).unwrap();
-        assert_ne!(record.state, State::Complete);
+        let record = server.lost(kill, client, why, dir.path());
         assert!((1..100).contains(&trials(&record).count()));
-        if kill == "INT" {
-            assert_eq!(server.wait().status, 0);
-        }
     }
 }
 

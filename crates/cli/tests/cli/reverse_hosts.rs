@@ -3,7 +3,7 @@
 
 use std::net::UdpSocket;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -13,11 +13,10 @@ use netfathom_model::plan::Variant;
 use netfathom_model::record::{Measured, Phase, Record, ReverseResult, ReverseTrial, State};
 use netfathom_model::verdict::Level;
 use netfathom_sys::counters;
-use netfathom_sys::netns::Namespace;
 use netfathom_testkit::{Star, needs_root};
 
 use crate::child::{
-    beside, end, end_within, netfathom, out, record, run, signal, start, unprivileged, until,
+    beside, end, end_within, netfathom, out, record, run, signal, start, start_on, unprivileged, until,
 };
 use crate::refusals::refused_for;
 use crate::server::{NOTICES, Server};
@@ -67,11 +66,7 @@ fn closes(record: &Record) {
 /// A counterpart on a host of its own.
 fn counterpart(star: &Star, place: u8, args: &str) -> Server {
     let listen = format!("reverse serve --listen {}:0 {args}", Star::address(place));
-    Server::of(spawn(&star.hosts[usize::from(place)], netfathom(&listen)))
-}
-
-fn spawn(on: &Namespace, mut command: Command) -> std::process::Child {
-    Star::spawn(on, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+    Server::of(start_on(&star.hosts[usize::from(place)], &mut netfathom(&listen)))
 }
 
 fn local(args: &str) -> Server {
@@ -102,7 +97,7 @@ fn between_hosts_every_message_has_one_fate() {
         all.iter().filter(|(name, _)| *name != "lo").map(|(_, device)| device.rx_packets).sum::<u64>()
     };
     let before = [0, 1].map(packets);
-    end(spawn(&star.hosts[0], client(SHORT, &[&server], dir.path()))).measured();
+    end(start_on(&star.hosts[0], &mut client(SHORT, &[&server], dir.path()))).measured();
     let came = [0, 1].map(|place| packets(place) - before[place]);
     let record = record(dir.path()).unwrap();
     closes(&record);
@@ -126,7 +121,7 @@ fn two_hosts_send_the_inbound_load_together() {
     let servers = [1, 2].map(|place| counterpart(&star, place, "--hosts 1 --max-rate 5k"));
     let dir = out();
     let both = [&servers[0], &servers[1]];
-    end(spawn(&star.hosts[0], client(SHORT, &both, dir.path()))).measured();
+    end(start_on(&star.hosts[0], &mut client(SHORT, &both, dir.path()))).measured();
     let record = record(dir.path()).unwrap();
     closes(&record);
     assert_eq!(reverse(&record).hosts.as_ref().map(Vec::len), Some(2));
@@ -137,7 +132,7 @@ fn two_hosts_send_the_inbound_load_together() {
     }
     // Alone each of them refuses as much.
     let server = counterpart(&star, 1, "--max-rate 5k");
-    let ended = end(spawn(&star.hosts[0], client(SHORT, &[&server], out().path())));
+    let ended = end(start_on(&star.hosts[0], &mut client(SHORT, &[&server], out().path())));
     assert!(ended.status == 1 && ended.err.contains("it sends at most 5k messages a second"), "{ended}");
 }
 
@@ -163,14 +158,8 @@ fn a_lost_counterpart_ends_the_run_and_keeps_what_was_finished() {
         let (server, dir) = (local(""), out());
         let client = start(&mut client(LONG, &[&server], dir.path()));
         until("a trial", || record(dir.path()).filter(|r| trials(r).count() > 0));
-        server.signal(kill);
-        end_within(client, NOTICES).exited(1).explains(&[why]);
-        let record = record(dir.path()).unwrap();
-        assert_ne!(record.state, State::Complete);
+        let record = server.lost(kill, client, why, dir.path());
         assert!((1..100).contains(&trials(&record).count()));
-        if kill == "INT" {
-            assert_eq!(server.wait().status, 0);
-        }
     }
 }
 
@@ -245,6 +234,6 @@ fn other_packets_of_the_device_are_no_inbound_load() {
         }
     };
     let args = format!("{SHORT} --variant ignored --no-tap");
-    beside(sends, || end(spawn(&star.hosts[0], client(&args, &[&server], dir.path()))).measured());
+    beside(sends, || end(start_on(&star.hosts[0], &mut client(&args, &[&server], dir.path()))).measured());
     closes(&record(dir.path()).unwrap());
 }

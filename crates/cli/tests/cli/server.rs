@@ -3,14 +3,16 @@
 use std::io::{BufRead, BufReader};
 use std::iter::repeat_with;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use netfathom_model::record::{Record, State};
 use serde_json::Value;
 
-use crate::child::{Ended, end_within, netfathom, signal, start};
+use crate::child::{Ended, end_within, netfathom, record, signal, start};
 
 /// In which one side notices that the other is gone, and what a busy machine adds.
 pub const NOTICES: Duration = Duration::from_secs(8);
@@ -59,6 +61,18 @@ impl Server {
 
     pub fn signal(&self, name: &str) {
         signal(name, self.child.as_ref().unwrap());
+    }
+
+    /// What a client records that ends as a signal reaches this one.
+    pub fn lost(self, name: &str, client: Child, why: &str, out: &Path) -> Record {
+        self.signal(name);
+        end_within(client, NOTICES).exited(1).explains(&[why]);
+        let record = record(out).unwrap();
+        assert_ne!(record.state, State::Complete);
+        if name == "INT" {
+            assert_eq!(self.wait().status, 0);
+        }
+        record
     }
 
     /// Its own end.

@@ -10,13 +10,12 @@ mod serve;
 mod sweep;
 
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use netfathom_model::record::{Measured, Record, TransferResult};
 use netfathom_sys::netns::Namespace;
-use netfathom_testkit::Star;
 
-use crate::child::{Ended, end, netfathom, run, start, until};
+use crate::child::{Ended, end, netfathom, run, start, start_on, until};
 
 /// The command with arguments that hold no blanks.
 fn ttcp(args: &str) -> Command {
@@ -39,7 +38,7 @@ fn receiver(command: &mut Command, port: u16) -> Child {
 
 /// The same on another host.
 fn receiver_on(host: &Namespace, command: &mut Command, port: u16) -> Child {
-    let child = Star::spawn(host, command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let child = start_on(host, command);
     listens(&child, port);
     child
 }

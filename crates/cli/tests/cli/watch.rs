@@ -9,10 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
+use std::time::Duration;
 
 use netfathom_model::path::Direction;
 use netfathom_model::record::{Measured, Record, State, WatchResult, WatchStage};
 use netfathom_testkit::{Group, Killed, needs, needs_root, privileged, skip, skipped, test_name};
+use serde_json::Value;
 
 use crate::child::{
     self, Ended, beside, end, kill, netfathom, on_terminal, only_run, out, run, signal, start, until,
@@ -45,8 +47,13 @@ fn watching(args: &str, out: &Path) -> Child {
 
 fn watching_with(hooks: usize, args: &str, out: &Path) -> Child {
     let child = start(netfathom(&format!("watch {args}")).arg("--out").arg(out));
-    until("the programs", || (attached(child.id()) >= hooks).then_some(()));
+    await_programs(&child, hooks);
     child
+}
+
+/// Until this number of programs of a run are at their hooks.
+fn await_programs(run: &Child, hooks: usize) {
+    until("the programs", || (attached(run.id()) >= hooks).then_some(()));
 }
 
 /// A place for a run, and a listener with its port.
@@ -72,6 +79,11 @@ fn record(ended: &Ended) -> Record {
     serde_json::from_str(&ended.out).unwrap()
 }
 
+/// Those of `--json-lines`.
+fn lines(ended: &Ended) -> Vec<Value> {
+    ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn result(record: &Record) -> &WatchResult {
     let result = WatchResult::of(&record.measurement).unwrap();
     let received = [(&result.stages, &result.total)];
@@ -91,7 +103,7 @@ fn echo(listener: &TcpListener, requests: usize, pause_ms: u64) {
             let (mut stream, _) = listener.accept().unwrap();
             let mut message = [0; 64];
             while stream.peek(&mut message).unwrap() > 0 {
-                thread::sleep(std::time::Duration::from_millis(pause_ms));
+                thread::sleep(Duration::from_millis(pause_ms));
                 stream.read_exact(&mut message).unwrap();
                 stream.write_all(&message).unwrap();
             }
@@ -160,7 +172,7 @@ fn a_server_that_makes_a_thread_for_each_connection_is_recognized() {
         scope.spawn(|| {
             for stream in listener.incoming().take(CONNECTIONS) {
                 // Its message is there by then.
-                thread::sleep(std::time::Duration::from_millis(5));
+                thread::sleep(Duration::from_millis(5));
                 let stream = stream.unwrap();
                 scope.spawn(move || serve(stream));
             }
@@ -228,7 +240,7 @@ fn each_datagram_to_a_server_is_a_message_and_its_sleep_is_found() {
         for _ in 0..SENT {
             client.send(&message).unwrap();
             // There is something to read.
-            thread::sleep(std::time::Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
             server.recv(&mut message).unwrap();
         }
         let record = record(&interrupted(child));
@@ -250,9 +262,9 @@ fn a_socket_of_udp_that_is_opened_during_the_run_is_found_and_its_first_second_i
     const SENT: u64 = 20;
     let (dir, at) = (out(), UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     let child = watching(&format!("--port {} --json", at.port()), dir.path());
-    thread::sleep(std::time::Duration::from_millis(1500));
+    thread::sleep(Duration::from_millis(1500));
     let server = UdpSocket::bind(at).unwrap();
-    until("the programs", || (attached(child.id()) >= HOOKS + HOOKS_UDP).then_some(()));
+    await_programs(&child, HOOKS + HOOKS_UDP);
     for _ in 0..SENT {
         server.send_to(&[7; 64], at).unwrap();
         server.recv(&mut [0; 64]).unwrap();

@@ -53,9 +53,9 @@ pub fn watched(seen: &Seen) -> Vec<String> {
         let (received, gone) = (&result["account"], &result["send"]);
         let timed = [received, &gone["account"]].map(|account| account["timed"].as_u64().unwrap_or(0));
         // Those that waited for netfathom itself, as it writes its record, are counted apart.
-        let slow = ["kept", "by_netfathom"].map(|count| result["slow"][count].as_u64().unwrap_or(0));
-        if slow.iter().sum::<u64>() != timed.iter().sum::<u64>() {
-            wrong.push(format!("{name}: {} kept of {timed:?}", result["slow"]["kept"]));
+        let slow = |count: &str| result["slow"][count].as_u64().unwrap_or(0);
+        if slow("kept") + slow("by_netfathom") != timed.iter().sum::<u64>() + slow("applications") {
+            wrong.push(format!("{name}: {} of {timed:?}", result["slow"]));
         }
         let rx = received["bytes_read"] == sent && adds_up(&result, received, 1);
         let tx = gone["account"]["bytes_timed"] == sent && adds_up(gone, &gone["account"], 0);

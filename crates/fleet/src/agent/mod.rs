@@ -7,7 +7,7 @@ mod limits;
 mod work;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -21,6 +21,7 @@ use netfathom_sys::clock::realtime_ns;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
+use crate::clock;
 use crate::error::FleetError;
 use crate::wire::{self, Answer, Beat, Facts, Order, Outcome, Report};
 use desk::Desk;
@@ -263,10 +264,8 @@ fn line(path: &str) -> String {
 /// packets to the world leave with. Connecting a UDP socket sends nothing.
 fn own_address(access: &Access) -> IpAddr {
     let leaving = |to: SocketAddr| -> Option<IpAddr> {
-        let any: SocketAddr = if to.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() };
-        let socket = UdpSocket::bind(any).ok()?;
-        socket.connect(to).ok()?;
-        Some(socket.local_addr().ok()?.ip()).filter(|ip| !ip.is_loopback())
+        let ip = clock::connected(to).and_then(|socket| socket.local_addr()).ok()?.ip();
+        Some(ip).filter(|ip| !ip.is_loopback())
     };
     // A network for documentation (RFC 5737): no host has it, and the default route leads there.
     let world = SocketAddr::from(([192, 0, 2, 1], 9));

@@ -1,6 +1,6 @@
 //! Who has the processors that the threads of a load need.
 
-use netfathom_bpf::contention::{Account, Detail, Followed, Interrupt, Source};
+use netfathom_bpf::contention::{Account, Detail, Followed, Interrupt};
 use netfathom_model::record::{self, CpuWaits, Held, Holder, LoadThread};
 use netfathom_sys::clock::monotonic_ns;
 
@@ -75,7 +75,7 @@ impl Observed<'_> {
             span_ns: monotonic_ns() - self.since_ns,
             waited_ns: holders.iter().map(|held| held.ns).sum(),
             holders,
-            stolen_ns: account.running.stolen_ns,
+            stolen_ns: account.stolen_running_ns,
             interrupts: interrupts(&account, |interrupt| interrupt.running_ns),
             stopped_ns: account.stopped_ns,
             blocked_ns: account.blocked_ns,
@@ -93,29 +93,17 @@ pub fn waits(followed: &Followed<'_>) -> Option<CpuWaits> {
 fn holders(account: &Account) -> Vec<Held> {
     let (mut held, mut others_ns, mut named) = (Vec::new(), 0, 0);
     for holder in &account.holders {
-        let by = match holder.process {
-            0 => Holder::Idle,
-            _ if holder.own => Holder::Netfathom,
-            _ if named == MOST_NAMED => {
-                others_ns += holder.ns;
-                continue;
-            }
-            _ => {
-                named += 1;
-                let (name, cgroup) = (holder.name.clone(), Some(holder.cgroup.clone()));
-                let cgroup = cgroup.filter(|cgroup| !cgroup.is_empty());
-                match holder.number {
-                    _ if holder.kernel => Holder::Kernel { name },
-                    0 => Holder::Unnumbered { name },
-                    pid => Holder::Process { name, pid, cgroup },
-                }
-            }
-        };
-        held.push(Held { by, ns: holder.ns });
+        let is_named = !matches!(holder.by, Holder::Idle | Holder::Netfathom);
+        if is_named && named == MOST_NAMED {
+            others_ns += holder.ns;
+            continue;
+        }
+        named += usize::from(is_named);
+        held.push(holder.clone());
     }
     let without_name = [
         (Holder::Others, others_ns),
-        (Holder::Hypervisor, account.waiting.stolen_ns),
+        (Holder::Hypervisor, account.stolen_waiting_ns),
         (Holder::Quota, account.throttled_ns),
     ];
     held.extend(without_name.map(|(by, ns)| Held { by, ns }));
@@ -130,7 +118,7 @@ fn holders(account: &Account) -> Vec<Held> {
 /// By what interrupted, the longest first.
 fn interrupts(account: &Account, ns: impl Fn(&Interrupt) -> u64) -> Vec<Held> {
     let mut named: Vec<(Holder, u64)> =
-        account.interrupts.iter().map(|i| (source(&i.source), ns(i))).collect();
+        account.interrupts.iter().map(|i| (i.source.clone(), ns(i))).collect();
     named.retain(|(_, ns)| *ns > 0);
     named.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     let rest = named.split_off(named.len().min(MOST_NAMED));
@@ -139,39 +127,30 @@ fn interrupts(account: &Account, ns: impl Fn(&Interrupt) -> u64) -> Vec<Held> {
     named.into_iter().chain(rest).map(|(by, ns)| Held { by, ns }).collect()
 }
 
-fn source(source: &Source) -> Holder {
-    match source {
-        Source::Device(name) => Holder::Interrupt { name: name.clone() },
-        Source::Timer => Holder::Timer,
-        Source::Softirq(vector) => Holder::Softirq { vector: (*vector).into() },
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use netfathom_bpf::contention as kernel;
-
     use super::*;
 
     #[test]
     fn the_parts_of_a_wait_add_up_and_the_shortest_have_no_names() {
-        let process = |pid| kernel::Holder {
-            process: pid,
-            number: if pid == 1001 { 0 } else { pid },
-            own: pid == 7,
-            kernel: pid == 8,
-            name: format!("p{pid}"),
-            cgroup: if pid == 1000 { "build.slice".into() } else { String::new() },
-            ns: if pid == 0 { 7 } else { 100 },
+        let by = |pid| match pid {
+            0 => Holder::Idle,
+            7 => Holder::Netfathom,
+            8 => Holder::Kernel { name: "p8".into() },
+            1001 => Holder::Unnumbered { name: "p1001".into() },
+            pid => Holder::Process { name: format!("p{pid}"), pid, cgroup: None },
         };
+        let process = |pid| Held { by: by(pid), ns: if pid == 0 { 7 } else { 100 } };
+        let softirq = Holder::Softirq { vector: "NET_RX".into() };
+        let device = Holder::Interrupt { name: "eth0".into() };
         let account = Account {
             waited_ns: 7100,
             holders: [7, 8].into_iter().chain(1000..1066).chain([0]).map(process).collect(),
-            waiting: kernel::Lost { stolen_ns: 50, interrupted_ns: 3 },
+            stolen_waiting_ns: 50,
             throttled_ns: 40,
             interrupts: vec![
-                Interrupt { source: Source::Softirq("NET_RX"), waiting_ns: 2, running_ns: 5 },
-                Interrupt { source: Source::Device("eth0".into()), waiting_ns: 1, running_ns: 9 },
+                Interrupt { source: softirq.clone(), waiting_ns: 2, running_ns: 5 },
+                Interrupt { source: device.clone(), waiting_ns: 1, running_ns: 9 },
             ],
             ..Account::default()
         };
@@ -180,15 +159,10 @@ mod tests {
         let of = |by: &Holder| held.iter().find(|h| h.by == *by).map(|h| h.ns);
         assert_eq!((of(&Holder::Others), of(&Holder::Idle)), (Some(300), Some(7)));
         assert_eq!((of(&Holder::Hypervisor), of(&Holder::Quota)), (Some(50), Some(40)));
-        let [softirq, device] =
-            [Source::Softirq("NET_RX"), Source::Device("eth0".into())].map(|s| source(&s));
         assert_eq!((of(&softirq), of(&device)), (Some(2), Some(1)));
         assert_eq!((of(&Holder::Unknown), of(&Holder::Netfathom)), (Some(200), Some(100)));
         let ran = interrupts(&account, |interrupt| interrupt.running_ns);
         assert_eq!(ran, [Held { by: device, ns: 9 }, Held { by: softirq, ns: 5 }]);
-        let grouped = Holder::Process { name: "p1000".into(), pid: 1000, cgroup: Some("build.slice".into()) };
-        assert_eq!(of(&grouped), Some(100));
-        assert_eq!(of(&Holder::Kernel { name: "p8".into() }), Some(100));
-        assert_eq!(of(&Holder::Unnumbered { name: "p1001".into() }), Some(100));
+        assert_eq!([8, 1000, 1001].map(|pid| of(&by(pid))), [Some(100); 3]);
     }
 }

@@ -227,14 +227,13 @@ named! { WatchStage:
 impl WatchStage {
     /// Those of one direction, in the order in which a message passes them.
     pub fn of(direction: Direction) -> &'static [Self] {
-        let first_sent = Self::Socket as usize;
+        const ALL: &[WatchStage] = &WatchStage::ALL;
+        let (received, sent) = ALL.split_at(Self::Socket as usize);
         match direction {
-            Direction::Rx => &Self::ALL_IN_ORDER[..first_sent],
-            Direction::Tx => &Self::ALL_IN_ORDER[first_sent..],
+            Direction::Rx => received,
+            Direction::Tx => sent,
         }
     }
-
-    const ALL_IN_ORDER: &'static [Self] = &Self::ALL;
 
     /// What happens there, for a reader who does not know the kernel by heart.
     pub fn meaning(self) -> &'static str {

@@ -257,9 +257,8 @@ fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     // A direction or an engine without any quantity is not in the plan.
     let part = |of: &str| of.split('.').next().map(str::to_owned);
     let is_measured = |of: &str| compared.quantities.iter().any(|other| part(&other.name) == part(of));
-    let all = crate::quantity::figures(&run.record.measurement).quantities();
     !compared.quantities.iter().any(|of| is(&of.name))
-        && all.iter().any(|of| is(&of.name) && is_measured(&of.name))
+        && known(&[(run, run)]).iter().any(|of| is(of) && is_measured(of))
 }
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {

@@ -23,14 +23,11 @@ pub(super) struct SettingsCompared {
 }
 
 /// The settings as they hold in one place.
-struct Side<'a> {
-    environment: &'a Environment,
-    settings: &'a Settings,
-}
+struct Side<'a>(&'a Environment);
 
 pub(super) fn compared(a: &Environment, b: &Environment) -> SettingsCompared {
     let (of_a, of_b) = (&a.settings, &b.settings);
-    let (a, b) = (Side { environment: a, settings: of_a }, Side { environment: b, settings: of_b });
+    let (a, b) = (Side(a), Side(b));
     let roles: BTreeSet<&String> = of_a.namespaces.keys().chain(of_b.namespaces.keys()).collect();
     let places: Vec<Option<&str>> =
         std::iter::once(None).chain(roles.iter().map(|role| Some(role.as_str()))).collect();
@@ -56,9 +53,9 @@ pub(super) fn compared(a: &Environment, b: &Environment) -> SettingsCompared {
 impl Side<'_> {
     /// The value in a namespace, or on the host; `None` where it was not looked for.
     fn value(&self, place: Option<&str>, name: &str) -> Option<String> {
-        let of_place = place.and_then(|role| self.settings.namespaces.get(role));
+        let of_place = place.and_then(|role| self.0.settings.namespaces.get(role));
         let look = |name: &str| {
-            of_place.and_then(|own| own.get(name)).or_else(|| self.settings.host.get(name)).cloned()
+            of_place.and_then(|own| own.get(name)).or_else(|| self.0.settings.host.get(name)).cloned()
         };
         if self.is_not_recorded(place, name) {
             return None;
@@ -70,7 +67,7 @@ impl Side<'_> {
     }
 
     fn is_not_recorded(&self, place: Option<&str>, name: &str) -> bool {
-        self.settings.not_recorded.keys().any(|key| match key.split_once(": ") {
+        self.0.settings.not_recorded.keys().any(|key| match key.split_once(": ") {
             Some((role, key)) => place == Some(role) && name.starts_with(key),
             None => name.starts_with(key.as_str()),
         })
@@ -78,7 +75,7 @@ impl Side<'_> {
 
     /// The name of what a device in use has where it has nothing else.
     fn of_default(&self, name: &str) -> Option<String> {
-        let own = self.environment.devices.iter().map(|device| format!(".{}.", device.name));
+        let own = self.0.devices.iter().map(|device| format!(".{}.", device.name));
         let own = own.into_iter().find(|own| is_of_device(name) && name.contains(own))?;
         Some(name.replacen(&own, ".default.", 1))
     }

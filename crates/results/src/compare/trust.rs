@@ -66,8 +66,8 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     let mut trusted = Trusted::default();
     let mut unusable_pairs: Vec<String> = Vec::new();
     for (round, &(a, b)) in (1..).zip(pairs) {
-        let sides = named(design, [(round, (a, b))]);
-        let wrong: Vec<String> = sides.filter_map(|(name, run)| unusable(&name, run)).collect();
+        let sides = named(design, round, (a, b));
+        let wrong: Vec<String> = sides.iter().filter_map(|(name, run)| unusable(name, run)).collect();
         if design == Design::Apart || force || wrong.is_empty() {
             trusted.pairs.push((a, b));
             trusted.rounds.push(round);
@@ -93,14 +93,14 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
             .push(format!("{left} of {all} pairs can be compared, and two are the minimum: {remedy}"));
     }
     if force {
-        let runs = named(design, (1..).zip(pairs.iter().copied()));
+        let runs = (1..).zip(pairs).flat_map(|(round, &pair)| named(design, round, pair));
         trusted.obstacles.extend(runs.filter_map(|(name, run)| {
             let void = in_part(run, Level::Void)?;
             Some(format!("{name} has its {} VOID: {}", void.scope(), void.text))
         }));
     }
-    let counted = trusted.rounds.iter().copied().zip(trusted.pairs.iter().copied());
-    let remarks = cautions(named(design, counted), force);
+    let counted = trusted.rounds.iter().zip(&trusted.pairs);
+    let remarks = cautions(counted.flat_map(|(&round, &pair)| named(design, round, pair)), force);
     trusted.cautions.extend(remarks);
     trusted.cautions.extend(pairs.iter().filter_map(|&(a, b)| copied(a, b)));
     if design == Design::Apart {
@@ -113,16 +113,12 @@ pub(super) fn trusted<'a>(design: Design, pairs: &[(&'a Run, &'a Run)], force: b
     trusted
 }
 
-/// Runs by their places: their paths are long, and stand beside these elsewhere.
-fn named<'a>(
-    design: Design,
-    rounds: impl IntoIterator<Item = (usize, (&'a Run, &'a Run))>,
-) -> impl Iterator<Item = (String, &'a Run)> {
-    let name = move |side: &str, round: usize| match design {
-        Design::Apart => side.to_owned(),
-        Design::Pairs => format!("{side} of round {round}"),
-    };
-    rounds.into_iter().flat_map(move |(round, (a, b))| [(name("A", round), a), (name("B", round), b)])
+/// The runs of a pair by their places: their paths are long, and stand beside these elsewhere.
+fn named<'a>(design: Design, round: usize, (a, b): (&'a Run, &'a Run)) -> [(String, &'a Run); 2] {
+    [("A", a), ("B", b)].map(|(side, run)| match design {
+        Design::Apart => (side.to_owned(), run),
+        Design::Pairs => (format!("{side} of round {round}"), run),
+    })
 }
 
 /// Why a run is not to be compared in anything.

@@ -23,7 +23,7 @@ use netfathom_model::sample::Sample;
 use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 pub use error::ExportError;
-pub use openmetrics::{Exposition, Part, exposition};
+pub use openmetrics::{Dialect, Exposition, Part, exposition};
 
 use crate::quantity::{Figures, Sampled, figures};
 use crate::store;

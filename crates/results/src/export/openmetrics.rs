@@ -12,10 +12,10 @@ use std::io::Write;
 use family::{Buckets, Families, Labels, Metric, Value, metrics};
 use netfathom_model::record::{Measurement, Record, WatchSocket, WatchTimes};
 use netfathom_stats::{between_trials, bucket_bounds, bucket_index};
-use text::Dialect;
+pub use text::Dialect;
 
 use super::ExportError;
-use crate::quantity::{self, Counter, Histogram, Quantity, Unit, histograms};
+use crate::quantity::{self, Counter, Histogram, Quantity, Unit, figures, histograms};
 
 /// `log2` of the buckets an octave: the same bounds in every run, so that runs can be added up.
 const GRAIN: u32 = 2;
@@ -36,10 +36,8 @@ pub fn write(out: &mut (dyn Write + Send), record: &Record) -> Result<Vec<String
     }
     text::write(out, &families, Dialect::OpenMetrics)?;
     let left_out = main.len().saturating_sub(MOST_SUMMED_UP);
-    Ok((left_out > 0)
-        .then(|| format!("{left_out} main quantities: --all writes them too"))
-        .into_iter()
-        .collect())
+    let untold = (left_out > 0).then(|| format!("{left_out} main quantities: --all writes them too"));
+    Ok(untold.into_iter().collect())
 }
 
 /// Writes every trial of every quantity, and every set of times.
@@ -66,17 +64,7 @@ pub struct Part<'a> {
 pub struct Exposition(Families);
 
 impl Exposition {
-    /// OpenMetrics.
-    pub fn text(&self) -> String {
-        self.written(Dialect::OpenMetrics)
-    }
-
-    /// The text format of Prometheus, version 0.0.4.
-    pub fn plain_text(&self) -> String {
-        self.written(Dialect::Prometheus)
-    }
-
-    fn written(&self, dialect: Dialect) -> String {
+    pub fn text(&self, dialect: Dialect) -> String {
         let mut text = Vec::new();
         // Memory takes all of it.
         let _ = text::write(&mut text, &self.0, dialect);
@@ -95,12 +83,14 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
     let mut families = Families::new();
     let version = vec![label("version", env!("CARGO_PKG_VERSION"))];
     info(&mut families, "netfathom_build_info", "The version of netfathom", version);
-    let target = quantity::target(measurement);
-    info(&mut families, &name(measurement, "target_info", ""), "What is watched, as its arguments", target);
+    if let Some(target) = figures(measurement).target() {
+        let (name, target) = (name(measurement, "target_info", ""), vec![label("target", &target)]);
+        info(&mut families, &name, "What is watched, as its arguments", target);
+    }
     for part in parts {
         of_part(&mut families, measurement, part);
     }
-    for counter in quantity::counters(measurement) {
+    for counter in figures(measurement).counters() {
         total(&mut families, measurement, counter);
     }
     for set in histograms(measurement) {
@@ -113,10 +103,7 @@ pub fn exposition(measurement: &Measurement, parts: &[Part<'_>]) -> Exposition {
 
 /// A metric that is always 1. A gauge, since Prometheus' own text format knows no type `info`.
 fn info(families: &mut Families, name: &str, help: &str, labels: Labels) {
-    if !labels.is_empty() {
-        let value = Value::Gauge(1.0);
-        metrics(families, name, "", help.into()).push(Metric { labels, value });
-    }
+    metrics(families, name, "", help.into()).push(Metric { labels, value: Value::Gauge(1.0) });
 }
 
 /// What the run is.
@@ -205,9 +192,8 @@ fn histogram(families: &mut Families, record: &Record, set: &Histogram<'_>) {
 fn total(families: &mut Families, measurement: &Measurement, counter: Counter) {
     let (unit, divisor) = unit(counter.unit);
     let name = name(measurement, counter.name, unit);
-    let labels = counter.labels.into_iter().map(|(name, value)| (name, value.into_owned())).collect();
     let value = Value::Counter(counter.value as f64 / divisor);
-    metrics(families, &name, unit, counter.title.into()).push(Metric { labels, value });
+    metrics(families, &name, unit, counter.title.into()).push(Metric { labels: counter.labels, value });
 }
 
 fn of_part(families: &mut Families, measurement: &Measurement, part: &Part<'_>) {

@@ -1,28 +1,27 @@
 //! A table as Apache Parquet: texts as UTF8, whole numbers as INT64, numbers as DOUBLE, flags as BOOLEAN.
 
 use std::io::Write;
-use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{LogicalType, Type as PhysicalType};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::errors::Result;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{Type, TypePtr};
 
 use super::ExportError;
 use super::rows::{Column, FieldKind, FieldValue, Table};
-use crate::store::samples::put_column;
+use crate::store::samples::{GROUP_ROWS, put_column, writer};
 
-/// Rows in a row group: what is in memory at once.
-const GROUP_ROWS: usize = 100_000;
-
-pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result::Result<(), ExportError> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let schema = schema(table.name, &table.columns)?;
-    let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> Result<(), ExportError> {
+    let typed = |column: &Column| {
+        let (physical, logical) = match column.kind {
+            FieldKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+            FieldKind::Whole => (PhysicalType::INT64, None),
+            FieldKind::Real => (PhysicalType::DOUBLE, None),
+            FieldKind::Flag => (PhysicalType::BOOLEAN, None),
+        };
+        (column.name, column.optional, physical, logical)
+    };
+    let mut writer = writer(out, table.name, table.columns.iter().map(typed))?;
     loop {
-        let rows = table.rows.by_ref().take(GROUP_ROWS).collect::<std::result::Result<Vec<_>, _>>()?;
+        let rows = table.rows.by_ref().take(GROUP_ROWS).collect::<Result<Vec<_>, _>>()?;
         if rows.is_empty() {
             break;
         }
@@ -40,22 +39,6 @@ pub fn write(out: &mut (dyn Write + Send), mut table: Table<'_>) -> std::result:
     }
     writer.close()?;
     Ok(())
-}
-
-fn schema(name: &str, columns: &[Column]) -> Result<TypePtr> {
-    let field = |column: &Column| {
-        let (physical, logical) = match column.kind {
-            FieldKind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
-            FieldKind::Whole => (PhysicalType::INT64, None),
-            FieldKind::Real => (PhysicalType::DOUBLE, None),
-            FieldKind::Flag => (PhysicalType::BOOLEAN, None),
-        };
-        let repetition = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let builder = Type::primitive_type_builder(column.name, physical);
-        builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
-    };
-    let fields = columns.iter().map(field).collect::<Result<_>>()?;
-    Type::group_type_builder(name).with_fields(fields).build().map(Arc::new)
 }
 
 fn text(cell: &FieldValue) -> Option<ByteArray> {

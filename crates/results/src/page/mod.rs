@@ -137,6 +137,11 @@ impl Page {
         self.section().short = usize::MAX;
     }
 
+    /// A heading of the one kind or the other.
+    pub fn head(&mut self, title: &str, is_main: bool) {
+        if is_main { self.main(title) } else { self.heading(title) }
+    }
+
     /// What follows under this heading stands in the whole page alone.
     pub fn rest(&mut self) {
         let section = self.section();

@@ -16,7 +16,6 @@ mod sweep;
 mod transfer;
 mod watch;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use curve::{Curve, Point, curves};
@@ -135,9 +134,9 @@ pub(crate) trait Figures {
     fn counters(&self) -> Vec<Counter> {
         Vec::new()
     }
-    /// What a run that goes on is of, as labels.
-    fn target(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+    /// What a run that goes on is of, as the arguments that name it.
+    fn target(&self) -> Option<String> {
+        None
     }
     /// What was seen over the time of a trial.
     fn curves(&self) -> Vec<Curve> {
@@ -161,18 +160,8 @@ pub struct Counter {
     pub title: &'static str,
     /// [`Unit::Count`] or [`Unit::Nanoseconds`].
     pub unit: Unit,
-    pub labels: Vec<(&'static str, Cow<'static, str>)>,
+    pub labels: Vec<(&'static str, String)>,
     pub value: u64,
-}
-
-/// Those of a run that goes on; empty where it keeps none.
-pub fn counters(measurement: &Measurement) -> Vec<Counter> {
-    figures(measurement).counters()
-}
-
-/// What a run that goes on is of, as labels; empty where it has none.
-pub fn target(measurement: &Measurement) -> Vec<(&'static str, String)> {
-    figures(measurement).target()
 }
 
 /// The one place that knows of each measurement: an expression with its result, whichever it is.

@@ -1,7 +1,5 @@
 //! Of `netfathom watch`.
 
-use std::borrow::Cow;
-
 use netfathom_model::path::Direction;
 use netfathom_model::record::{
     Distribution, SlowMessage, WatchDrop, WatchPrograms, WatchResult, WatchSend, WatchSlow, WatchedStage,
@@ -92,7 +90,7 @@ impl Figures for WatchResult {
             all.push(count("retransmitted_segments", "Retransmitted TCP segments", a.retransmitted));
         }
         all.extend(self.drops.iter().map(|drop| Counter {
-            labels: vec![("direction", drop.direction.name().into()), ("reason", drop.reason.clone().into())],
+            labels: vec![("direction", drop.direction.name().into()), ("reason", drop.reason.clone())],
             ..count("dropped_packets", "Packets that the kernel dropped, by reason", drop.packets)
         }));
         let slow = |of: &WatchSlow| count("slow_messages", "Messages and answers beyond --slow", of.seen());
@@ -100,8 +98,8 @@ impl Figures for WatchResult {
         all
     }
 
-    fn target(&self) -> Vec<(&'static str, String)> {
-        vec![("target", self.plan.target.arguments())]
+    fn target(&self) -> Option<String> {
+        Some(self.plan.target.arguments())
     }
 
     fn histograms(&self) -> Vec<Histogram<'_>> {
@@ -119,7 +117,7 @@ fn count(name: &'static str, title: &'static str, value: u64) -> Counter {
 
 /// Those that were seen, and those that became something: the rest waits.
 fn messages(direction: &'static str, seen: u64, outcomes: &[(&'static str, u64)]) -> Vec<Counter> {
-    let way = ("direction", Cow::Borrowed(direction));
+    let way = ("direction", direction.to_owned());
     let seen =
         Counter { labels: vec![way.clone()], ..count("seen_messages", "Messages seen, by direction", seen) };
     let ended = outcomes.iter().map(|&(outcome, value)| Counter {

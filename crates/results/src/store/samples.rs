@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use netfathom_model::sample::Sample;
 use netfathom_sys::directory::Directory;
-use parquet::basic::{Compression, Repetition, Type as PhysicalType};
+use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{DataType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::Type;
 
 use super::run_dir::{ContentError, replace};
 use super::{SAMPLES_FILE, WriteError};
@@ -21,7 +21,7 @@ use super::{SAMPLES_FILE, WriteError};
 pub use reading::{SamplesError, read, rows};
 
 /// Rows in a row group: what is in memory at once beside the samples themselves.
-const GROUP_ROWS: usize = 100_000;
+pub(crate) const GROUP_ROWS: usize = 100_000;
 
 /// Writes `samples.parquet` into the directory of a run. Times are CLOCK_MONOTONIC ns;
 /// null where the hook did not see the message.
@@ -92,19 +92,25 @@ pub(crate) const FIELDS: [Field; 17] = [
     optional!(received_ns),
 ];
 
-fn schema() -> Result<TypePtr> {
-    let field = |field: &Field| {
-        let repetition = if field.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        let builder = Type::primitive_type_builder(field.name, PhysicalType::INT64);
-        builder.with_repetition(repetition).build().map(Arc::new)
+/// Begins a file of rows with these columns: the name of each, whether it is optional, and its types.
+pub(crate) fn writer<W: std::io::Write + Send>(
+    out: W,
+    row: &str,
+    columns: impl Iterator<Item = (&'static str, bool, PhysicalType, Option<LogicalType>)>,
+) -> Result<SerializedFileWriter<W>> {
+    let column = |(name, optional, physical, logical): (&str, bool, PhysicalType, Option<LogicalType>)| {
+        let repetition = if optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let builder = Type::primitive_type_builder(name, physical);
+        builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
     };
-    let fields = FIELDS.iter().map(field).collect::<Result<_>>()?;
-    Type::group_type_builder("sample").with_fields(fields).build().map(Arc::new)
+    let schema = Type::group_type_builder(row).with_fields(columns.map(column).collect::<Result<_>>()?);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    SerializedFileWriter::new(out, Arc::new(schema.build()?), Arc::new(properties))
 }
 
 fn encode(file: &mut File, samples: &[Sample]) -> Result<()> {
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = SerializedFileWriter::new(file, schema()?, Arc::new(properties))?;
+    let columns = FIELDS.iter().map(|field| (field.name, field.optional, PhysicalType::INT64, None));
+    let mut writer = writer(file, "sample", columns)?;
     for rows in samples.chunks(GROUP_ROWS) {
         let mut group = writer.next_row_group()?;
         for field in &FIELDS {

@@ -69,18 +69,12 @@ pub(super) fn cpu_waits(page: &mut Page, heading: &str, waits: &CpuWaits, also: 
     page.note(&format!("they waited {waited}, by the kernel's account of each thread{also}"));
 }
 
-/// Who had the CPU and how long, the longest first.
-fn by_name<'a>(held: impl IntoIterator<Item = &'a Held>) -> Vec<(String, u64)> {
-    let mut rows: Vec<(String, u64)> =
-        Holders::of(held).into_iter().map(|(by, ns)| (by.to_string(), ns)).collect();
-    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    rows
-}
-
-/// Each holder, its part of the wait, and its time.
+/// Each holder, its part of the wait, and its time, the longest first.
 fn holder_rows(holders: &[Held], waited_ns: u64) -> impl Iterator<Item = [String; 3]> {
     let part = move |ns: u64| ns as f64 / waited_ns.max(1) as f64;
-    let mut rows = by_name(holders);
+    let named = Holders::of(holders).into_iter().map(|(by, ns)| (by.to_string(), ns));
+    let mut rows: Vec<(String, u64)> = named.collect();
+    rows.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let small = rows.split_off(rows.partition_point(|(_, ns)| part(*ns) >= LEAST_ROW));
     match &small[..] {
         [] | [_] => rows.extend(small),
@@ -99,15 +93,11 @@ pub(super) fn most_of_wait(waits: &CpuWaits) -> Option<(Holders<'_>, f64)> {
 
 /// What kept the thread from its work other than by having its processor: `softirq NET_RX took 31 % of the reader's time on CPU 1`.
 fn taken(thread: &Contention) -> Option<String> {
-    let held = |by, ns| Held { by, ns };
     let interrupts = thread.interrupts.iter().filter(|interrupt| !is_own(thread.thread, &interrupt.by));
-    let stolen = held(Holder::Hypervisor, thread.stolen_ns);
-    let most = interrupts.cloned().chain([stolen]).max_by_key(|held| held.ns)?;
+    let most = interrupts.cloned().chain([stolen(thread)]).max_by_key(|held| held.ns)?;
     let of_time = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
     let (name, cpu) = (thread.thread.name(), thread.cpu);
-    for (what, ns) in
-        [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)]
-    {
+    for (what, ns) in away(thread) {
         if of_time(ns) >= LEAST_TAKEN {
             return Some(format!(
                 "the {name} was {what} for {} of the time",
@@ -130,7 +120,17 @@ fn remedy(by: &Holder) -> &'static str {
     }
 }
 
-const BLOCKED: &str = "blocked in the kernel (page faults, disks, locks)";
+fn stolen(thread: &Contention) -> Held {
+    Held { by: Holder::Hypervisor, ns: thread.stolen_ns }
+}
+
+/// What it was when it neither ran nor waited for its CPU, and how long.
+fn away(thread: &Contention) -> [(&'static str, u64); 2] {
+    [
+        ("stopped (by a signal or a freezer)", thread.stopped_ns),
+        ("blocked in the kernel (page faults, disks, locks)", thread.blocked_ns),
+    ]
+}
 
 /// The packets of the load may be the cause: on loopback and veth they arrive in softirqs of the sender.
 fn is_own(thread: LoadThread, interrupt: &Holder) -> bool {
@@ -141,10 +141,10 @@ fn is_own(thread: LoadThread, interrupt: &Holder) -> bool {
 /// Such as `86 % of the time to receive (all messages) is waiting for CPU 1: rustc (pid 3121) had it 71 %`.
 fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> {
     let cpu = thread.cpu;
+    let foreign = thread.foreign().map(|(_, share)| share).sum::<f64>();
     let waits = match (thread.thread, of_receiving) {
         (LoadThread::Reader, Some(Waiting { share, ns })) if share >= LEAST_OF_STACK_TIME => {
-            let foreign = thread.foreign().map(|(_, share)| share).sum::<f64>() * thread.waited_ns as f64;
-            if foreign < LEAST_OF_STAGE * ns {
+            if foreign * (thread.waited_ns as f64) < LEAST_OF_STAGE * ns {
                 return None;
             }
             let share = number::whole_percent(share);
@@ -157,7 +157,7 @@ fn remark(thread: &Contention, of_receiving: Option<Waiting>) -> Option<String> 
         _ => return None,
     };
     // What is left are the wake-ups of an idle processor, or the load itself.
-    if thread.foreign().map(|(_, share)| share).sum::<f64>() < 0.5 {
+    if foreign < 0.5 {
         return None;
     }
     let others = Holders::of(thread.holders.iter().filter(|held| held.by.is_outside()));
@@ -214,13 +214,11 @@ fn losses(thread: &Contention) -> Vec<String> {
     let part = |ns: u64| ns as f64 / thread.span_ns.max(1) as f64;
     let percent = |ns: u64| number::percent(part(ns));
     let (name, cpu) = (thread.thread.name(), thread.cpu);
-    let stolen = Held { by: Holder::Hypervisor, ns: thread.stolen_ns };
-    let took = [stolen].into_iter().chain(thread.interrupts.iter().cloned());
+    let took = [stolen(thread)].into_iter().chain(thread.interrupts.iter().cloned());
     let took = took.filter(|held| part(held.ns) >= LEAST_LOSS);
     let took: Vec<String> = took.map(|held| format!("{} took {}", held.by, percent(held.ns))).collect();
     let ran = format!("while the {name} ran on CPU {cpu}, {} of its time", took.join(", "));
-    let away = [("stopped (by a signal or a freezer)", thread.stopped_ns), (BLOCKED, thread.blocked_ns)];
-    let away = away.into_iter().filter(|(_, ns)| *ns > 0);
+    let away = away(thread).into_iter().filter(|(_, ns)| *ns > 0);
     let away = away.map(|(what, ns)| format!("the {name} was {what} for {} of its time", percent(ns)));
     (!took.is_empty()).then_some(ran).into_iter().chain(away).collect()
 }
@@ -264,9 +262,8 @@ mod tests {
             |name: &str, pid, ns| Held { by: Holder::Process { name: name.into(), pid, cgroup: None }, ns };
         let mut holders = vec![held("sh", 8, 30), held("sh", 9, 20)];
         holders.extend((10..14).map(|pid| held("ls", pid, 10)));
-        let rows = by_name(&holders);
-        let rows: Vec<(&str, u64)> = rows.iter().map(|(who, ns)| (who.as_str(), *ns)).collect();
-        assert_eq!(rows, [("sh (2 processes)", 50), ("ls (4 processes)", 40)]);
+        let rows: Vec<String> = holder_rows(&holders, 90).map(|row| row.join(" ")).collect();
+        assert_eq!(rows, ["sh (2 processes) 55.6 % 50 ns", "ls (4 processes) 44.4 % 40 ns"]);
         let sender = Contention { holders, ..thread(LoadThread::Sender, 90, &[]) };
         assert_eq!(
             remark(&sender, None).unwrap(),

@@ -28,6 +28,8 @@ mod sweep;
 pub mod transfer;
 pub mod watch;
 
+use std::borrow::Cow;
+
 use netfathom_model::print::{counted, listed};
 use netfathom_model::record::{LeftOut, Measurement, Record};
 use netfathom_model::verdict::{Level, Verdict};
@@ -49,7 +51,7 @@ fn in_a_line(answer: String, short: impl FnOnce() -> String) -> String {
 
 /// What there is to say of a result, whatever became of the run.
 pub(crate) struct Body<'a> {
-    pub title: &'a str,
+    pub title: Cow<'a, str>,
     pub done: String,
     pub page: Page,
     /// What changes how to read the answer, most important first.
@@ -79,11 +81,6 @@ pub(crate) trait Story {
     /// The answer in one short sentence.
     fn answer(&self) -> String;
 
-    /// The heading of a report that names whom it is about, in place of the title.
-    fn heading(&self) -> Option<String> {
-        None
-    }
-
     /// How many remarks come before what to do about the first finding, where the short view has room.
     fn before_remedy(&self) -> usize {
         2
@@ -105,11 +102,6 @@ pub(crate) trait Story {
     /// Whether the answer is one value, or several, that a VOID verdict forbids to use.
     fn is_of_values(&self) -> bool {
         false
-    }
-
-    /// Those of its parts.
-    fn verdicts(&self) -> Vec<&Verdict> {
-        Vec::new()
     }
 }
 

@@ -7,8 +7,6 @@ use netfathom_model::record::{
     BetweenHosts, Contention, Estimate, Phase, PhaseTimes, ProcessorShares, ReverseResult, ReverseSummary,
     ReverseTrial, VariantResult,
 };
-use netfathom_model::verdict::Verdict;
-
 use netfathom_model::units::{format_duration, format_rate};
 
 use super::{Body, Story, contention, counted, curves, number, place, place::Site, trial_number};
@@ -22,7 +20,7 @@ impl Story for ReverseResult {
         }
         contention::draw(&mut page, observed(self));
         Body {
-            title: "Send rate while receiving",
+            title: "Send rate while receiving".into(),
             done: finished(self),
             page,
             remarks: remarks(self),
@@ -51,10 +49,6 @@ impl Story for ReverseResult {
             None => Site::At(Place::Lab),
             Some(hosts) => Site::To(listed(hosts)),
         }
-    }
-
-    fn verdicts(&self) -> Vec<&Verdict> {
-        self.variants.iter().flat_map(|variant| &variant.trials).map(|trial| &trial.verdict).collect()
     }
 }
 

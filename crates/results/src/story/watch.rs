@@ -50,7 +50,7 @@ impl Story for WatchResult {
         let plan = plan(self);
         super::asked_for(&mut page, &plan);
         Body {
-            title: "Messages of a running application",
+            title: format!("Messages of {}", who::name(self)).into(),
             done: format!("watched for {}", number::seconds(self.watched_ns)),
             page,
             remarks: remarks(self),
@@ -83,10 +83,6 @@ impl Story for WatchResult {
     /// for the finding.
     fn before_remedy(&self) -> usize {
         usize::from(application::takes_most(self)) + slow_remarks(self).count() + 1
-    }
-
-    fn heading(&self) -> Option<String> {
-        Some(format!("Messages of {}", who::name(self)))
     }
 
     fn site(&self) -> Site {
@@ -290,13 +286,10 @@ fn followed(result: &WatchResult) -> String {
 const MOST_DROPS: usize = 6;
 
 fn account(page: &mut Page, result: &WatchResult) {
-    const TITLE: &str = "Account: what became of the messages";
     // Slow messages leave no room for it, nor do the processes of a host beside two directions.
-    if result.slow.is_some() || result.plan.target == WatchTarget::All && result.plan.directions.len() > 1 {
-        page.heading(TITLE)
-    } else {
-        page.main(TITLE)
-    }
+    let is_main =
+        result.slow.is_none() && (result.plan.target != WatchTarget::All || result.plan.directions.len() < 2);
+    page.head("Account: what became of the messages", is_main);
     let receives = result.plan.watches(Direction::Rx);
     let of_sent = result.send.as_ref().map(|send| ("sent", sent(send)));
     let send = result.send.as_ref().map(|send| &send.account);

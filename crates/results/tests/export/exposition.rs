@@ -1,7 +1,7 @@
 //! What an exporter shows, by the reference parsers.
 
 use netfathom_model::record::{Measurement, SocketWay, WatchSocket, WatchTimes, WatchedStage, WatchedSum};
-use netfathom_results::export::{self, Part};
+use netfathom_results::export::{self, Dialect, Part};
 use netfathom_testkit::test_name;
 
 use crate::formats::{OPENMETRICS, samples};
@@ -20,7 +20,8 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
     let receive = SocketWay { total: WatchTimes::from(&watch.total), stages };
     let seen = WatchSocket { receive, ..WatchSocket::default() };
     let part = Part { label: ("process", "a \"name\""), seen: &seen };
-    std::fs::write(&file, export::exposition(&Measurement::Watch(watch.clone()), &[part]).text()).unwrap();
+    let exposition = export::exposition(&Measurement::Watch(watch.clone()), &[part]);
+    std::fs::write(&file, exposition.text(Dialect::OpenMetrics)).unwrap();
     let families = read(&python, OPENMETRICS, &file);
     let of = |kind, name: &str, labels: &[(&str, &str)]| {
         let mut all = samples(&families, kind)
@@ -71,9 +72,9 @@ fn both_texts_of_an_exporter_have_the_same_samples() {
         std::fs::write(&file, text).unwrap();
         read(&python, parser, &file)
     };
-    let open = parsed("open", OPENMETRICS, exposition.text());
+    let open = parsed("open", OPENMETRICS, exposition.text(Dialect::OpenMetrics));
     let plain = OPENMETRICS.replace("prometheus_client.openmetrics.parser", "prometheus_client.parser");
-    let plain = parsed("plain", &plain, exposition.plain_text());
+    let plain = parsed("plain", &plain, exposition.text(Dialect::Prometheus));
     for kind in ["counter", "gauge", "histogram"] {
         let of = |families| samples(families, kind).map(|s| [s[0].clone(), s[2].clone()]).collect::<Vec<_>>();
         assert!(!of(&open).is_empty());

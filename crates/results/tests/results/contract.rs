@@ -27,6 +27,16 @@ pub fn sane(record: &Record) -> String {
     text
 }
 
+/// As one line, so that it may be looked into wherever it was wrapped.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The answer of the short view.
+pub fn first_line(record: &Record) -> String {
+    draw::short(&story::of(record), 200, false).lines().next().unwrap().to_owned()
+}
+
 pub fn stack_fixture() -> Record {
     fixture("stack")
 }

@@ -1,14 +1,13 @@
 //! Costs on a terminal: each kind of answer, what is missing, and what is hostile.
 
-use crate::contract::render;
 use netfathom_model::plan::{Benchmark, BenchmarkKind, CostLevel, MarkSource, Subject};
 use netfathom_model::record::{
     CostBenchmark, CostResult, CostWaits, CpuWaits, Effect, Estimate, Held, Holder, Measurement, Outcome,
     OwnCall, ProgramUse, Record, Resource, State, Taken,
 };
-use netfathom_results::{draw, story};
+use netfathom_results::story;
 
-use crate::contract::sane;
+use crate::contract::{self, render, sane};
 use crate::curves::{curve, same};
 use crate::fixtures::fixture;
 use crate::pictures::bars;
@@ -24,7 +23,7 @@ fn with(name: &str, change: impl FnOnce(&mut CostResult)) -> Record {
 
 /// As one line, so that it may be looked into wherever it was wrapped.
 fn flat(record: &Record) -> String {
-    sane(record).split_whitespace().collect::<Vec<_>>().join(" ")
+    contract::flat(&sane(record))
 }
 
 /// The rows of a table, by the words with which its heading begins.
@@ -261,7 +260,7 @@ fn what_is_excluded_stands_in_one_line_however_long_the_names_are() {
             let level = CostLevel { text: "80M".into(), bits_per_s: Some(8e7) };
             c.conditions[comparison.condition].level = load.then_some(level);
         });
-        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+        contract::first_line(&record)
     };
     let plain = first("tcpdump", false);
     assert!(plain.ends_with(" by tcpdump, at most 4.5 %: -0.2 % (-4.7 to 4.5 %)"), "{plain}");

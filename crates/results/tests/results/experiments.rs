@@ -1,7 +1,7 @@
 //! Joins of files, experiments beside their originals, and taps beside each other, on a
 //! terminal: what is missing, what is hostile, and what is too wide.
 
-use crate::contract::sane;
+use crate::contract::{flat, sane};
 use crate::fixtures::fixture;
 use crate::pictures::{bars, charts};
 use netfathom_model::plan::ClockChoice;
@@ -66,15 +66,14 @@ fn the_answer_of_a_join_is_one_sentence() {
         }
         j.logs.iter_mut().for_each(|l| l.messages = 99_004);
     }));
-    let answer = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let answer = flat(&text);
     let wanted = "4.27 µs to send and 12.5 µs to receive - the capture";
     assert!(answer.contains(wanted), "{answer}");
 }
 
 #[test]
 fn fitted_clocks_tell_only_what_lies_above_the_shortest() {
-    let text = sane(&join(|j| j.plan.clock = ClockChoice::Fitted));
-    let answer = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let answer = flat(&sane(&join(|j| j.plan.clock = ClockChoice::Fitted)));
     // What was taken from the time to send is in the time to receive.
     let receive = "12.5 µs (with the shortest time";
     assert!(answer.contains(&format!("4.27 µs (above the shortest) to send and {receive}")), "{answer}");
@@ -165,7 +164,7 @@ fn a_distortion_stands_before_the_table() {
             let cost = s.self_cost.as_mut().unwrap();
             cost.send_call_share = Some(Estimate { value: 0.3, half_width });
         }));
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        flat(&text)
     };
     let remark = "to a send call: times and verdict are of the slower program, not of one without the tap";
     assert!(with(0.1).contains(&format!("the bpf tap adds +30 % ± 10 {remark}")), "{}", with(0.1));

@@ -10,7 +10,7 @@ use netfathom_model::record::{
 use netfathom_model::verdict::Level;
 use netfathom_results::story;
 
-use crate::contract;
+use crate::contract::{self, flat};
 use crate::curves::{curve, same};
 use crate::fixtures::fixture;
 use crate::pictures::bars;
@@ -27,11 +27,6 @@ fn sane(record: &Record) -> String {
     let text = contract::sane(record);
     assert!(!text.contains("inf"), "{text}");
     text
-}
-
-/// As one line, so that it may be looked into wherever it was wrapped.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -4,14 +4,14 @@ use netfathom_model::path::Direction;
 use netfathom_model::plan::{InsertedDelay, Until, WatchTarget};
 use netfathom_model::print::percent;
 use netfathom_model::record::{
-    Cause, Ended, Measurement, PathSummary, Precision, Record, Series, Undisturbed, UndisturbedTimes, Value,
-    Width,
+    Cause, Ended, Measurement, PathSummary, Precision, Series, Undisturbed, UndisturbedTimes, Value, Width,
 };
 use netfathom_model::verdict::{Level, Part, Verdict};
 use netfathom_results::page::{Page, Table};
 use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
+use crate::contract::{first_line, flat};
 use crate::fixtures::{ALL, fixture};
 
 /// Fleets have a view of their own.
@@ -103,7 +103,7 @@ fn a_limit_beside_which_another_cause_took_more_has_no_share() {
         let mut record = fixture("ttcp");
         let Measurement::Transfer(result) = &mut record.measurement else { unreachable!() };
         result.explanation.as_mut().unwrap().others[0].1 = share;
-        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+        first_line(&record)
     };
     assert!(answer(0.07).ends_with("limited by delayed ACKs 88.0 % of the time"), "{}", answer(0.07));
     assert!(answer(0.9).ends_with("limited by delayed ACKs"), "{}", answer(0.9));
@@ -151,7 +151,7 @@ fn an_answer_of_long_numbers_is_whole() {
             total.judged = total.times.n * 100 / share;
             summary.undisturbed = Some(Undisturbed { overall: summary.overall, total });
         }
-        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+        first_line(&record)
     };
     let some = first(92);
     assert!(some.ends_with("Undisturbed (92 %): send 23.1 µs ± 4.9, receive 23.1 µs ± 4.9"), "{some}");
@@ -164,7 +164,7 @@ fn an_answer_of_long_numbers_is_whole() {
     let page = story::of(&record);
     let answer = story::answer(&record.measurement, &record.verdict);
     assert!(answer.chars().count() > 200 && !answer.contains('…'), "{answer}");
-    let wrapped = draw::short(&page, 80, false).split_whitespace().collect::<Vec<_>>().join(" ");
+    let wrapped = flat(&draw::short(&page, 80, false));
     let end = answer.rsplit(": ").next().unwrap();
     assert!(wrapped.contains(end), "{end}: {wrapped}");
 }
@@ -199,16 +199,12 @@ fn messages_that_were_faster_because_they_were_late_are_named() {
 #[test]
 fn a_best_and_a_worst_that_chance_may_have_made_are_shown_as_such() {
     let mut record = fixture("sweep");
-    let first = |record: &Record| {
-        let text = draw::short(&story::of(record), 200, false);
-        text.lines().next().unwrap().to_owned()
-    };
-    assert!(!first(&record).contains("overlap"), "{}", first(&record));
+    assert!(!first_line(&record).contains("overlap"), "{}", first_line(&record));
     let Measurement::Sweep(result) = &mut record.measurement else { unreachable!() };
     for rate in result.points.iter_mut().filter_map(|point| point.rate.as_mut()) {
         rate.interval_bytes_per_s = Some((1e3, 1e9));
     }
-    assert!(first(&record).ends_with("; trials overlap"), "{}", first(&record));
+    assert!(first_line(&record).ends_with("; trials overlap"), "{}", first_line(&record));
 }
 
 #[test]
@@ -324,7 +320,7 @@ fn the_answer_of_a_capacity_is_never_cut() {
             .iter_mut()
             .zip([102_000.0, 225_000.0])
             .for_each(|(s, rate)| s.sustained_per_s = Some(rate));
-        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+        first_line(&record)
     };
     for searches in [3, 2] {
         let first = first(searches);
@@ -336,14 +332,13 @@ fn the_answer_of_a_capacity_is_never_cut() {
 #[test]
 fn a_rate_with_too_wide_an_interval_is_inconclusive() {
     let mut record = fixture("capacity");
-    let first =
-        |record: &Record| draw::short(&story::of(record), 200, false).lines().next().unwrap().to_owned();
-    assert!(!first(&record).contains("inconclusive"));
+    assert!(!first_line(&record).contains("inconclusive"));
     let Measurement::Capacity(result) = &mut record.measurement else { panic!("a capacity") };
     for rate in result.rows.iter_mut().filter_map(|row| row.sustained_per_s.as_mut()) {
         rate.half_width_per_s = Some(1.2 * rate.mean_per_s);
     }
-    assert!(first(&record).contains("  inconclusive: 2 threads sustain "), "{}", first(&record));
+    let first = first_line(&record);
+    assert!(first.contains("  inconclusive: 2 threads sustain "), "{first}");
 }
 
 #[test]
@@ -437,7 +432,7 @@ fn a_late_load_is_answered_by_what_holds_of_it() {
     let first = |about: &[Part]| {
         let mut record = fixture("load");
         record.verdict.lower_only(about, Level::Void, "late");
-        draw::short(&story::of(&record), 200, false).lines().next().unwrap().to_owned()
+        first_line(&record)
     };
     let others = "late by 149 ns (p99); the other values below are not to be used";
     let late = first(&[Part::Load]);

@@ -11,7 +11,7 @@ use netfathom_model::verdict::Finding;
 use netfathom_results::render::html;
 use netfathom_results::{draw, story};
 
-use crate::contract;
+use crate::contract::{self, flat};
 use crate::fixtures::fixture;
 
 mod application;
@@ -23,11 +23,6 @@ fn with(name: &str, change: impl FnOnce(&mut WatchResult)) -> netfathom_model::r
     let Measurement::Watch(watch) = &mut record.measurement else { panic!("another measurement") };
     change(watch);
     record
-}
-
-/// As one line, so that it may be looked into wherever it was wrapped.
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn page(name: &str, change: impl FnOnce(&mut WatchResult)) -> String {

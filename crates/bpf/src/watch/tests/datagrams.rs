@@ -3,8 +3,7 @@
 use std::net::UdpSocket;
 use std::time::Instant;
 
-use netfathom_sys::link;
-use netfathom_sys::netns::Namespace;
+use netfathom_testkit::host;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::*;
@@ -41,15 +40,6 @@ pub(super) fn exchange(server: &UdpSocket, requests: u64, before: fn()) {
     });
 }
 
-/// In a network namespace of its own, as the kernel counts broken datagrams.
-fn on_loopback(test: fn()) {
-    let test = || {
-        link::set_up(&link::read("lo").unwrap()).unwrap();
-        test();
-    };
-    Namespace::create().unwrap().run(test).unwrap();
-}
-
 /// A server, and its client.
 fn connected() -> (UdpSocket, UdpSocket) {
     let [server, client] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
@@ -61,7 +51,7 @@ fn raw() -> Socket {
     Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap()
 }
 
-/// With a wrong checksum. The kernel checks one of up to 76 bytes before it queues it.
+/// With a wrong checksum, on a host of its own: the kernel counts them. It checks one of up to 76 bytes before it queues it.
 fn send_broken(raw: &Socket, server: &UdpSocket) {
     const BYTES: u16 = 108;
     let to = server.local_addr().unwrap();
@@ -162,7 +152,7 @@ fn a_reader_that_sleeps_shows_as_blocked_and_one_that_works_as_sockqueue() {
 fn what_waits_for_a_thread_that_is_made_later_has_times() {
     needs_root!();
     const SENT: u64 = 20;
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (server, client) = connected();
     let Some(mut watch) = attach(None) else { return };
     watch.follow_own_threads();
     watch.mark_datagrams(&server).unwrap();
@@ -171,8 +161,6 @@ fn what_waits_for_a_thread_that_is_made_later_has_times() {
             thread::sleep(PAUSE);
             (0..SENT).for_each(|_| assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64));
         });
-        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-        client.connect(server.local_addr().unwrap()).unwrap();
         (0..SENT).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
     });
     let account = watch.account().unwrap();
@@ -187,10 +175,8 @@ fn datagrams_that_wait_have_their_own_times_and_those_without_a_place_are_counte
     needs_root!();
     const BURST: u64 = 600;
     const PLACES: u64 = 256;
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (server, client) = connected();
     send::set(&server, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 1 << 20);
-    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-    client.connect(server.local_addr().unwrap()).unwrap();
     let send = |n| (0..n).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
     let receive = |n| (0..n).for_each(|_| assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64));
     send(3);
@@ -198,7 +184,7 @@ fn datagrams_that_wait_have_their_own_times_and_those_without_a_place_are_counte
     send(1);
     receive(4);
     let first = watch.account().unwrap();
-    assert_eq!((first.seen, first.unfollowed), (1, 1), "{first:?}");
+    assert_eq!((first.seen, first.unfollowed, first.bytes_read), (1, 1, 64), "{first:?}");
     // Two series: the numbers of what had no place are passed over.
     for series in 1..3 {
         send(BURST);
@@ -228,11 +214,9 @@ fn datagrams_that_wait_have_their_own_times_and_those_without_a_place_are_counte
 fn what_finds_no_room_in_the_buffer_is_refused() {
     needs_root!();
     const SENT: u64 = 50;
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (server, client) = connected();
     send::set(&server, libc::SOL_SOCKET, libc::SO_RCVBUF, 4096);
     let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
-    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
-    client.connect(server.local_addr().unwrap()).unwrap();
     (0..SENT).for_each(|_| assert_eq!(client.send(&[7; 64]).unwrap(), 64));
     server.set_nonblocking(true).unwrap();
     let mut received = 0;
@@ -248,7 +232,7 @@ fn what_finds_no_room_in_the_buffer_is_refused() {
 fn datagrams_that_leave_the_queue_without_a_read_shift_no_times() {
     needs_root!();
     needs_times!();
-    on_loopback(|| {
+    let check = || {
         const EACH: u64 = 20;
         let ((server, client), raw) = (connected(), raw());
         let Some(watch) = attach(Some(server.local_addr().unwrap().port())) else { return };
@@ -274,14 +258,15 @@ fn datagrams_that_leave_the_queue_without_a_read_shift_no_times() {
             assert_eq!(account.unread(), i * EACH as i64, "{i}: {account:?}");
             assert!(total > waited * 0.8 && total < waited * 1.05, "{i}: {total} of {waited}, {account:?}");
         }
-    });
+    };
+    host().run(check).unwrap();
 }
 
 #[test]
 fn several_readers_have_the_times_of_their_datagrams_between_broken_ones() {
     needs_root!();
     needs_times!();
-    on_loopback(|| {
+    let check = || {
         const READERS: usize = 4;
         const SENT: u64 = 60;
         let ((server, client), raw) = (connected(), raw());
@@ -290,6 +275,8 @@ fn several_readers_have_the_times_of_their_datagrams_between_broken_ones() {
         for _ in 0..SENT {
             send_broken(&raw, &server);
             client.send(&stamped::<64>()).unwrap();
+            // The next one waits less, by more than the clocks differ.
+            thread::sleep(Duration::from_millis(1));
         }
         // Ends a reader each.
         (0..READERS).for_each(|_| assert_eq!(client.send(&stamped::<8>()).unwrap(), 8));
@@ -302,5 +289,6 @@ fn several_readers_have_the_times_of_their_datagrams_between_broken_ones() {
         assert!(nearly(account.timed, SENT + READERS as u64), "{account:?}");
         let waited = waited as f64;
         assert!(total > waited * 0.8 && total < waited * 1.05, "{total} of {waited}, {account:?}");
-    });
+    };
+    host().run(check).unwrap();
 }

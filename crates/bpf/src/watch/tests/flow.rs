@@ -1,7 +1,6 @@
 //! What is known of a connection, when another one takes its socket, and when the programs come and go.
 
 use std::mem::MaybeUninit;
-use std::net::UdpSocket;
 
 use socket2::{Domain, Socket, Type};
 
@@ -27,8 +26,7 @@ fn connect(socket: &Socket, listener: &TcpListener) -> TcpStream {
 fn a_socket_that_is_connected_again_has_the_messages_of_each_connection() {
     needs_root!();
     let listeners = [(); 6].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let detail = Detail { by_socket: true, ..Detail::default() };
-    let mut watch = Watch::attach(Selection::Marked, &[Direction::Rx], detail).unwrap();
+    let mut watch = by_socket(Selection::Marked, &[Direction::Rx]);
     watch.watch_process(std::process::id()).unwrap();
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     for (number, listener) in listeners.iter().enumerate() {
@@ -109,19 +107,4 @@ fn each_byte_that_is_read_while_programs_come_and_go_is_of_a_message() {
             assert_eq!(account.bytes_read, 64 * account.ended(), "{account:?}");
         }
     });
-}
-
-#[test]
-fn datagrams_that_waited_before_the_programs_came_are_in_no_count() {
-    needs_root!();
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let (at, client) = (server.local_addr().unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-    let send = |n| (0..n).for_each(|_| assert_eq!(client.send_to(&[7; 64], at).unwrap(), 64));
-    send(3);
-    let mut watch = attach(Some(at.port()));
-    needs!(watch.follow_datagrams().unwrap(), "needs sk_data_ready and sock_recv_length: Linux 6.3");
-    send(2);
-    (0..5).for_each(|_| assert_eq!(server.recv(&mut [0; 64]).unwrap(), 64));
-    let account = watch.account().unwrap();
-    assert_eq!((account.seen, account.ended(), account.bytes_read), (2, 2, 2 * 64), "{account:?}");
 }

@@ -67,8 +67,7 @@ fn two_listeners_that_share_a_port_are_watched_and_each_connection_is_one() {
     let first = sharing(0);
     let at = first.local_addr().unwrap();
     let listeners = [first, sharing(at.port())];
-    let detail = Detail { by_socket: true, ..Detail::default() };
-    let mut watch = Watch::attach(Selection::Port(at.port()), &[Direction::Rx], detail).unwrap();
+    let mut watch = by_socket(Selection::Port(at.port()), &[Direction::Rx]);
     let accepted = thread::scope(|scope| {
         let servers = listeners.each_ref().map(|listener| scope.spawn(move || serve(listener)));
         let client =

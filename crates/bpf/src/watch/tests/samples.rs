@@ -11,9 +11,15 @@ use super::*;
 const OPEN: Duration = Duration::from_millis(20);
 const PAUSE_NS: u64 = 1_000_000;
 
-fn attach(port: u16, directions: &[Direction]) -> Watch {
+fn attach(at: SocketAddr, direction: Direction) -> Watch {
     let detail = Detail { samples: true, ..Detail::default() };
-    Watch::attach(Selection::Port(port), directions, detail).unwrap()
+    Watch::attach(Selection::Port(at.port()), &[direction], detail).unwrap()
+}
+
+fn listening(direction: Direction) -> (TcpListener, Watch) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(listener.local_addr().unwrap(), direction);
+    (listener, watch)
 }
 
 fn pause() {
@@ -56,8 +62,7 @@ fn holds(watch: &Watch, (number, length_ns): (u64, i128)) {
 #[test]
 fn what_a_sample_did_not_see_is_in_no_time() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Rx]);
+    let (listener, mut watch) = listening(Direction::Rx);
     exchange(&listener, 3, || ());
     assert_eq!(watch.account().unwrap().seen, 0);
     let lasted = samples(&mut watch, || exchange(&listener, REQUESTS, pause));
@@ -68,7 +73,7 @@ fn what_a_sample_did_not_see_is_in_no_time() {
 fn datagrams_of_two_samples_are_not_mixed_up() {
     needs_root!();
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(server.local_addr().unwrap().port(), &[Direction::Rx]);
+    let mut watch = attach(server.local_addr().unwrap(), Direction::Rx);
     needs!(watch.follow_datagrams().unwrap(), "needs sk_data_ready and sock_recv_length: Linux 6.3");
     datagrams::exchange(&server, 3, || ());
     assert_eq!(watch.account().unwrap().seen, 0);
@@ -80,8 +85,7 @@ fn datagrams_of_two_samples_are_not_mixed_up() {
 fn a_message_that_waits_as_a_sample_ends_or_begins_has_no_time() {
     needs_root!();
     const ROUNDS: u64 = 40;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Rx]);
+    let (listener, mut watch) = listening(Direction::Rx);
     let (mut client, mut server) = connected(&listener);
     let mut write = || client.write_all(&[7; 64]).unwrap();
     let mut read = || server.read_exact(&mut [0; 64]).unwrap();
@@ -131,8 +135,7 @@ fn connected(listener: &TcpListener) -> (TcpStream, TcpStream) {
 #[test]
 fn a_reader_that_sleeps_as_a_sample_begins_is_known_to_sleep() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Rx]);
+    let (listener, mut watch) = listening(Direction::Rx);
     let (mut client, mut server) = connected(&listener);
     let (tell, read) = mpsc::channel();
     let reader = thread::spawn(move || {
@@ -163,8 +166,7 @@ fn sleeps(thread: u32) -> bool {
 #[test]
 fn a_reader_that_runs_as_a_sample_begins_is_known_to_run_and_to_sleep_then() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Rx]);
+    let (listener, mut watch) = listening(Direction::Rx);
     let (mut client, mut server) = connected(&listener);
     one_a_sample(&mut watch, &mut client, || {
         let since = thread_time_ns();
@@ -195,8 +197,7 @@ fn sends_within(watch: &Watch, length_ns: i128) {
 fn what_is_sent_in_a_sample_is_timed_within_it() {
     needs_root!();
     needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(listener.local_addr().unwrap().port(), &[Direction::Tx]);
+    let (listener, mut watch) = listening(Direction::Tx);
     exchange(&listener, 3, || ());
     assert_eq!(watch.send_account().unwrap().seen, 0);
     let (_, length_ns) = samples(&mut watch, || exchange(&listener, REQUESTS, pause));
@@ -208,7 +209,7 @@ fn datagrams_that_are_sent_in_a_sample_are_timed_within_it() {
     needs_root!();
     needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut watch = attach(server.local_addr().unwrap().port(), &[Direction::Tx]);
+    let mut watch = attach(server.local_addr().unwrap(), Direction::Tx);
     datagrams::exchange(&server, 3, || ());
     assert_eq!(watch.send_account().unwrap().seen, 0);
     let (_, length_ns) = samples(&mut watch, || datagrams::exchange(&server, REQUESTS, pause));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use netfathom_model::record::{CpuStay, Holder, SlowMessage};
 use netfathom_sys::cpu;
-use netfathom_testkit::{Burner, needs};
+use netfathom_testkit::{Burner, Killed, needs};
 
 use super::*;
 
@@ -13,10 +13,14 @@ use super::*;
 const BOUND_NS: u64 = PAUSE.as_nanos() as u64 / 2;
 const MS: u64 = 1_000_000;
 
-fn attach(listener: &TcpListener, directions: &[Direction]) -> Watch {
-    let port = listener.local_addr().unwrap().port();
-    let detail = Detail { slow: true, ..Detail::default() };
-    Watch::attach(Selection::Port(port), directions, detail).unwrap()
+fn attach(selection: Selection, direction: Direction) -> Watch {
+    Watch::attach(selection, &[direction], Detail { slow: true, ..Detail::default() }).unwrap()
+}
+
+fn listening(direction: Direction) -> (TcpListener, Watch) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let watch = attach(Selection::Port(listener.local_addr().unwrap().port()), direction);
+    (listener, watch)
 }
 
 /// Their stages are their times, which are beyond the bound, and their sockets are known.
@@ -34,8 +38,7 @@ fn hold(messages: &[SlowMessage], listener: &TcpListener, bound_ns: u64) {
 #[test]
 fn messages_beyond_the_bound_are_kept_and_no_others() {
     needs_root!();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(&listener, &[Direction::Rx]);
+    let (listener, watch) = listening(Direction::Rx);
     // Without a bound nothing is slow.
     exchange(&listener, 3, || thread::sleep(PAUSE));
     assert_eq!(watch.slow().unwrap(), []);
@@ -57,8 +60,7 @@ fn messages_beyond_the_bound_are_kept_and_no_others() {
 fn what_is_sent_is_kept_with_what_held_it_and_its_process() {
     needs_root!();
     needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(&listener, &[Direction::Tx]);
+    let (listener, watch) = listening(Direction::Tx);
     watch.set_slow(Direction::Tx, BOUND_NS);
     let (mut server, mut client) = connection(&listener);
     for _ in 0..20 {
@@ -91,18 +93,23 @@ def take(own, other):
 for own, other in [ends, ends[::-1]]:
     threading.Thread(target=take, args=(own, other)).start()";
 
+/// A script's process, which may use the last CPU alone, and that CPU.
+fn serving_on_last_cpu(script: &str) -> (usize, Option<(Killed, u16)>) {
+    let all = cpu::allowed().unwrap();
+    let last = *all.last().unwrap();
+    cpu::pin(last).unwrap();
+    let serving = planted::serving(script);
+    cpu::allow(&all).unwrap();
+    (last, serving)
+}
+
 /// The reader shares its CPU with another process, and with threads that take turns.
 #[test]
 fn who_had_the_cpu_while_a_message_waited_is_kept_with_it() {
     needs_root!();
-    let all = cpu::allowed().unwrap();
-    let last = *all.last().unwrap();
-    cpu::pin(last).unwrap();
     // Without python3, or a real-time share of its control group, the other process alone.
-    let _turns = planted::serving(TURNS);
-    cpu::allow(&all).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(&listener, &[Direction::Rx]);
+    let (last, _turns) = serving_on_last_cpu(TURNS);
+    let (listener, watch) = listening(Direction::Rx);
     watch.set_slow(Direction::Rx, MS);
     let burner = Burner::on(last);
     // Its time on the CPU is used up when it comes to read.
@@ -148,14 +155,8 @@ while connection.recv(64, socket.MSG_PEEK):
 #[test]
 fn what_this_process_had_of_the_cpu_is_netfathoms() {
     needs_root!();
-    let all = cpu::allowed().unwrap();
-    let last = *all.last().unwrap();
-    cpu::pin(last).unwrap();
-    let serving = planted::serving(BUSY);
-    cpu::allow(&all).unwrap();
-    let Some((_server, port)) = serving else { skip!("needs python3") };
-    let detail = Detail { slow: true, ..Detail::default() };
-    let watch = Watch::attach(Selection::Port(port), &[Direction::Rx], detail).unwrap();
+    let (last, Some((_server, port))) = serving_on_last_cpu(BUSY) else { skip!("needs python3") };
+    let watch = attach(Selection::Port(port), Direction::Rx);
     watch.set_slow(Direction::Rx, MS);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -193,8 +194,7 @@ fn pauses(watch: &Watch, mut server: TcpStream, mut client: TcpStream, pauses: [
 fn a_server_that_takes_long_to_answer_is_kept_with_where_its_thread_was() {
     needs_root!();
     needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(&listener, &[Direction::Rx]);
+    let (listener, watch) = listening(Direction::Rx);
     let (server, client) = connection(&listener);
     pauses(&watch, server, client, [PAUSE, Duration::ZERO]);
     let slow = watch.slow().unwrap();
@@ -211,8 +211,7 @@ fn a_server_that_takes_long_to_answer_is_kept_with_where_its_thread_was() {
 fn what_a_client_does_before_its_next_request_is_no_answer() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let detail = Detail { slow: true, ..Detail::default() };
-    let watch = Watch::attach(Selection::Marked, &[Direction::Rx], detail).unwrap();
+    let watch = attach(Selection::Marked, Direction::Rx);
     let (server, client) = connection(&listener);
     watch.mark(&client, false).unwrap();
     pauses(&watch, server, client, [Duration::ZERO, PAUSE]);
@@ -223,8 +222,7 @@ fn what_a_client_does_before_its_next_request_is_no_answer() {
 fn a_message_is_kept_with_how_long_its_reader_was_stopped() {
     needs_root!();
     let Some((server, port)) = planted::serving(planted::ECHO) else { skip!("needs python3") };
-    let detail = Detail { slow: true, ..Detail::default() };
-    let watch = Watch::attach(Selection::Port(port), &[Direction::Rx], detail).unwrap();
+    let watch = attach(Selection::Port(port), Direction::Rx);
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(&[7; 64]).unwrap();
     client.read_exact(&mut [0; 64]).unwrap();
@@ -241,8 +239,7 @@ fn a_message_is_kept_with_how_long_its_reader_was_stopped() {
 fn what_finds_no_room_is_counted() {
     needs_root!();
     const MESSAGES: u64 = 2000;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let watch = attach(&listener, &[Direction::Rx]);
+    let (listener, watch) = listening(Direction::Rx);
     watch.set_slow(Direction::Rx, 0);
     exchange(&listener, MESSAGES, || ());
     let timed = watch.account().unwrap().timed;

@@ -3,8 +3,7 @@
 use std::fs;
 
 use netfathom_model::record::WatchSocket;
-use netfathom_sys::link;
-use netfathom_sys::netns::Namespace;
+use netfathom_testkit::host;
 
 use super::*;
 
@@ -50,12 +49,7 @@ fn each_socket_has_its_own_messages_and_its_names() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let local = listener.local_addr().unwrap();
-    let mut watch = Watch::attach(
-        Selection::Port(local.port()),
-        directions(),
-        Detail { by_socket: true, ..Detail::default() },
-    )
-    .unwrap();
+    let mut watch = by_socket(Selection::Port(local.port()), directions());
     let mut connections = connections(&listener, 3);
     // The first message of a thread has no times.
     exchange_on(&mut connections[..1]);
@@ -79,8 +73,7 @@ fn each_socket_has_its_own_messages_and_its_names() {
 fn a_socket_that_another_watch_follows_has_no_row() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let detail = Detail { by_socket: true, ..Detail::default() };
-    let mut watches = [(); 2].map(|()| Watch::attach(Selection::Marked, directions(), detail).unwrap());
+    let mut watches = [(); 2].map(|()| by_socket(Selection::Marked, directions()));
     let mut connections = connections(&listener, 2);
     for (watch, (server, _)) in watches.iter().zip(&connections) {
         watch.mark(server, true).unwrap();
@@ -100,16 +93,14 @@ fn a_socket_that_another_watch_follows_has_no_row() {
 fn one_address_in_two_network_namespaces_is_two_sockets() {
     needs_root!();
     const PORT: u16 = 4711;
-    let detail = Detail { by_socket: true, ..Detail::default() };
-    let mut watch = Watch::attach(Selection::Port(PORT), &[Direction::Rx], detail).unwrap();
+    let mut watch = by_socket(Selection::Port(PORT), &[Direction::Rx]);
     for requests in [2, 5] {
         let exchange = || {
-            link::set_up(&link::read("lo").unwrap()).unwrap();
             let listener = TcpListener::bind(("127.0.0.1", PORT)).unwrap();
             let (mut server, mut client) = connection(&listener);
             answers(&mut client, &mut server, requests);
         };
-        Namespace::create().unwrap().run(exchange).unwrap();
+        host().run(exchange).unwrap();
     }
     let sockets = watch.sockets().unwrap().each;
     let of_both = sockets.iter().filter(|socket| socket.local.as_deref() == Some("127.0.0.1:4711"));
@@ -125,12 +116,7 @@ fn sockets_without_a_place_are_one_until_idle_ones_make_room() {
     const CONNECTIONS: usize = 300;
     let listener = TcpListener::bind("[::1]:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let mut watch = Watch::attach(
-        Selection::Port(port),
-        &[Direction::Rx],
-        Detail { by_socket: true, ..Detail::default() },
-    )
-    .unwrap();
+    let mut watch = by_socket(Selection::Port(port), &[Direction::Rx]);
     let mut connections = connections(&listener, CONNECTIONS);
     exchange_on(&mut connections);
     exchange_on(&mut connections);

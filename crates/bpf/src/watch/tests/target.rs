@@ -28,8 +28,7 @@ fn of_two_connections_to_a_port_one_can_be_watched() {
 fn all_sockets_are_watched_at_both_ends() {
     needs_root!();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let detail = Detail { by_socket: true, ..Detail::default() };
-    let mut watch = Watch::attach(Selection::All, &[Direction::Rx], detail).unwrap();
+    let mut watch = by_socket(Selection::All, &[Direction::Rx]);
     exchange(&listener, REQUESTS, || ());
     let address = Some(listener.local_addr().unwrap().to_string());
     let sockets = watch.sockets().unwrap().each;

@@ -3,7 +3,7 @@
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use hyper::header::ACCEPT;
-use netfathom_results::export::Exposition;
+use netfathom_results::export::{Dialect, Exposition};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -28,8 +28,8 @@ impl Format {
 
     pub fn write(self, page: &Exposition) -> Bytes {
         match self {
-            Self::OpenMetrics => page.text().into(),
-            Self::Plain => page.plain_text().into(),
+            Self::OpenMetrics => page.text(Dialect::OpenMetrics).into(),
+            Self::Plain => page.text(Dialect::Prometheus).into(),
             Self::Protobuf => page.protobuf().into(),
         }
     }

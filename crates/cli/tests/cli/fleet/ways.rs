@@ -11,7 +11,7 @@ use netfathom_testkit::{Star, alone, needs_programs, needs_root};
 use tempfile::TempDir;
 
 use super::{name, result};
-use crate::child::{Ended, end, kill, netfathom, out, shell, until};
+use crate::child::{Ended, end, kill, netfathom, out, shell, start_on, until};
 
 /// Hosts with what starts programs on them. All of it is gone with this value.
 struct Site {
@@ -51,7 +51,7 @@ impl Site {
     /// At the switch.
     fn start(&self, command: &mut Command) -> Child {
         command.env(self.variable.0, &self.variable.1).env("XDG_RUNTIME_DIR", self.dir.path());
-        Star::spawn(&self.star.hub, command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+        start_on(&self.star.hub, command)
     }
 
     fn run(&self, command: &mut Command) -> Ended {

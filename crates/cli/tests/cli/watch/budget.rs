@@ -24,9 +24,7 @@ fn a_small_budget_is_kept_by_few_samples() {
 fn a_budget_that_is_never_reached_lets_the_programs_stay_and_lines_have_the_time_of_its_samples() {
     needs_root!();
     let (dir, listener, port) = listening();
-    let args = format!("watch --port {port} --budget 100% --time 3s --json-lines");
-    let child = start(netfathom(&args).arg("--out").arg(dir.path()));
-    until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
+    let child = watching(&format!("--port {port} --budget 100% --time 3s --json-lines"), dir.path());
     echo(&listener, 500, 1);
     let ended = end(child).exited(0);
     let record = child::record(dir.path()).unwrap();
@@ -44,10 +42,7 @@ fn a_process_that_ends_between_samples_ends_the_run() {
     let dir = out();
     let mut sleeper = start(Command::new("sleep").arg("1000"));
     // Attaching alone takes more than what 0.1 % have saved within seconds.
-    let child = start(
-        netfathom(&format!("watch --pid {} --budget 0.1% --json", sleeper.id())).arg("--out").arg(dir.path()),
-    );
-    until("the first sample", || (attached(child.id()) >= HOOKS).then_some(()));
+    let child = watching(&format!("--pid {} --budget 0.1% --json", sleeper.id()), dir.path());
     until("its end", || (attached(child.id()) < HOOKS).then_some(()));
     kill(&mut sleeper);
     let record: Record = end(child).exited(3).json();

@@ -4,7 +4,6 @@ use std::os::unix::fs::{PermissionsExt, chown};
 
 use netfathom_testkit::needs_programs;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
 
 use super::*;
 use crate::child::unprivileged;
@@ -140,14 +139,10 @@ fn prometheus_gets_processes_by_their_names() {
     };
     until("its process", || {
         let text = scraped(&address, "/metrics", &address);
-        let value = |series: String| {
-            let of = text.lines().find_map(|line| line.strip_prefix(series.as_str()));
-            of.and_then(|value| value.trim().parse::<f64>().ok())
-        };
-        let timed = value(series("times_seconds_count", "quantity=\"rx\"")).unwrap_or(0.0);
-        let blocked = value(series("stage_seconds_total", "stage=\"rx.blocked\"")).unwrap_or(0.0);
+        let timed = value(&text, &series("times_seconds_count", "quantity=\"rx\""));
+        let blocked = value(&text, &series("stage_seconds_total", "stage=\"rx.blocked\""));
         // A wake-up that no program saw is in another stage.
-        (timed >= 54.0 && blocked >= 0.02 * 54.0).then_some(())
+        (timed >= Some(54.0) && blocked >= Some(0.02 * 54.0)).then_some(())
     });
     assert_eq!(interrupted(child).status, 0);
 }

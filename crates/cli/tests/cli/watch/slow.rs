@@ -1,7 +1,5 @@
 //! Single messages that take long.
 
-use std::time::Duration;
-
 use super::*;
 use crate::refusals::refused_for;
 
@@ -84,13 +82,12 @@ fn the_slowest_thousandth_is_known_once_there_are_enough() {
     echo(&listener, 5, 100);
     thread::sleep(Duration::from_millis(1500));
     let ended = interrupted(child).exited(0);
-    let lines = ended.out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let slow: Vec<serde_json::Value> =
-        lines.flat_map(|line| line["slow"].as_array().unwrap().clone()).collect();
-    let took = |message: &&serde_json::Value| {
+    let lines = lines(&ended);
+    let slow = || lines.iter().flat_map(|line| line["slow"].as_array().unwrap());
+    let took = |message: &&Value| {
         message["end_ns"].as_u64().unwrap() - message["begin_ns"].as_u64().unwrap() > 100_000_000
     };
-    assert_eq!(slow.iter().filter(took).count(), 5, "{slow:?}");
+    assert_eq!(slow().filter(took).count(), 5, "{ended}");
 }
 
 #[test]

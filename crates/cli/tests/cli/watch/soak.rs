@@ -5,7 +5,7 @@ use std::io;
 use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::*;
 
@@ -202,7 +202,7 @@ fn what_comes_and_goes_takes_no_memory_and_leaves_nothing() {
         None => start(netfathom(&args).arg("--out").arg(dir.path())),
     };
     let hooks = HOOKS + HOOKS_TX - HOOKS_OF_BOTH + HOOKS_UDP;
-    until("the programs", || (attached(watch.id()) >= hooks).then_some(()));
+    await_programs(&watch, hooks);
     let (mut residents, mut kernels) = (Vec::new(), Vec::new());
     let (begin, other_out) = (Instant::now(), out());
     for number in 0.. {

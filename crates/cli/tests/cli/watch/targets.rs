@@ -1,26 +1,59 @@
 //! What is watched, and by whom.
 
+use std::path::PathBuf;
+
 use netfathom_testkit::copy_program;
-use serde_json::Value;
+use tempfile::TempDir;
 
 use super::*;
 
-/// Its process and its cgroup end with the test.
-struct Relay {
-    child: Killed,
-    port: u16,
-    _program: tempfile::TempDir,
-    cgroup: Group,
+pub(super) const NO_PYTHON: &str = "needs /usr/bin/python3 and cgroups that can be made";
+
+/// Python by another name, and a cgroup for it with a name as of Docker.
+pub(super) struct Python {
+    program: PathBuf,
+    _dir: TempDir,
+    cgroups: &'static Path,
+    container: &'static str,
 }
 
-/// The name of its program, and of its cgroup: as Docker names one.
+impl Python {
+    /// `None` without Python, or cgroups to make.
+    pub fn named(name: &str, container: &'static str) -> Option<Self> {
+        let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let cgroups = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
+        // One may be left of a test that was killed.
+        let _ = fs::remove_dir(cgroups.join(container));
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join(name);
+        copy_program(fs::canonicalize("/usr/bin/python3").ok()?, &program);
+        Some(Self { program, _dir: dir, cgroups, container })
+    }
+
+    pub fn cgroup(&self) -> PathBuf {
+        self.cgroups.join(self.container)
+    }
+
+    pub fn group(&self) -> Option<Group> {
+        Group::below(self.cgroups, self.container)
+    }
+
+    /// A server that ends with the test, and its port, which the script prints.
+    pub fn serve(&self, group: &Group, args: &[&str]) -> (Killed, u16) {
+        let mut command = Command::new(&self.program);
+        let mut server = Killed(command.arg("-c").args(args).stdout(Stdio::piped()).spawn().unwrap());
+        group.set("cgroup.procs", server.id()).unwrap();
+        let mut line = String::new();
+        BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        (server, line.trim().parse().unwrap())
+    }
+}
+
+/// The name of its program, and of its cgroup.
 const RELAY: &str = "nf-test-relay";
 const CONTAINER: &str = "docker-5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00d5e1f00dd.scope";
-
-impl Relay {
-    /// A server that answers each connection what another one, at `far`, answers it. `None` without cgroups to make.
-    fn start(far: u16) -> Option<Self> {
-        const SCRIPT: &str = "import socket, sys
+/// Answers each connection what another one, to this port, answers it.
+const SCRIPT: &str = "import socket, sys
 listener = socket.create_server(('127.0.0.1', 0))
 print(listener.getsockname()[1], flush=True)
 while True:
@@ -30,22 +63,6 @@ while True:
     near.sendall(far.recv(64))
     far.close()
     near.close()";
-        let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
-        let root = roots.into_iter().find(|root| root.join("cgroup.procs").exists())?;
-        // One may be left of a test that was killed.
-        let _ = fs::remove_dir(root.join(CONTAINER));
-        let cgroup = Group::below(root, CONTAINER)?;
-        let dir = tempfile::tempdir().unwrap();
-        copy_program(fs::canonicalize("/usr/bin/python3").ok()?, dir.path().join(RELAY));
-        let mut command = Command::new(dir.path().join(RELAY));
-        command.args(["-c", SCRIPT, &far.to_string()]).stdout(Stdio::piped());
-        let mut child = Killed(command.spawn().unwrap());
-        cgroup.set("cgroup.procs", child.id()).unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        Some(Self { child, port: line.trim().parse().unwrap(), _program: dir, cgroup })
-    }
-}
 
 /// Each connection has a request and an answer, and those of the one that the relay makes: all of them from the first
 /// message on.
@@ -55,18 +72,20 @@ fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connectio
     needs_root!();
     needs!(!tracepoint_is_missing(), "needs tcp_sendmsg_locked: Linux 6.16");
     let far = TcpListener::bind("127.0.0.1:0").unwrap();
-    let Some(relay) = Relay::start(far.local_addr().unwrap().port()) else {
-        skip!("needs /usr/bin/python3 and cgroups that can be made")
+    let python = Python::named(RELAY, CONTAINER);
+    let Some((group, python)) = python.and_then(|python| Some((python.group()?, python))) else {
+        skip!("{NO_PYTHON}")
     };
-    let cgroup = format!("--cgroup {}", relay.cgroup.path().display());
+    let (relay, port) = python.serve(&group, &[SCRIPT, &far.local_addr().unwrap().port().to_string()]);
+    let cgroup = format!("--cgroup {}", group.path().display());
     for target in [RELAY, &cgroup, "--container 5e1f00d5e1"] {
         let dir = out();
         let hooks = HOOKS_TX + HOOKS - HOOKS_OF_BOTH;
         let child = watching_with(hooks, &format!("both {target} --json"), dir.path());
         // Its sockets are sought once the programs are at their hooks.
-        thread::sleep(std::time::Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(300));
         for _ in 0..CONNECTIONS {
-            let mut client = TcpStream::connect(("127.0.0.1", relay.port)).unwrap();
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
             client.write_all(&[7; 64]).unwrap();
             let mut served = far.accept().unwrap().0;
             served.read_exact(&mut [0; 64]).unwrap();
@@ -81,7 +100,7 @@ fn a_program_is_found_by_its_name_its_cgroup_and_its_container_and_its_connectio
             assert!((2 * CONNECTIONS - 1..=2 * CONNECTIONS).contains(&seen), "{received:?} {sent:?}");
             assert!(timed + 1 >= 2 * CONNECTIONS, "{received:?} {sent:?}");
         }
-        assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(relay.child.id()));
+        assert_eq!(result.reader.as_ref().map(|reader| reader.pid), Some(relay.id()));
         // Ctrl-C ended it.
         assert!(record.findings.iter().all(|finding| !finding.seen.contains("the run ended")));
     }
@@ -110,8 +129,7 @@ fn the_whole_host_is_watched_and_before_what_that_takes_is_shown() {
     const MESSAGES: usize = 20;
     needs_root!();
     let (dir, listener, _) = listening();
-    let child = start(netfathom("watch --all --json").arg("--out").arg(dir.path()));
-    until("the programs", || (attached(child.id()) >= HOOKS + HOOKS_UDP).then_some(()));
+    let child = watching_with(HOOKS + HOOKS_UDP, "--all --json", dir.path());
     echo(&listener, MESSAGES, 0);
     let ended = interrupted(child);
     let cost = "watching the whole host takes at least ";
@@ -134,10 +152,9 @@ fn the_lines_of_the_whole_host_begin_with_its_first_messages() {
     needs_root!();
     let (dir, listener, _) = listening();
     let ended = beside(echoes(&listener), || {
-        end(start(netfathom("watch --all --json-lines --time 500ms --out").arg(dir.path())))
+        run(netfathom("watch --all --json-lines --time 500ms --out").arg(dir.path()))
     });
-    let lines = ended.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let shown: u64 = lines.map(|line| line["receive"]["n"].as_u64().unwrap()).sum();
+    let shown: u64 = lines(&ended).iter().map(|line| line["receive"]["n"].as_u64().unwrap()).sum();
     let record = child::record(dir.path()).unwrap();
     let all = result(&record).total.n;
     assert!(all > 0 && shown == all, "{shown} of {all}: {ended}");
@@ -172,9 +189,9 @@ fn three_capabilities_are_enough() {
     else {
         return;
     };
-    until("the programs", || (attached(child.id()) >= HOOKS).then_some(()));
+    await_programs(&child, HOOKS);
     // Sockets are looked for each second.
-    thread::sleep(std::time::Duration::from_millis(1500));
+    thread::sleep(Duration::from_millis(1500));
     echo(&listener, 50, 1);
     let record = record(&interrupted(child));
     assert!(result(&record).account.timed >= 46, "{:?}", result(&record).account);

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use netfathom_model::record::{Distribution, WatchedStage};
 use netfathom_sys::cpu::{before_all_others, machine_usage, scheduling, thread_id};

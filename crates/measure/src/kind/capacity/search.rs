@@ -35,13 +35,7 @@ pub fn search<E>(
     flat_out_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
 ) -> Result<Option<Search>, E> {
-    let mut tried = Tried { probe, probes: Vec::new() };
-    let found = tried.both(flat_out_per_s);
-    unhalted(found.map(|(sustained_per_s, capacity_per_s)| Search {
-        probes: tried.probes,
-        capacity_per_s,
-        sustained_per_s,
-    }))
+    found(probe, |tried| tried.both(flat_out_per_s))
 }
 
 /// Searches for the sustained rate alone, from below a rate that was sustained otherwise.
@@ -49,17 +43,21 @@ pub fn sustained<E>(
     top_per_s: f64,
     probe: impl FnMut(f64) -> Result<Option<Probe>, E>,
 ) -> Result<Option<Search>, E> {
-    let mut tried = Tried { probe, probes: Vec::new() };
-    let found = tried.highest(|p| p.sustained, top_per_s, MOST_RAISED * top_per_s);
-    unhalted(found.map(|sustained_per_s| Search {
-        probes: tried.probes,
-        capacity_per_s: None,
-        sustained_per_s,
-    }))
+    found(probe, |tried| Ok((tried.highest(|p| p.sustained, top_per_s, MOST_RAISED * top_per_s)?, None)))
 }
 
-fn unhalted<T, E>(found: Result<T, Halt<E>>) -> Result<Option<T>, E> {
-    found.map(Some).or_else(|halt| halt.map_or(Ok(None), Err))
+/// What `look` finds: the highest sustained rate, and the highest on schedule.
+fn found<E, P: FnMut(f64) -> Result<Option<Probe>, E>>(
+    probe: P,
+    look: impl FnOnce(&mut Tried<P>) -> Result<(Option<f64>, Option<f64>), Halt<E>>,
+) -> Result<Option<Search>, E> {
+    let mut tried = Tried { probe, probes: Vec::new() };
+    match look(&mut tried) {
+        Ok((sustained_per_s, capacity_per_s)) => {
+            Ok(Some(Search { probes: tried.probes, capacity_per_s, sustained_per_s }))
+        }
+        Err(halt) => halt.map_or(Ok(None), Err),
+    }
 }
 
 /// How far the next rate that did not hold lies above the highest that did: the truth lies between.

@@ -247,6 +247,20 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_lost_more_than_half_is_void() {
+        let level = |delivered_of_ten: u64| {
+            let mut result = result();
+            for trial in &mut result.trials {
+                let delivered = trial.load.sent * delivered_of_ten / 10;
+                let of = |fate: &Fate| if *fate == Fate::Delivered { delivered } else { 0 };
+                trial.accounting.fates.iter_mut().for_each(|fate| fate.count = of(&fate.fate));
+            }
+            about(&run(&result), "of the messages were lost").map(|(level, _)| level)
+        };
+        assert_eq!([10, 6, 4].map(level), [None, Some(Level::Degraded), Some(Level::Void)]);
+    }
+
+    #[test]
     fn too_few_trials_are_counted_of_those_that_were_planned() {
         let mut result = result();
         result.plan.until = Some(Until { precision: 0.05, time_limit_ns: 1 });

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::family::{Buckets, Families, Family, Metric, Value};
+use super::family::{Buckets, Families, Metric, Value};
 use crate::page::printable;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,29 +15,20 @@ pub enum Dialect {
 
 pub fn write(out: &mut (dyn Write + Send), families: &Families, dialect: Dialect) -> io::Result<()> {
     for (name, family) in families {
-        write_family(out, name, family, dialect)?;
+        let Some(first) = family.metrics.first() else { continue };
+        let kind: &str = (&first.value).into();
+        let suffix = match (dialect, &first.value) {
+            (Dialect::Prometheus, Value::Counter(_)) => "_total",
+            _ => "",
+        };
+        writeln!(out, "# TYPE {name}{suffix} {kind}")?;
+        if !family.unit.is_empty() {
+            writeln!(out, "# UNIT {name}{suffix} {}", family.unit)?;
+        }
+        writeln!(out, "# HELP {name}{suffix} {}", escaped(&family.help))?;
+        family.metrics.iter().try_for_each(|metric| write_metric(out, name, metric))?;
     }
     out.write_all(b"# EOF\n")
-}
-
-fn write_family(
-    out: &mut (dyn Write + Send),
-    name: &str,
-    family: &Family,
-    dialect: Dialect,
-) -> io::Result<()> {
-    let Some(first) = family.metrics.first() else { return Ok(()) };
-    let kind: &str = (&first.value).into();
-    let suffix = match (dialect, &first.value) {
-        (Dialect::Prometheus, Value::Counter(_)) => "_total",
-        _ => "",
-    };
-    writeln!(out, "# TYPE {name}{suffix} {kind}")?;
-    if !family.unit.is_empty() {
-        writeln!(out, "# UNIT {name}{suffix} {}", family.unit)?;
-    }
-    writeln!(out, "# HELP {name}{suffix} {}", escaped(&family.help))?;
-    family.metrics.iter().try_for_each(|metric| write_metric(out, name, metric))
 }
 
 /// Samples of a counter end in `_total`; in OpenMetrics its family does not.

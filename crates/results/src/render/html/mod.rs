@@ -189,14 +189,13 @@ fn draw(record: &Record, run: Option<&Directory>) -> Result<String, Error> {
     // What is not part of the answer comes last.
     reasons.sort_by_key(|reason| (reason.level != record.verdict.level, !reason.is_of_answer()));
     let level = record.verdict.level;
-    let heading = story::story(&record.measurement).heading().unwrap_or_else(|| body.title.to_owned());
     let page = Page::new(&ReportData { page: &body.page, plan: &body.plan })?;
     let page = Page {
         carried: Some(Carried::of(&record, &page.facts, run)?),
         title: format!("{} · {}", level.name(), record.id),
         command: record.measurement.name().into(),
         id: record.id.clone(),
-        heading: &heading,
+        heading: &body.title,
         started: record.started_utc.clone(),
         verdicts: vec![Verdict {
             level,

@@ -13,6 +13,7 @@ use netfathom_model::record::{SCHEMA_VERSION, State};
 use netfathom_model::verdict::Level;
 use netfathom_sys::directory::Directory;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::HEAD_FILE;
 use super::record_file::Version;
@@ -78,10 +79,12 @@ pub struct Problem {
     pub why: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum ProblemKind {
     /// No record is there: just begun, or killed before the first trial.
+    #[strum(serialize = "no record")]
     NoRecord,
     /// The record cannot be opened, or is not a file.
     Unreadable,
@@ -92,12 +95,7 @@ pub enum ProblemKind {
 
 impl ProblemKind {
     pub fn name(self) -> &'static str {
-        match self {
-            Self::NoRecord => "no record",
-            Self::Unreadable => "unreadable",
-            Self::Damaged => "damaged",
-            Self::Newer => "newer",
-        }
+        self.into()
     }
 }
 

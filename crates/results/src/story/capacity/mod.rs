@@ -8,7 +8,7 @@ use netfathom_model::plan::{CapacityPlan, Transport};
 use netfathom_model::print::{Scale, listed};
 use netfathom_model::record::{Bounded, CapacityResult, CapacityRow, Inferred};
 use netfathom_model::units::format_duration;
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::Level;
 
 use super::{
     Body, CHOSEN, LONGEST_ANSWER, Story, contention, counted, number,
@@ -26,7 +26,7 @@ impl Story for CapacityResult {
         searches::draw(&mut page, self);
         contention::draw(&mut page, self.rows.iter().flat_map(|row| &row.contention));
         Body {
-            title: "Sending capacity of this host",
+            title: "Sending capacity of this host".into(),
             done: finished(self),
             page,
             remarks: remarks(self),
@@ -64,10 +64,6 @@ impl Story for CapacityResult {
 
     fn site(&self) -> Site {
         Site::At(self.plan.place)
-    }
-
-    fn verdicts(&self) -> Vec<&Verdict> {
-        self.rows.iter().map(|row| &row.verdict).collect()
     }
 }
 

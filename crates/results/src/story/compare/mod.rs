@@ -175,14 +175,11 @@ fn quantities(page: &mut Page, comparison: &Comparison, gates: &Gates) {
     let best = comparison.quantities.iter().map(|q| q.level).min().unwrap_or_default();
     let (main, others): (Vec<&Compared>, Vec<&Compared>) =
         comparison.quantities.iter().partition(|q| q.main || gates.has(&q.name));
-    for (head, title, those) in [
-        (Page::main as fn(&mut Page, &str), "Main quantities", main),
-        (Page::heading, "Other quantities", others),
-    ] {
+    for (title, is_main, those) in [("Main quantities", true, main), ("Other quantities", false, others)] {
         if those.is_empty() {
             continue;
         }
-        head(page, title);
+        page.head(title, is_main);
         page.table(table(&those[..those.len().min(MOST_ROWS)], gates, best));
         page.rest();
         if those.len() > MOST_ROWS {

@@ -93,12 +93,8 @@ pub(super) fn outcome(outcome: Outcome) -> &'static str {
 /// A span by its name, or by the marks that bound it: `start → first`.
 pub(super) fn span_name(benchmark: &CostBenchmark, span: usize) -> String {
     let mark = |place: usize| {
-        benchmark
-            .marks
-            .get(place)
-            .filter(|m| !m.trim().is_empty())
-            .cloned()
-            .unwrap_or_else(|| format!("mark {}", place.saturating_add(1)))
+        let mark = benchmark.marks.get(place).filter(|m| !m.trim().is_empty());
+        mark.cloned().unwrap_or_else(|| format!("mark {}", place.saturating_add(1)))
     };
     match benchmark.spans.get(span) {
         Some(name) if !name.trim().is_empty() => name.clone(),

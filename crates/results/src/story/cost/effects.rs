@@ -22,8 +22,8 @@ pub(super) fn draw(page: &mut Page, result: &CostResult) {
     for (benchmark, mut chart) in result.benchmarks.iter().zip(charts) {
         for effect in comparison::effects(result, benchmark) {
             let words = comparison::effect_words(effect);
-            let head = if effect == result.headline() { Page::main } else { Page::heading };
-            head(page, &format!("{}: {words}", shortened(&benchmark.name, 60)));
+            let title = format!("{}: {words}", shortened(&benchmark.name, 60));
+            page.head(&title, effect == result.headline());
             page.chart(chart.take());
             page.bars(bars.take());
             table(page, result, benchmark, effect, most);

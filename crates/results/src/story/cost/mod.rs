@@ -61,7 +61,8 @@ impl Story for CostResult {
                 _ if own => "What its own calls take",
                 Some(_) => "Time of a command",
                 None => "Slowdown of other work",
-            },
+            }
+            .into(),
             done: plan::done(self),
             page,
             remarks: answer::remarks(self),

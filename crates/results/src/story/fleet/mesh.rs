@@ -136,10 +136,8 @@ fn pairs(result: &FleetResult) -> Table {
 /// What limited a pair, by the end that knows.
 fn limited(pair: &FleetPair) -> String {
     let known = |cause: &Option<(Cause, String)>| {
-        cause
-            .as_ref()
-            .map(|c| c.0)
-            .filter(|c| !matches!(c, Cause::Nothing | Cause::TooShort | Cause::Elsewhere))
+        let cause = cause.as_ref().map(|c| c.0);
+        cause.filter(|c| !matches!(c, Cause::Nothing | Cause::TooShort | Cause::Elsewhere))
     };
     match (known(&pair.send_cause), known(&pair.receive_cause)) {
         (Some(Cause::Pace), _) => "--max-bits of the sender's agent".into(),

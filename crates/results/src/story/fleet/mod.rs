@@ -28,7 +28,7 @@ impl Story for FleetResult {
         let plan = plan(self);
         super::asked_for(&mut page, &plan);
         Body {
-            title: "Many hosts, one measurement",
+            title: "Many hosts, one measurement".into(),
             done: done(self),
             page,
             remarks: remarks(self),

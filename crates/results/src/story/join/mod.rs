@@ -20,7 +20,7 @@ impl Story for JoinResult {
         logs(&mut page, self);
         clocks(&mut page, self);
         Body {
-            title: "Time in the network stack, from captures and logs",
+            title: "Time in the network stack, from captures and logs".into(),
             done: finished(self),
             page,
             remarks: remarks(self),

@@ -22,11 +22,9 @@ pub(super) fn ways(result: &JoinResult) -> Vec<JoinedWay<'_>> {
         };
         result.logs.iter().filter(has).map(|l| l.messages).sum()
     };
-    let way = |span: &'_ JoinedSpan| span.direction.map(|d| (d, logged(d)));
     let known = result.spans.iter().filter(|s| s.times.n > 0);
-    known
-        .filter_map(|span| way(span).map(|(direction, logged)| JoinedWay { direction, span, logged }))
-        .collect()
+    let ways = known.filter_map(|span| Some((span.direction?, span)));
+    ways.map(|(direction, span)| JoinedWay { direction, span, logged: logged(direction) }).collect()
 }
 
 /// What a time is where the clocks were fitted; nothing otherwise. They are fitted by the way

@@ -38,7 +38,7 @@ impl Story for LoadResult {
         });
         accounting::draw(&mut page, &kept.collect::<Vec<_>>());
         Body {
-            title: "Load generator",
+            title: "Load generator".into(),
             done: finished(self),
             page,
             remarks: remarks(self),
@@ -74,10 +74,6 @@ impl Story for LoadResult {
 
     fn site(&self) -> Site {
         Site::At(self.plan.place)
-    }
-
-    fn verdicts(&self) -> Vec<&Verdict> {
-        self.trials.iter().map(|trial| &trial.verdict).collect()
     }
 }
 

@@ -37,7 +37,8 @@ impl Story for MessageResult {
                 MessageTest::Oneway => "How many messages go over a connection",
                 MessageTest::Pingpong => "How long a round trip takes",
                 MessageTest::Post => "How fast bulk replies come",
-            },
+            }
+            .into(),
             done: plan::done(self),
             page,
             remarks: answer::remarks(self),

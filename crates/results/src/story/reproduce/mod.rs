@@ -27,7 +27,7 @@ impl Story for ReproduceResult {
         differences(&mut page, self);
         runs::draw(&mut page, self);
         Body {
-            title: &self.title,
+            title: self.title.as_str().into(),
             done: finished(self),
             page,
             remarks: remarks(self),

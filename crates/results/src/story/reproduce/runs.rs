@@ -2,7 +2,7 @@
 
 use itertools::Itertools as _;
 use netfathom_model::record::{Measured, Measurement, ReproduceResult};
-use netfathom_model::verdict::Level;
+use netfathom_model::verdict::{Level, Verdict};
 
 use crate::page::Page;
 use crate::story::{self, Body, headline, notes};
@@ -58,9 +58,17 @@ struct Verdicts {
 
 impl Verdicts {
     fn of(measurement: &Measurement) -> Self {
+        let verdicts: Vec<&Verdict> = match measurement {
+            Measurement::Stack(result) => result.trials.iter().map(|trial| &trial.verdict).collect(),
+            Measurement::Load(result) => result.trials.iter().map(|trial| &trial.verdict).collect(),
+            Measurement::Capacity(result) => result.rows.iter().map(|row| &row.verdict).collect(),
+            Measurement::Reverse(result) => {
+                result.variants.iter().flat_map(|of| &of.trials).map(|trial| &trial.verdict).collect()
+            }
+            _ => Vec::new(),
+        };
         // The tables of the papers are of all messages, under the load that was planned.
-        let verdicts = story::story(measurement).verdicts().into_iter();
-        let verdicts: Vec<_> = verdicts.map(|v| v.clone().of_everything()).collect();
+        let verdicts: Vec<Verdict> = verdicts.into_iter().map(|v| v.clone().of_everything()).collect();
         let count = |level| verdicts.iter().filter(|v| v.level == level).count();
         let parts: Vec<String> = [Level::Void, Level::Degraded]
             .into_iter()

@@ -21,7 +21,7 @@ use netfathom_model::print::Scale;
 use netfathom_model::record::{
     Estimate, Indicator, Load, PathSummary, PathTimes, StackResult, StageSummary, Trial, TrialKind,
 };
-use netfathom_model::verdict::{Level, Verdict};
+use netfathom_model::verdict::Level;
 
 use super::accounting::Kept;
 use super::{
@@ -91,7 +91,7 @@ impl Story for StackResult {
         lag::draw(&mut page, self);
         contention::draw(&mut page, loads(self).flat_map(|load| &load.contention));
         Body {
-            title: "Time in the network stack",
+            title: "Time in the network stack".into(),
             done: finished(self),
             page,
             remarks: remarks(self),
@@ -157,10 +157,6 @@ impl Story for StackResult {
 
     fn site(&self) -> Site {
         Site::At(self.plan.place)
-    }
-
-    fn verdicts(&self) -> Vec<&Verdict> {
-        self.trials.iter().map(|trial| &trial.verdict).collect()
     }
 }
 

@@ -17,13 +17,8 @@ pub(super) fn draw(page: &mut Page, summary: &PathSummary, all: Option<&Distribu
     if outside {
         page.note("* below the link layer: not part of the total");
     }
-    let partly = summary
-        .stages
-        .iter()
-        .filter(|s| s.inside)
-        .filter_map(|s| s.times.distribution())
-        .any(|d| d.n < summary.total.n);
-    if partly {
+    let mut inside = summary.stages.iter().filter(|s| s.inside).filter_map(|s| s.times.distribution());
+    if inside.any(|d| d.n < summary.total.n) {
         page.note(PARTLY);
     }
     negatives(page, summary);

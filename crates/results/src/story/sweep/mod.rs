@@ -23,8 +23,7 @@ impl Story for SweepResult {
         let medians = self.points.iter().filter_map(|p| p.rate).map(|r| r.median_bytes_per_s);
         let share = logarithmic(medians.filter(|&rate| rate > 0.0));
         for (i, line) in points::lines(self).enumerate() {
-            let head = if i < MOST_SHORT { Page::main } else { Page::heading };
-            head(&mut page, &format!("Rate by send buffer, {}", points::series(&line[0])));
+            page.head(&format!("Rate by send buffer, {}", points::series(&line[0])), i < MOST_SHORT);
             if i == 0 {
                 page.chart(chart(self));
             }
@@ -39,7 +38,7 @@ impl Story for SweepResult {
         let plan = points::plan_words(&self.plan);
         super::asked_for(&mut page, &plan);
         Body {
-            title: "How fast a transfer is with each send buffer",
+            title: "How fast a transfer is with each send buffer".into(),
             done: points::finished(self),
             page,
             remarks: points::remarks(self),
@@ -157,7 +156,7 @@ fn trials(result: &SweepResult) -> Table {
             t.bytes_per_s().map_or_else(none, bit_rate),
             t.tcp.as_ref().map_or_else(none, |tcp| number::mean(f64::from(tcp.rtt_us) * 1e3)),
             t.tcp.as_ref().map_or_else(none, |tcp| number::count(tcp.retransmits.into())),
-            transfer::ended_briefly(&t.end).into(),
+            transfer::ended(&t.end).0.into(),
         ];
         table.row_open(&figures, t.explanation.as_ref().map_or("n/a", |e| &e.text));
     }
@@ -217,9 +216,10 @@ fn rates(page: &mut Page, result: &SweepResult) {
         page.note("lowest and highest of the trials; six of them or more have an interval for their median");
     }
     for p in &result.points {
-        for (trial, how) in p.trials.iter().filter_map(|t| Some((t, transfer::ended(&t.end)?))) {
+        for trial in &p.trials {
+            let (how, Some(rest)) = transfer::ended(&trial.end) else { continue };
             let of = format!("buffer {}, {}", points::buffer(p.socket_buffer_bytes), points::series(p));
-            page.bullet(&format!("trial {} ({of}): {how}", u64::from(trial.index) + 1));
+            page.bullet(&format!("trial {} ({of}): {how}{rest}", super::trial_number(trial.index)));
         }
     }
 }

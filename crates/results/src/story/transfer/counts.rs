@@ -123,34 +123,19 @@ fn newer_words(plan: &TransferPlan) -> Words {
     words
 }
 
-/// How it ended, where that is not as it should be.
-pub(in crate::story) fn ended(end: &TransferEnd) -> Option<String> {
-    let text = match end {
-        TransferEnd::Whole => return None,
-        TransferEnd::Acknowledged => "acknowledged, but the receiver did not close",
-        TransferEnd::Unconfirmed => "unconfirmed, as all of UDP",
-        TransferEnd::Idle => "no end came",
-        TransferEnd::Stopped => "stopped by its user",
-        TransferEnd::CutOff { unacknowledged_bytes } => {
-            return Some(format!("cut off: {} were not acknowledged", bytes(*unacknowledged_bytes as f64)));
-        }
-        TransferEnd::Interrupted => "interrupted by its user",
-        TransferEnd::Broken { why } => return Some(format!("broke off: {why}")),
-    };
-    Some(text.into())
-}
-
-/// How it ended, in a word or two.
-pub(in crate::story) fn ended_briefly(end: &TransferEnd) -> &'static str {
+/// How it ended in a word or two, and the rest of it; no rest where that is as it should be.
+pub(in crate::story) fn ended(end: &TransferEnd) -> (&'static str, Option<String>) {
     match end {
-        TransferEnd::Whole => "whole",
-        TransferEnd::Acknowledged => "acknowledged",
-        TransferEnd::Unconfirmed => "unconfirmed",
-        TransferEnd::Idle => "no end came",
-        TransferEnd::Stopped => "stopped",
-        TransferEnd::CutOff { .. } => "cut off",
-        TransferEnd::Interrupted => "interrupted",
-        TransferEnd::Broken { .. } => "broke off",
+        TransferEnd::Whole => ("whole", None),
+        TransferEnd::Acknowledged => ("acknowledged", Some(", but the receiver did not close".into())),
+        TransferEnd::Unconfirmed => ("unconfirmed", Some(", as all of UDP".into())),
+        TransferEnd::Idle => ("no end came", Some(String::new())),
+        TransferEnd::Stopped => ("stopped", Some(" by its user".into())),
+        TransferEnd::CutOff { unacknowledged_bytes } => {
+            ("cut off", Some(format!(": {} were not acknowledged", bytes(*unacknowledged_bytes as f64))))
+        }
+        TransferEnd::Interrupted => ("interrupted", Some(" by its user".into())),
+        TransferEnd::Broken { why } => ("broke off", Some(format!(": {why}"))),
     }
 }
 

@@ -11,7 +11,7 @@ use netfathom_model::record::{Cause, Explanation, Packets, TransferResult, Trans
 
 use super::{Body, MOST_ROWS, Story, Words, contention, more, number, place::Site};
 
-pub(super) use counts::{ended, ended_briefly};
+pub(super) use counts::ended;
 pub use counts::{packet, packet_words};
 
 /// Columns of a bar that stands for all of the time.
@@ -42,7 +42,8 @@ impl Story for TransferResult {
             title: match self.plan.protocol {
                 Transport::Tcp => "A transfer over TCP",
                 Transport::Udp => "A transfer over UDP",
-            },
+            }
+            .into(),
             done: counts::finished(self),
             page,
             remarks: remarks(self),
@@ -188,8 +189,8 @@ fn table(page: &mut Page, result: &TransferResult) {
     page.table(table);
     more(page, result.streams.len(), "stream");
     for (i, s) in result.streams.iter().enumerate() {
-        if let Some(how) = ended(&s.end) {
-            page.bullet(&format!("stream {}: {how}", i + 1));
+        if let (how, Some(rest)) = ended(&s.end) {
+            page.bullet(&format!("stream {}: {how}{rest}", i + 1));
         }
     }
 }

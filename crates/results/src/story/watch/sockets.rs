@@ -17,7 +17,7 @@ pub(super) fn processes(page: &mut Page, result: &WatchResult) {
     }
     let ways = ways(result);
     let is_main = ways.len() == 1 || result.plan.target == WatchTarget::All;
-    heading(page, "Processes with the most messages", is_main);
+    page.head("Processes with the most messages", is_main);
     let (named, unnamed): (Vec<_>, Vec<_>) = result.processes.iter().partition(|of| of.name.is_some());
     let mut others = WatchSocket::default();
     unnamed.iter().for_each(|of| others.add(&of.sockets));
@@ -44,7 +44,7 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
     }
     let ways = ways(result);
     // The tables of two directions leave no room for it.
-    heading(page, "Sockets with the most messages", ways.len() == 1 && result.plan.by_socket);
+    page.head("Sockets with the most messages", ways.len() == 1 && result.plan.by_socket);
     let name = |socket: &WatchSocket| {
         let peer = socket.peer.as_ref().or(socket.local.as_ref()).cloned().unwrap_or_default();
         let process = socket.process.as_ref().map(|of| format!("{} ({})", of.name, of.pid));
@@ -56,10 +56,6 @@ pub(super) fn sockets(page: &mut Page, result: &WatchResult) {
 
 fn ways(result: &WatchResult) -> Vec<Direction> {
     [Direction::Rx, Direction::Tx].into_iter().filter(|&way| result.plan.watches(way)).collect()
-}
-
-fn heading(page: &mut Page, title: &str, is_main: bool) {
-    if is_main { page.main(title) } else { page.heading(title) }
 }
 
 /// Each row is its names, as many as there are `heads`, and its figures.

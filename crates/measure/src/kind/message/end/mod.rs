@@ -13,7 +13,12 @@ mod library;
 mod sendfile;
 mod zccl;
 
-pub use frames::Frames;
+use self::bare::Bare;
+use self::datagram::Datagram;
+pub use self::frames::Frames;
+use self::library::Library;
+use self::sendfile::Sendfile;
+use self::zccl::Zccl;
 
 /// Bytes of the header of bare messages: the body's length, little-endian.
 pub const HEADER_BYTES: usize = 4;
@@ -98,23 +103,18 @@ pub fn make(
     posts: Option<Socket>,
     load: MessageLoad,
 ) -> Result<Box<dyn End>, EndError> {
-    match (layer, socket) {
-        (Layer::Bare { form, .. }, Socket::Udp(socket)) => {
-            Ok(Box::new(datagram::Datagram::new(*form, socket, load)))
-        }
+    let end: Box<dyn End> = match (layer, socket) {
+        (Layer::Bare { form, .. }, Socket::Udp(socket)) => Box::new(Datagram::new(*form, socket, load)),
         (Layer::Bare { form: Form::Sendfile, .. }, socket) => {
-            Ok(Box::new(sendfile::Sendfile::new(layer, side, socket, load)?))
+            Box::new(Sendfile::new(layer, side, socket, load)?)
         }
-        (Layer::Bare { form, .. }, socket) => {
-            Ok(Box::new(bare::Bare::new(*form, layer, side, socket, load)?))
-        }
+        (Layer::Bare { form, .. }, socket) => Box::new(Bare::new(*form, layer, side, socket, load)?),
         (Layer::Library { strategy: Strategy::Zccl }, socket) => {
-            Ok(Box::new(zccl::Zccl::new(side, socket, posts, load)?))
+            Box::new(Zccl::new(side, socket, posts, load)?)
         }
-        (Layer::Library { strategy }, socket) => {
-            Ok(Box::new(library::Library::new(*strategy, side, socket, load)?))
-        }
-    }
+        (Layer::Library { strategy }, socket) => Box::new(Library::new(*strategy, side, socket, load)?),
+    };
+    Ok(end)
 }
 
 /// A body that is not all zeros.

@@ -2,7 +2,7 @@
 
 use netfathom_model::plan::WatchTarget;
 use netfathom_model::print;
-use netfathom_model::record::{WatchResult, WatchStage};
+use netfathom_model::record::{Distribution, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
 
 mod cpu;
@@ -32,17 +32,9 @@ pub(super) fn findings(result: &WatchResult, receiver: Option<u16>) -> Vec<Findi
     let of_time = WatchStage::ALL.iter().filter_map(of_stage).chain(cpu::taken(result));
     let mut of_time: Vec<(f64, Finding)> = of_time.collect();
     of_time.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let others = [
-        refused,
-        drops::dropped(result),
-        mptcp(result),
-        encrypted(result),
-        long(result),
-        unmarked(result),
-        late(result),
-    ];
     let of_time = of_time.into_iter().map(|(_, finding)| finding);
-    first.into_iter().chain(of_time).chain(others.into_iter().flatten()).collect()
+    let lost = refused.into_iter().chain(drops::dropped(result));
+    first.into_iter().chain(of_time).chain(lost).chain(doubts(result)).collect()
 }
 
 /// Of a run that ended as no process was left. It comes first: what the others advise to do to these processes is too late.
@@ -62,6 +54,10 @@ pub(super) fn ended(result: &WatchResult) -> Finding {
     }
 }
 
+fn times(stages: &[WatchedStage], of: WatchStage) -> Option<&Distribution> {
+    stages.iter().find(|stage| stage.stage == of).map(|stage| &stage.times)
+}
+
 /// That of a stage, and its mean time of a message.
 fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<(f64, Finding)> {
     let (total, stages, what) = match &result.send {
@@ -70,7 +66,7 @@ fn of(result: &WatchResult, stage: WatchStage, receiver: Option<u16>) -> Option<
         }
         _ => (&result.total, &result.stages, "its messages"),
     };
-    let sum_ns = stages.iter().find(|s| s.stage == stage).map_or(0, |stage| stage.times.sum_ns);
+    let sum_ns = times(stages, stage).map_or(0, |times| times.sum_ns);
     let part = if total.sum_ns > 0 { sum_ns as f64 / total.sum_ns as f64 } else { 0.0 };
     if total.n < FEWEST || part <= if stage == WatchStage::Hole { LOST } else { MUCH } {
         return None;
@@ -136,8 +132,7 @@ fn text(
 }
 
 fn blocked(result: &WatchResult) -> (&'static str, String, String) {
-    let stage = result.stages.iter().find(|s| s.stage == WatchStage::Blocked);
-    let blocked_ns = stage.map_or(0, |stage| stage.times.sum_ns) as f64;
+    let blocked_ns = times(&result.stages, WatchStage::Blocked).map_or(0, |times| times.sum_ns) as f64;
     let stopped_ns = result.account.stopped_ns as f64;
     let stopped = format!("{} of {} blocked", print::time(stopped_ns), print::time(blocked_ns));
     let by = "a signal (SIGSTOP) or a debugger stopped";
@@ -198,7 +193,7 @@ fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
         ));
     }
     // Another thread would have to be woken first: it gains nothing where that takes as long as the wait.
-    let mean_ns = |stage| result.stages.iter().find(|s| s.stage == stage).map_or(0.0, |s| s.times.mean_ns);
+    let mean_ns = |stage| times(&result.stages, stage).map_or(0.0, |times| times.mean_ns);
     if mean_ns(WatchStage::Sockqueue) <= mean_ns(WatchStage::Wakeup) {
         return None;
     }
@@ -213,8 +208,8 @@ fn sockqueue(result: &WatchResult) -> Option<(&'static str, String, String)> {
 }
 
 fn nagle(result: &WatchResult) -> (&'static str, String, String) {
-    let stage = result.send.iter().flat_map(|send| &send.stages).find(|s| s.stage == WatchStage::Nagle);
-    let delays = if stage.is_some_and(|stage| stage.times.mean_ns > DELAYED_ACK_NS) {
+    let nagle = result.send.as_ref().and_then(|send| times(&send.stages, WatchStage::Nagle));
+    let delays = if nagle.is_some_and(|times| times.mean_ns > DELAYED_ACK_NS) {
         "and the receiver delays its ACK"
     } else {
         "and the next one waits for a round trip"
@@ -226,47 +221,50 @@ fn nagle(result: &WatchResult) -> (&'static str, String, String) {
     )
 }
 
-fn mptcp(result: &WatchResult) -> Option<Finding> {
-    (result.account.mptcp > 0).then(|| Finding {
-        seen: "some connections are of MPTCP, and are not watched".into(),
-        cause: "the application's socket is above those that the hooks see; programs in Go listen by MPTCP by default".into(),
-        evidence: format!("{} connections", result.account.mptcp),
-        remedy: "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or sysctl -w net.mptcp.enabled=0".into(),
-    })
-}
-
-fn encrypted(result: &WatchResult) -> Option<Finding> {
-    (result.account.encrypted > 0).then(|| Finding {
-        seen: "the kernel encrypts some sockets (kTLS)".into(),
-        cause: "a message there is what TCP gets at once, which may be a part of a TLS record".into(),
-        evidence: format!("{} sockets", result.account.encrypted),
-        remedy: "read the counts of these sockets as segments, not as requests".into(),
-    })
-}
-
-fn long(result: &WatchResult) -> Option<Finding> {
-    (result.account.long > 0).then(|| Finding {
-        seen: "some messages waited while their reader was switched more than 16 times".into(),
-        cause: "only the last 16 times that a thread left its CPU are kept; what it did before counts as sockqueue".into(),
-        evidence: format!("{} messages", result.account.long),
-        remedy: "read blocked, runqueue and sockqueue of their sum only".into(),
-    })
-}
-
-fn unmarked(result: &WatchResult) -> Option<Finding> {
-    (result.unmarked > 0).then(|| Finding {
-        seen: "some sockets of the process are not watched".into(),
-        cause: "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold".into(),
-        evidence: format!("{} sockets", result.unmarked),
-        remedy: "sysctl -w net.core.optmem_max=131072".into(),
-    })
-}
-
-fn late(result: &WatchResult) -> Option<Finding> {
-    (result.late > 0).then(|| Finding {
-        seen: "UDP sockets were opened during the run: their first messages are not seen".into(),
-        cause: "no hook shows that a process opens one: they are looked for once a second".into(),
-        evidence: format!("{} found later", result.late),
-        remedy: "read the counts of UDP as too low; start watch once the application has its sockets".into(),
+/// What some of them make doubtful: how many, of what, what is seen, its cause, its remedy.
+fn doubts(result: &WatchResult) -> impl Iterator<Item = Finding> {
+    let account = &result.account;
+    let all = [
+        (
+            account.mptcp,
+            "connections",
+            "some connections are of MPTCP, and are not watched",
+            "the application's socket is above those that the hooks see; programs in Go listen by MPTCP by default",
+            "to watch them, have the application or its peer use TCP: GODEBUG=multipathtcp=0, or sysctl -w net.mptcp.enabled=0",
+        ),
+        (
+            account.encrypted,
+            "sockets",
+            "the kernel encrypts some sockets (kTLS)",
+            "a message there is what TCP gets at once, which may be a part of a TLS record",
+            "read the counts of these sockets as segments, not as requests",
+        ),
+        (
+            account.long,
+            "messages",
+            "some messages waited while their reader was switched more than 16 times",
+            "only the last 16 times that a thread left its CPU are kept; what it did before counts as sockqueue",
+            "read blocked, runqueue and sockqueue of their sum only",
+        ),
+        (
+            result.unmarked,
+            "sockets",
+            "some sockets of the process are not watched",
+            "the kernel has no memory for them: net.core.optmem_max limits what a socket may hold",
+            "sysctl -w net.core.optmem_max=131072",
+        ),
+        (
+            result.late,
+            "found later",
+            "UDP sockets were opened during the run: their first messages are not seen",
+            "no hook shows that a process opens one: they are looked for once a second",
+            "read the counts of UDP as too low; start watch once the application has its sockets",
+        ),
+    ];
+    all.into_iter().filter(|of| of.0 > 0).map(|(n, of, seen, cause, remedy)| Finding {
+        seen: seen.into(),
+        cause: cause.into(),
+        evidence: format!("{n} {of}"),
+        remedy: remedy.into(),
     })
 }

@@ -3,7 +3,8 @@
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchPlan;
 use netfathom_model::record::{
-    CpuWaits, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchUser, WatchedProcess, WatchedStage,
+    CpuWaits, Distribution, Held, Holder, WatchDrop, WatchSend, WatchSendAccount, WatchUser, WatchedProcess,
+    WatchedStage,
 };
 
 use super::*;
@@ -12,7 +13,7 @@ use crate::kind::watch::{distribution, empty};
 
 const US: i64 = 1000;
 
-fn times(n: u64, each_ns: i64) -> netfathom_model::record::Distribution {
+fn times(n: u64, each_ns: i64) -> Distribution {
     let mut times = netfathom_stats::Distribution::new(5);
     (0..n).for_each(|_| times.add(each_ns));
     distribution(&times)
@@ -41,11 +42,20 @@ fn result(stage: WatchStage, each_ns: i64, woken: u64, wakeup_ns: i64) -> WatchR
     result
 }
 
+fn only(result: &WatchResult) -> Finding {
+    let [finding] = &findings(result, None)[..] else { panic!("one") };
+    finding.clone()
+}
+
+fn sent(total: Distribution, stages: Vec<WatchedStage>, account: WatchSendAccount) -> WatchSend {
+    WatchSend { total, stages, acknowledged: times(0, 0), account, datagram_calls: None }
+}
+
 #[test]
 fn more_threads_are_advised_only_where_the_wait_is_longer_than_a_wake_up() {
     let sockqueue = |each_ns, woken| findings(&result(WatchStage::Sockqueue, each_ns, woken, 10 * US), None);
     assert_eq!(sockqueue(9 * US, 10), []);
-    let [longer] = &sockqueue(20 * US, 10)[..] else { panic!("one") };
+    let longer = only(&result(WatchStage::Sockqueue, 20 * US, 10, 10 * US));
     assert!(longer.remedy.contains("more threads"), "{longer:?}");
     assert!(longer.evidence.ends_with(", 20.0 µs a message on average"), "{longer:?}");
     // It is never asleep.
@@ -60,8 +70,7 @@ fn a_reader_is_stopped_if_that_is_most_of_blocked() {
     let of = |stopped_ns| {
         let mut result = result(WatchStage::Blocked, 20 * US, 0, 0);
         result.account.stopped_ns = stopped_ns;
-        let [finding] = &findings(&result, None)[..] else { panic!("one") };
-        finding.clone()
+        only(&result)
     };
     let (most, half, none) = (of(1_500_000), of(1_000_000), of(0));
     assert!(most.seen.ends_with("reader is stopped"), "{most:?}");
@@ -76,13 +85,8 @@ fn closed(target: WatchTarget, receiver: Option<u16>, receiver_window: u64) -> F
     let mut result = result(WatchStage::Sockqueue, 0, 0, 0);
     let stages = vec![WatchedStage { stage: WatchStage::Rwnd, times: times(10, 20 * US) }];
     result.plan.target = target;
-    result.send = Some(WatchSend {
-        total: times(10, 25 * US),
-        stages,
-        acknowledged: times(0, 0),
-        account: WatchSendAccount { receiver_window, ..WatchSendAccount::default() },
-        datagram_calls: None,
-    });
+    let account = WatchSendAccount { receiver_window, ..WatchSendAccount::default() };
+    result.send = Some(sent(times(10, 25 * US), stages, account));
     let [finding] = &findings(&result, receiver)[..] else { panic!("one") };
     finding.clone()
 }
@@ -135,9 +139,8 @@ fn a_run_that_ends_with_its_processes_shows_after_what_time() {
 fn what_has_no_times_is_that_of_the_account() {
     let mut result = result(WatchStage::Sockqueue, 20 * US, 10, 10 * US);
     result.plan.directions = vec![Direction::Tx];
-    let (total, acknowledged) = (times(0, 0), times(0, 0));
     let account = WatchSendAccount { seen: 88, timed: 30, merged: 31, ..WatchSendAccount::default() };
-    result.send = Some(WatchSend { total, stages: Vec::new(), acknowledged, account, datagram_calls: None });
+    result.send = Some(sent(times(0, 0), Vec::new(), account));
     let reasons = verdict(&result).reasons;
     let why = reasons.iter().find(|reason| reason.text.contains("have no times")).unwrap();
     assert_eq!(
@@ -205,13 +208,8 @@ fn what_takes_longest_comes_first_in_whichever_direction() {
     let first = |nagle_ns| {
         // It takes two thirds of the time to receive, the other stage all of the time to send.
         let mut result = result(WatchStage::Lock, 20 * US, 100, 10 * US);
-        result.send = Some(WatchSend {
-            total: times(10, nagle_ns),
-            stages: vec![WatchedStage { stage: WatchStage::Nagle, times: times(10, nagle_ns) }],
-            acknowledged: times(0, 0),
-            account: WatchSendAccount::default(),
-            datagram_calls: None,
-        });
+        let stages = vec![WatchedStage { stage: WatchStage::Nagle, times: times(10, nagle_ns) }];
+        result.send = Some(sent(times(10, nagle_ns), stages, WatchSendAccount::default()));
         findings(&result, None)[0].seen.clone()
     };
     assert_eq!(first(5 * US), "messages wait as a system call has their socket");
@@ -226,7 +224,7 @@ fn processes_of_one_name_are_one_holder() {
     let holders = [held(Holder::Netfathom, 30), held(named("tar", 7), 10)].into_iter().chain(many);
     let mut result = result(WatchStage::Runqueue, 20 * US, 10, 10 * US);
     result.waits = CpuWaits { waited_ns: 100, holders: holders.collect() };
-    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    let finding = only(&result);
     assert_eq!(
         finding.cause,
         "cc1 (30 processes) had the CPU for 60.0 % of the time that its reading threads waited"
@@ -234,12 +232,12 @@ fn processes_of_one_name_are_one_holder() {
     let moved = "start what runs cc1 (30 processes) with taskset -c CPUS (a list such as 0, ";
     assert!(finding.remedy.starts_with(moved), "{finding:?}");
     result.reader = Some(WatchedProcess { pid: 5, name: "cc1".into() });
-    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    let finding = only(&result);
     assert!(finding.cause.starts_with("cc1 (30 processes), of the same name, had the CPU"), "{finding:?}");
     assert!(finding.remedy.contains("otherwise start what runs cc1 (30 processes) "), "{finding:?}");
     // The clients had little of it.
     result.waits.holders = [(7, 1), (8, 64), (9, 1)].map(|(pid, ns)| held(named("cc1", pid), ns)).into();
-    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    let finding = only(&result);
     assert!(finding.cause.starts_with("cc1 (3 processes, mostly pid 8), of the same name,"), "{finding:?}");
     assert!(finding.remedy.contains("move cc1 (pid 8) to other CPUs (taskset -acp CPUS 8;"), "{finding:?}");
     result.waits.holders = vec![held(named("init", 1), 60)];
@@ -252,7 +250,7 @@ fn processes_of_one_name_are_one_holder() {
         "raise the CPU quota of its cgroup (cpu.max, or cpu.cfs_quota_us of cgroup version 1)"
     );
     result.waits.holders = vec![held(Holder::Unnumbered { name: "cc1".into() }, 60)];
-    let [finding] = &findings(&result, None)[..] else { panic!("one") };
+    let finding = only(&result);
     assert!(finding.cause.starts_with("cc1 (no PID here) had the CPU for 60.0 %"), "{finding:?}");
     assert!(finding.remedy.contains("hostPID: true") && !finding.remedy.contains("-acp"), "{finding:?}");
 }

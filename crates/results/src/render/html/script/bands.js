@@ -24,12 +24,12 @@ function nameBands(u, bands) {
   });
 }
 
-// Draws on a chart without reaching out of its plot.
-function within(u, paint) {
+// Draws on a chart without reaching further out of its plot than by `more` pixels.
+function within(u, paint, more = 0) {
   const { ctx, bbox } = u;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(bbox.left - more, bbox.top - more, bbox.width + 2 * more, bbox.height + 2 * more);
   ctx.clip();
   paint();
   ctx.restore();

@@ -22,7 +22,8 @@ function namedAxis({ xs, names, x_label }) {
 }
 
 function drawMarks(u, series) {
-  around(u, () => series.forEach((s, k) => {
+  // A mark at the edge of the plot is to be seen as a whole.
+  within(u, () => series.forEach((s, k) => {
     // Curves beyond the most are not in the plot.
     if (!(u.series[k + 1] && u.series[k + 1].show)) return;
     (s.marks || []).forEach((mark, i) => {
@@ -31,19 +32,7 @@ function drawMarks(u, series) {
       drawWhisker(u, x, mark.ends, s.colour);
       drawMark(u, x, u.valToPos(s.values[i], 'y', true), mark);
     });
-  }));
-}
-
-// A mark at the edge of the plot is to be seen as a whole.
-function around(u, paint) {
-  const more = 10 * devicePixelRatio;
-  const { left, top, width, height } = u.bbox;
-  u.ctx.save();
-  u.ctx.beginPath();
-  u.ctx.rect(left - more, top - more, width + 2 * more, height + 2 * more);
-  u.ctx.clip();
-  paint();
-  u.ctx.restore();
+  }), 10 * devicePixelRatio);
 }
 
 function drawWhisker(u, x, [low, high], paint) {
