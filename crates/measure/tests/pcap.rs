@@ -82,7 +82,9 @@ fn live_and_offline_agree(pcap: PcapPlan, family: Family, place: Place) {
     let result = measure(&plan, directory.path());
     let trial = &result.trials[0];
     assert_whole(trial);
-    assert_eq!(trial.accounting.sent, plan.profile.messages());
+    // Without its CPU the sender may not get to all before the time is over.
+    assert_eq!(trial.accounting.sent + trial.load.unsent, plan.profile.messages());
+    assert!(trial.accounting.sent > 1000, "{:?}", trial.load);
     let joined = offline(directory.path(), "trial-01");
     for path in &trial.paths {
         let span = joined.spans.iter().find(|s| s.direction == Some(path.direction)).unwrap();
