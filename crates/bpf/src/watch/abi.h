@@ -90,7 +90,7 @@ struct shared {
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 widest; /* window that a receiver ever had, of those that held messages, bytes */
-	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none goes on */
+	__u64 sample; /* when it began, CLOCK_MONOTONIC; 0: none did yet; NO_SAMPLE (sample.h): none goes on */
 	__u64 takes_new; /* 0: only messages from before are followed */
 	__u64 owners[SOCKETS]; /* by their tickets; 0: none */
 };
@@ -167,7 +167,7 @@ struct slow_message {
 	__u64 end;
 	__u32 bytes;
 	__u32 sent; /* 0: it came in */
-	__u32 reader; /* of what came in: its thread, as stays have it */
+	__u32 reader; /* of what came in, and of an answer: its thread, as stays have it */
 	__u32 application; /* not 0: no message, but from one's read to the answer */
 	__u64 stopped; /* of the stage blocked, as in the counts */
 	__u64 stages[MOST_STAGES]; /* from SPAN_PROTOCOL on, or from SPAN_TX_SOCKET */

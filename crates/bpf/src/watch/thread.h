@@ -46,7 +46,7 @@ struct thread {
 	__u64 met; /* what was before is unknown; 0: nothing is */
 	__u64 waking;
 	__u64 copying; /* since then, the message that it reads */
-	struct wait wait; /* of the last message that it read */
+	struct wait wait; /* of the last message that it read, or slow answer that it sent */
 	__u64 read_from; /* the cookie of the socket with the last datagram that it read; 0: its call to send has returned since */
 	__u64 read_at;
 	__u64 answered_at; /* 0: it sent nothing from there since */

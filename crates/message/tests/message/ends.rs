@@ -51,7 +51,7 @@ fn a_peer_that_leaves_right_after_its_close_has_closed() {
     Control::Close.put(&mut sent);
     far.write_all(&sent).unwrap();
     let here = Connection::unix(near, &Config::default()).unwrap();
-    // The answer to the close finds nobody.
+    // No peer is left to read the answer to the close.
     drop(far);
     let ended = blocking(here).receive(0).unwrap_err();
     assert!(matches!(ended, Error::PeerClosed), "{ended}");

@@ -210,6 +210,7 @@ fn a_server_that_takes_long_to_answer_is_kept_with_where_its_thread_was() {
 #[test]
 fn what_a_client_does_before_its_next_request_is_no_answer() {
     needs_root!();
+    needs!(!tracepoint::is_missing(SENDING), "needs tcp_sendmsg_locked: Linux 6.16");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let watch = attach(Selection::Marked, Direction::Rx);
     let (server, client) = connection(&listener);
