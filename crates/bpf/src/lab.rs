@@ -140,6 +140,15 @@ pub(crate) fn await_that(mut so: impl FnMut() -> bool) -> bool {
     true
 }
 
+/// In which the kernel counts what holds a connection, and a CPU where CONFIG_IRQ_TIME_ACCOUNTING is not set.
+pub(crate) fn tick_ns() -> i128 {
+    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes this one alone, which lives during the call.
+    let done = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    tick.tv_nsec.into()
+}
+
 fn prepare(name: &str, addresses: [&str; 2]) -> Link {
     let found = link::read(name).unwrap();
     link::set_silent(&found).unwrap();

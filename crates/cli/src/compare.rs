@@ -32,9 +32,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode> {
             let taken = rounds::take(sides, changes, &wanted.thresholds, args)?;
             // There is nothing to decide.
             if let Some(wrong) = taken.wrong_threshold() {
-                output::complain(wrong);
+                let status = output::wrong_usage(wrong);
                 rounds::show_again(args, &taken);
-                return Ok(exit::USAGE.into());
+                return Ok(status);
             }
             if taken.pairs.is_empty() {
                 return Err(taken
@@ -88,11 +88,11 @@ fn show(args: &CompareArgs, wanted: &Wanted, taken: &rounds::RoundsTaken) -> Res
         write(args, &wanted.what, &all)?;
     }
     match wrong {
-        Some(error) => {
-            let is_void = matches!(error, ThresholdError::OneSided { .. });
+        Some(error @ ThresholdError::OneSided { .. }) => {
             output::complain(&error.into());
-            Ok(if is_void { exit::VOID } else { exit::USAGE }.into())
+            Ok(exit::VOID.into())
         }
+        Some(error) => Ok(output::wrong_usage(&error.into())),
         None => Ok(status(args, &all)),
     }
 }

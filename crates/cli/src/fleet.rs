@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use netfathom_fleet::access::Access;
 use netfathom_fleet::agent::{self, AgentEvent, AgentPlan, Limits};
 use netfathom_fleet::controller;
-use netfathom_model::plan::{FleetPlan, FleetTest, MOST_HOSTS, PlanError, as_name, is_name};
+use netfathom_model::plan::{FleetPlan, FleetTest, MOST_HOSTS, PlanError, as_name};
 use netfathom_model::record::{FleetResult, Measured, State};
 use netfathom_results::{store, story};
 
@@ -73,8 +73,8 @@ fn expected(who: &WhoArgs) -> Result<Vec<String>> {
 pub fn agent(args: &AgentArgs) -> Result<ExitCode> {
     let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = args.name.clone().unwrap_or_else(|| as_name(host().trim()));
-    if !is_name(&name) || !is_name(&args.access.fleet) {
-        return output::misused("--name and --fleet have 1 to 64 letters, digits, `-` and `_`");
+    if name.is_empty() {
+        return output::misused("this host has no name of its own: name it with --name");
     }
     let stop = stop::on_signals().context("cannot listen for signals")?;
     let plan = AgentPlan {

@@ -117,8 +117,7 @@ impl<'a> Run<'a> {
             None => lab::setup::is_pending() && matches!(error, RunError::Observer(_)),
         };
         if mistyped {
-            output::complain(&error.into());
-            return Ok(exit::USAGE.into());
+            return Ok(output::wrong_usage(&error.into()));
         }
         Err(error.into())
     }

@@ -53,16 +53,18 @@ static ALLOCATOR: Allocator = Allocator;
 fn main() -> ExitCode {
     let typed = args::as_called(std::env::args_os());
     args::parsed(typed).map_or_else(|error| output::of_parser(&error), run).unwrap_or_else(|error| {
+        if is_usage(&error) {
+            return output::wrong_usage(&error);
+        }
         output::complain(&error);
-        status(&error).into()
+        exit::FAILED.into()
     })
 }
 
 /// What the user named wrongly is wrong usage, whichever command finds that.
-fn status(error: &Error) -> u8 {
+fn is_usage(error: &Error) -> bool {
     let fleet = error.downcast_ref::<FleetError>().and_then(Failure::mistake);
-    let is_usage = fleet == Some(Mistake::Named) || error.is::<CompareError>() || error.is::<Misused>();
-    if is_usage { exit::USAGE } else { exit::FAILED }
+    fleet == Some(Mistake::Named) || error.is::<CompareError>() || error.is::<Misused>()
 }
 
 fn run(args: Args) -> Result<ExitCode> {

@@ -12,6 +12,8 @@ use netfathom_results::draw;
 use netfathom_results::page::Page;
 use netfathom_sys::limits;
 
+use crate::exit;
+
 pub use harmless::{harmless, spared};
 
 /// Writes a text and ends the line if it does not.
@@ -45,6 +47,12 @@ pub fn of_parser(error: &clap::Error) -> Result<ExitCode> {
 
 pub fn complain(error: &Error) {
     aside(&format!("netfathom: {}", limits::explained(chain(error))));
+}
+
+/// Reports wrong usage in the form of the parser of arguments.
+pub fn wrong_usage(error: &Error) -> ExitCode {
+    aside(&format!("error: {}\n\nFor more information, try '--help'.", limits::explained(chain(error))));
+    exit::USAGE.into()
 }
 
 /// Wrong usage that the parser of arguments does not know of.

@@ -52,7 +52,7 @@ struct thread {
 	__u64 departed;
 	__u64 state;
 	__u64 waited_then;
-	__u64 is_throttled;
+	__u64 throttled_since; /* the last switch that was seen while its quota was used up, by that clock; 0: it was not */
 	/* Away, and not waiting. */
 	__u64 stopped; /* by a signal, a debugger or a freezer */
 	__u64 blocked; /* in the kernel: page faults, disks, locks */

@@ -210,20 +210,32 @@ static __always_inline __u64 stolen_within(__u64 had, const struct change *chang
 	return part < had ? part : had;
 }
 
-/* prev had the processor that the thread waits for. */
+/* Its quota was used up: it would not have run whatever else had the processor. */
+static __always_inline void add_throttled(struct thread *thread, const struct change *change, __u64 from, __u64 until)
+{
+	thread->throttled += until - from;
+	thread->named += until - from;
+	if (until - from > LEAST_STINT_NS)
+		note_stint(thread, change->clock - (change->now - from), change->clock);
+}
+
+static __always_inline void note_throttled(struct thread *thread, struct task_struct *task, const struct change *change)
+{
+	thread->throttled_since = is_throttled(task) ? change->now : 0;
+}
+
+/* prev had the processor that the thread waits for. Its quota has all since the last switch, also what no program saw. */
 static __always_inline void blame(struct thread *thread, __u32 place, __u64 queued, const struct change *change)
 {
-	__u64 had = change->now - (queued > change->arrival ? queued : change->arrival);
+	__u64 since = thread->throttled_since ? thread->throttled_since : change->arrival;
+	__u64 from = queued > since ? queued : since;
+	__u64 had = change->now - from;
 	__u64 stolen, interrupted;
 
 	if ((__s64)had <= 0)
 		return;
-	/* It would not have run whatever else had the processor. */
-	if (thread->is_throttled) {
-		thread->throttled += had;
-		thread->named += had;
-		if (had > LEAST_STINT_NS)
-			note_stint(thread, change->clock - had, change->clock);
+	if (thread->throttled_since) {
+		add_throttled(thread, change, from, change->now);
 		return;
 	}
 	stolen = stolen_within(had, change);
@@ -238,14 +250,18 @@ static __always_inline void blame(struct thread *thread, __u32 place, __u64 queu
 		charge(thread, place, &change->prev, had);
 }
 
-/* The switch to the thread was not seen: what of its wait has no name belongs to whoever was switched to before. */
+/* The switch to the thread was not seen: what of its wait has no name belongs to its quota, or to whoever was switched to before. */
 static __always_inline void blame_missed(struct thread *thread, __u32 place, const struct change *change)
 {
 	__u64 had = thread->waited - thread->named;
 
 	if (change->missed_ns < had)
 		had = change->missed_ns;
-	if ((__s64)had > 0)
+	if ((__s64)had <= 0)
+		return;
+	if (thread->throttled_since)
+		add_throttled(thread, change, change->arrival - had, change->arrival);
+	else
 		charge(thread, place, &change->missed, had);
 }
 
@@ -263,7 +279,6 @@ static __always_inline void add_absence(struct thread *thread, const struct chan
 	thread->departed = change->now;
 	thread->waited_then = run_delay;
 	thread->state = change->state;
-	thread->is_throttled = is_throttled(change->prev.task);
 }
 
 static __always_inline void at_departure(struct thread *thread, __u32 place, const struct change *change)
@@ -276,6 +291,7 @@ static __always_inline void at_departure(struct thread *thread, __u32 place, con
 	add_absence(thread, change, run_delay);
 	if (change->missed.task)
 		blame_missed(thread, place, change);
+	note_throttled(thread, task, change);
 	/* What has no name by now has none later. */
 	thread->named = thread->waited;
 }
@@ -318,7 +334,7 @@ static __always_inline void at_switch(struct thread *thread, __u32 place, const 
 		return;
 	blame(thread, place, queued, change);
 	if (task != change->next) {
-		thread->is_throttled = is_throttled(task);
+		note_throttled(thread, task, change);
 		return;
 	}
 	if (thread->moves)

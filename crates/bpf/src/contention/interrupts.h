@@ -55,7 +55,7 @@ static long at_interrupted(__u32 place, struct interruption *it)
 		return 0;
 	if (thread->task == it->current) {
 		lost->running += it->ns;
-	} else if (!thread->is_throttled && BPF_CORE_READ(task, sched_info.last_queued)) {
+	} else if (!thread->throttled_since && BPF_CORE_READ(task, sched_info.last_queued)) {
 		lost->waiting += it->ns;
 		thread->interrupted += it->ns;
 	}

@@ -87,6 +87,7 @@ struct shared {
 	__u64 slow_application_ns; /* the same of what a server takes from its read to its answer */
 	__u64 connected; /* when a client did to a Unix socket that is followed; 0: not lately */
 	__u64 slow_lost; /* there was no room to keep them */
+	__u64 slow_applications_lost; /* of these, answers: counted after them */
 	__u64 tickets; /* that were given to sockets */
 	__u64 full; /* all places are taken; cleared by user space */
 	__u64 widest; /* window that a receiver ever had, of those that held messages, bytes */
@@ -109,7 +110,7 @@ struct counts {
 	__u64 bytes_timed;
 	__u64 bytes_outside; /* read from connections that were half closed as they came */
 	__u64 threads; /* that read */
-	__u64 unseen; /* switches of theirs that were not seen */
+	__u64 unseen; /* switches of followed threads that were not seen */
 	__u64 waited_ns; /* what they waited for a processor, by the kernel's account */
 	__u64 mptcp; /* connections that are a part of one of MPTCP: they are not followed */
 	__u64 tls; /* sockets that the kernel encrypts: messages are records */

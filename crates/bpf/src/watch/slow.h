@@ -79,8 +79,10 @@ static __noinline int keep_application(struct sock *sk, __u64 read_at, __u64 now
 	struct account account;
 	struct away last = {};
 
-	if (!s)
+	if (!s) {
+		__sync_fetch_and_add(&shared.slow_applications_lost, 1);
 		return 0;
+	}
 	s->application = 1;
 	s->reader = bpf_get_current_pid_tgid();
 	name_ends(sk, &s->socket);

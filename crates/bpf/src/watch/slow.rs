@@ -39,9 +39,14 @@ impl Watch {
         SET.take(&self.object, "slow", |bytes| from_bytes(bytes).map(|slow| message(&slow)))
     }
 
-    /// How many found no room until they were taken.
+    /// How many found no room until they were taken: messages and answers.
     pub fn slow_lost(&self) -> u64 {
         self.mapping.get().slow_lost.load(Relaxed)
+    }
+
+    /// How many of these are answers; to be read before them.
+    pub fn slow_applications_lost(&self) -> u64 {
+        self.mapping.get().slow_applications_lost.load(Relaxed)
     }
 }
 

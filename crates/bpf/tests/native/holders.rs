@@ -16,7 +16,7 @@ const KERNEL: usize = 9;
 const TASKS: usize = 10;
 
 /// Numbers below a bound, by chance; the same for the same seed.
-fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
+pub(super) fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut random = seed;
     move |most| {
         random ^= random << 13;

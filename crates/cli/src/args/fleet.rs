@@ -10,7 +10,7 @@ use netfathom_measure::load::allow::Prefix;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::units::parse_number;
 
-use up::{DOWN_EXAMPLES, MANIFEST_EXAMPLES, UP_EXAMPLES};
+use up::{DOWN_EXAMPLES, MANIFEST_EXAMPLES, UP_EXAMPLES, parse_name};
 pub use up::{DownArgs, Manifest, ManifestArgs, UpArgs, Via, parse_plain};
 
 use super::words::{Word, one_of};
@@ -94,7 +94,7 @@ pub struct AccessArgs {
     #[arg(long)]
     pub plaintext: bool,
     /// Name of the fleet: agents and commands with the same one find each other
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_name)]
     pub fleet: String,
 }
 
@@ -102,7 +102,7 @@ pub struct AccessArgs {
 #[derive(Debug, ClapArgs)]
 pub struct AgentArgs {
     /// The name of this host in the fleet [default: its host name]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
     pub name: Option<String>,
     /// A label, shown beside its results; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]

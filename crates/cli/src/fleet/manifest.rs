@@ -8,7 +8,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use netfathom_fleet::access::Access;
-use netfathom_model::plan::is_name;
 
 use super::up::State;
 use crate::args::{Manifest, ManifestArgs, parse_plain};
@@ -39,9 +38,6 @@ pub fn print(args: &ManifestArgs) -> Result<ExitCode> {
 
 fn named(args: &ManifestArgs) -> Result<()> {
     let fleet = &args.fleet;
-    if !is_name(fleet) {
-        bail!("--fleet has 1 to 64 letters, digits, `-` and `_`");
-    }
     let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     if fleet.starts_with('-') {
         bail!("--fleet {fleet}: a name that begins with - would be taken for an option");

@@ -18,7 +18,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail};
 use netfathom_fleet::access::Access;
 use netfathom_fleet::controller;
-use netfathom_model::plan::{as_name, is_name};
+use netfathom_model::plan::as_name;
 use netfathom_results::story;
 use netfathom_sys::process::Process;
 use serde::{Deserialize, Serialize};
@@ -138,9 +138,6 @@ fn measure(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
 
 /// Once `asked` it waits for no more agents.
 fn begin(args: &UpArgs, asked: &AtomicBool) -> Result<ExitCode> {
-    if !is_name(&args.fleet) {
-        return output::misused("--fleet has 1 to 64 letters, digits, `-` and `_`");
-    }
     if args.via == Via::None && !args.measure.is_empty() {
         return output::misused("--via none starts no agents that could measure: leave -- out");
     }

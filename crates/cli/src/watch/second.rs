@@ -28,8 +28,10 @@ pub struct Second {
     pub answer: Option<WatchTimes>,
     /// Those that were kept.
     pub slow: Vec<SlowMessage>,
-    /// How many were slow since the run began; `None` if that was not asked for.
+    /// How many messages were slow since the run began; `None` if that was not asked for.
     pub slow_so_far: Option<u64>,
+    /// How many answers were.
+    pub slow_answers_so_far: u64,
 }
 
 /// Makes seconds of the states of a run.
@@ -67,7 +69,8 @@ impl Seconds {
         let state = State { at_ns, followed_ns, all, sockets, others, waits, application, answer, slow_kept };
         let second = Second {
             slow: slow.map_or_else(Vec::new, |slow| slow.after(last.slow_kept).to_vec()),
-            slow_so_far: slow.map(WatchSlow::seen),
+            slow_so_far: slow.map(WatchSlow::seen_messages),
+            slow_answers_so_far: slow.map_or(0, WatchSlow::seen_answers),
             ..state.since(&last)
         };
         self.last = Some(state);

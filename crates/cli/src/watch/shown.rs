@@ -1,6 +1,7 @@
 //! Who sees a run while it goes on, beside what keeps it.
 
 use std::cell::LazyCell;
+use std::error::Error;
 use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
@@ -60,6 +61,13 @@ impl Observer<WatchResult> for Shown<'_, '_> {
     fn costs(&mut self, so_far: &WatchResult) {
         if let Some(programs) = so_far.programs.filter(|_| self.shows_cost) {
             output::aside(&cost(&programs, so_far.plan.budget));
+        }
+    }
+
+    fn warns(&mut self, why: &dyn Error) {
+        // It would be drawn over the view; the tables at the end have it.
+        if !matches!(self.medium, Medium::Terminal(_)) {
+            output::aside(&format!("netfathom: {why}; the run goes on without the sockets that it has now"));
         }
     }
 

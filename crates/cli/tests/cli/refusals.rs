@@ -59,6 +59,23 @@ fn numbers_out_of_range() {
 }
 
 #[test]
+fn wrong_usage_looks_alike_whoever_finds_it() {
+    for args in [
+        "stack --trials many",
+        "stack --trials 0",
+        "compare x",
+        "runs --limit 3 show x",
+        "export x --to csv --all",
+        "agent --name a/b",
+    ] {
+        let reply = wrong(args);
+        let lines: Vec<&str> = reply.trim_end().lines().skip(1).collect();
+        assert!(lines[0].starts_with("error: ") && !reply.contains("netfathom: "), "{reply}");
+        assert_eq!(lines[1..], ["", "For more information, try '--help'."], "{reply}");
+    }
+}
+
+#[test]
 fn options_of_programs_that_watch_others() {
     let reply = all_wrong(&[
         "stack rx --pid 4242",

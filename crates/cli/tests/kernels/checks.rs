@@ -54,7 +54,8 @@ pub fn watched(seen: &Seen) -> Vec<String> {
         let timed = [received, &gone["account"]].map(|account| account["timed"].as_u64().unwrap_or(0));
         // Those that waited for netfathom itself, as it writes its record, are counted apart.
         let slow = |count: &str| result["slow"][count].as_u64().unwrap_or(0);
-        if slow("kept") + slow("by_netfathom") != timed.iter().sum::<u64>() + slow("applications") {
+        let answers = slow("applications") + slow("applications_by_netfathom");
+        if slow("kept") + slow("by_netfathom") != timed.iter().sum::<u64>() + answers {
             wrong.push(format!("{name}: {} of {timed:?}", result["slow"]));
         }
         let rx = received["bytes_read"] == sent && adds_up(&result, received, 1);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use netfathom_measure::ground::observer::Progressed;
-use netfathom_measure::load::judge::ANOTHER_RUN;
 use netfathom_model::plan::FleetTest;
 use netfathom_model::print::{counted, percent};
 use netfathom_model::record::{Distribution, FleetHost, FleetPair, FleetResult, FleetStart};
@@ -120,18 +119,17 @@ fn lower_by_hosts(verdict: &mut Verdict, result: &FleetResult) {
             Level::Void => (Level::Degraded, "; the figures concerned are left out"),
             _ => (Level::Degraded, ""),
         };
-        let text = among_agents(&reason.text, result.plan.parallel);
-        verdict.lower(lowered, format!("{first}{more}: {}: {text}{left_out}", reason.named()));
+        let (named, text, in_turn) = (reason.named(), &reason.text, in_turn(result, first));
+        verdict.lower(lowered, format!("{first}{more}: {named}: {text}{left_out}{in_turn}"));
     }
 }
 
-/// To a host, another agent of the fleet is a run to stop.
-fn among_agents(text: &str, parallel: Option<u32>) -> String {
-    if parallel == Some(1) || !text.contains(ANOTHER_RUN) {
-        return text.into();
-    }
-    let without = text.replace(&format!("stop {ANOTHER_RUN}"), ANOTHER_RUN);
-    format!("{without}; agents that share a machine disturb one another: --parallel 1")
+/// What helps a host on a machine with other agents, which take its CPUs.
+fn in_turn(result: &FleetResult, name: &str) -> &'static str {
+    let own = result.hosts.iter().find(|host| host.name == name).and_then(|host| host.address.as_ref());
+    let is_beside = |host: &FleetHost| host.name != name && own.is_some() && host.address.as_ref() == own;
+    let are_together = result.plan.parallel != Some(1) && result.hosts.iter().any(is_beside);
+    if are_together { "; other agents measure on its machine, too: --parallel 1" } else { "" }
 }
 
 fn findings(result: &FleetResult) -> Vec<Finding> {
@@ -240,12 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn agents_that_share_a_machine_are_not_to_be_stopped() {
-        let text = "late: stop another netfathom (pids 7, 8) on CPU 1";
-        let shared = among_agents(text, None);
-        assert!(shared.ends_with(": --parallel 1") && !shared.contains("stop"), "{shared}");
-        assert_eq!(among_agents(text, Some(1)), text);
-        assert_eq!(among_agents("late: stop cc1 (pid 7) on CPU 1", None), "late: stop cc1 (pid 7) on CPU 1");
+    fn agents_of_one_machine_are_to_measure_in_turn() {
+        let reason = |addresses: [&str; 2], parallel| {
+            let mut own = Verdict::default();
+            own.lower(Level::Degraded, "late");
+            let host = |(name, address): (&str, &str)| FleetHost {
+                address: Some(address.into()),
+                verdict: Some(own.clone()),
+                missing: None,
+                ..absent(name, "")
+            };
+            let mut result = nothing(FleetTest::Stack);
+            result.plan.parallel = parallel;
+            result.hosts = ["a", "b"].into_iter().zip(addresses).map(host).collect();
+            verdict(&result).reasons.remove(0).text
+        };
+        let together = reason(["10.0.0.1"; 2], None);
+        let end = ": late; other agents measure on its machine, too: --parallel 1";
+        assert!(together.ends_with(end), "{together}");
+        for apart in [reason(["10.0.0.1", "10.0.0.2"], None), reason(["10.0.0.1"; 2], Some(1))] {
+            assert!(apart.ends_with(": late"), "{apart}");
+        }
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! What a run reports while it goes on, and who is interested: the command line, the live view of `watch`, or nothing.
 
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
@@ -60,6 +61,8 @@ pub trait Observer<R> {
     }
     /// What the measurement itself takes is known: before the first step, if at all.
     fn costs(&mut self, _so_far: &R) {}
+    /// Why a part is not measured; the rest is.
+    fn warns(&mut self, _why: &dyn Error) {}
     /// A step begins; `live` moves while it runs.
     fn begins(&mut self, _step: Step, _live: &Arc<Live>) {}
     /// Whether [`Self::shows`] is of use.

@@ -9,7 +9,6 @@ use netfathom_model::environment::Device;
 use netfathom_model::plan::{Family, Place};
 use netfathom_sys::counters::{self, Counters};
 use netfathom_sys::link;
-use netfathom_sys::netns::Namespace;
 use netfathom_sys::socket::{receive_whole, set_receive_buffer};
 
 use super::lab::{Lab, LabError, Role};
@@ -166,12 +165,8 @@ impl Rig {
     /// # Errors
     /// If its namespace cannot be entered; `work` did not run then.
     pub fn at<T: Send>(&self, role: Role, work: impl FnOnce() -> T + Send) -> Result<T, GroundError> {
-        let namespace: Option<&Namespace> = self.lab.as_ref().map(|lab| match role {
-            Role::Sender => &lab.sender,
-            Role::Reader => &lab.reader,
-        });
-        match namespace {
-            Some(namespace) => Ok(namespace.run(work).map_err(LabError::from)?),
+        match &self.lab {
+            Some(lab) => Ok(lab.host(role).run(work).map_err(LabError::from)?),
             None => Ok(work()),
         }
     }

@@ -28,11 +28,11 @@ mod serving;
 mod talk;
 
 pub use client::{Peer, Session};
-pub use introduction::{Identity, Introduction, refusal, report, short};
+pub use introduction::{Identity, Introduction, report, short};
 pub use line::printable;
 pub use server::{Begun, Conversation, Ended, Greeting, Incoming, Listener, Welcomed, draw_flow};
 pub use serving::{ServeEvent, serve_each};
-pub use talk::{Talk, connect};
+pub use talk::{Pulse, Talk, connect};
 
 use protocol::Why;
 
@@ -49,7 +49,7 @@ pub const DRAIN_MOST: Duration = Duration::from_secs(5);
 
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 /// How long an answer may take for which the peer has to make sockets or load programs.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// How long a line may take that the peer had ready.
 const LINE_WITHIN: Duration = Duration::from_secs(1);
 /// How long the sender may take between its welcome and its begin: it makes its sockets, and

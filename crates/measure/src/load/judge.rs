@@ -147,9 +147,6 @@ pub fn priority() -> String {
     }
 }
 
-/// What a process that measures, too, is called.
-pub const ANOTHER_RUN: &str = "another netfathom";
-
 /// What to do about whoever had the processors of such threads in all these trials, or stopped the threads; `None` where
 /// no one did so for as large a part of a thread's time.
 pub fn occupied<'a>(
@@ -176,16 +173,19 @@ pub fn occupied<'a>(
     let numbered = by.numbered(&thread.holders);
     let can_stop = numbered.is_some();
     let who = numbered.unwrap_or_else(|| by.to_string());
-    let who = who.strip_prefix("netfathom ").map_or_else(|| who.clone(), |of| format!("{ANOTHER_RUN} {of}"));
+    let who =
+        who.strip_prefix("netfathom ").map_or_else(|| who.clone(), |of| format!("another netfathom {of}"));
     let all_ns: u64 = held.iter().filter(|(of, ..)| std::ptr::eq(*of, thread)).map(|(.., ns)| ns).sum();
     // To stop one of many helps little.
     let is_most = 2 * ns > all_ns;
     Some(match by.first {
         // No machine goes on without the first process.
         Holder::Process { pid: 1, .. } | Holder::Others => format!("{}: {by} had CPU {cpu}", priority()),
-        Holder::Process { .. } if can_stop && (is_most || is_before_others()) => {
-            format!("stop {who} on CPU {cpu}")
-        }
+        Holder::Process { name, .. } if can_stop && (is_most || is_before_others()) => match name.as_str() {
+            // It measures, too, maybe for another agent of the fleet.
+            "netfathom" => format!("run one at a time: {who} had CPU {cpu}"),
+            _ => format!("stop {who} on CPU {cpu}"),
+        },
         Holder::Process { .. } => {
             let others = if is_most { "" } else { " and others" };
             format!("{}: {who}{others} had CPU {cpu}", priority())

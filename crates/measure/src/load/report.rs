@@ -1,7 +1,7 @@
 //! The part of a record that is about the load, made of what senders did.
 
-use netfathom_model::record::{LagWindows, Load, Refused, Series};
-use netfathom_stats::Windowed;
+use netfathom_model::record::{Distribution, LagWindows, Load, Refused, Series};
+use netfathom_stats::{self as stats, Windowed};
 
 use super::sent::Sent;
 use super::tally::Read;
@@ -20,6 +20,14 @@ pub fn load(sent: &Sent, read: &Read, planned: u64) -> Load {
         series: series(&sent.lag, sent.windows.length_ns()),
         contention: sent.contention.iter().chain(&read.contention).cloned().collect(),
     }
+}
+
+/// The times of several trials together; `None` of no trial.
+pub fn merged<'a>(parts: impl Iterator<Item = &'a Distribution>) -> Option<stats::Distribution> {
+    parts.map(stats::Distribution::from).reduce(|mut sum, part| {
+        sum.merge(&part);
+        sum
+    })
 }
 
 /// Windows of moments, as records keep them.

@@ -157,7 +157,7 @@ impl CostPlan {
         }
         for (index, benchmark) in self.benchmarks.iter().enumerate() {
             if self.benchmarks[..index].iter().any(|b| b.name == benchmark.name) {
-                return conflict(format!("--benchmark: {} is there twice", benchmark.name));
+                return conflict(format!("--benchmark: {} is there twice: leave one out", benchmark.name));
             }
             benchmark.kind.check()?;
             if let (BenchmarkKind::Marking { pid, .. }, Subject::Process { pid: stopped }) =
@@ -179,7 +179,7 @@ impl CostPlan {
                 return conflict("--levels: one is empty; name each, such as --levels 1,2,4");
             }
             if self.levels[..index].iter().any(|l| l.text == level.text) {
-                return conflict(format!("level {} is there twice", level.text));
+                return conflict(format!("--levels: {} is there twice: leave one out", level.text));
             }
         }
         let names_level = |text: &String| text.contains(LEVEL_WORD);

@@ -341,7 +341,9 @@ impl MessagePlan {
 /// Two of the same would be one cell with twice the trials.
 fn once<T: PartialEq>(flag: &str, all: &[T], name: impl Fn(&T) -> String) -> Result<(), PlanError> {
     let twice = all.iter().enumerate().find(|(index, value)| all[..*index].contains(value));
-    twice.map_or(Ok(()), |(_, value)| conflict(format!("--{flag}: {} is there twice", name(value))))
+    twice.map_or(Ok(()), |(_, value)| {
+        conflict(format!("--{flag}: {} is there twice: leave one out", name(value)))
+    })
 }
 
 #[cfg(test)]

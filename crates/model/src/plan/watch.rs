@@ -134,6 +134,9 @@ impl WatchPlan {
             return conflict("--stop-after: name how many, with --slow, as in --slow 10ms --stop-after 1");
         }
         let wrong = match &self.target {
+            target if self.awaits() && !target.is_group() => {
+                "--serve: a run awaits the processes of NAME, --cgroup or --container alone"
+            }
             WatchTarget::All | WatchTarget::Port(_) | WatchTarget::Flow { .. } if self.follows_unix() => {
                 "--unix: these sockets are found by their process; name it, --pid or by its name"
             }
@@ -161,5 +164,31 @@ impl WatchPlan {
             _ => return Ok(self),
         };
         conflict(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_processes_that_join_and_leave_are_awaited() {
+        let is_valid = |target, awaits| {
+            let plan = WatchPlan {
+                target,
+                directions: vec![Direction::Rx],
+                time_ns: None,
+                by_socket: false,
+                slow: None,
+                stop_after: None,
+                budget: None,
+                unix: None,
+                awaits,
+            };
+            plan.validated().is_ok()
+        };
+        assert!(is_valid(WatchTarget::Name("nginx".into()), Some(true)));
+        assert!(is_valid(WatchTarget::Port(80), None));
+        assert!(!is_valid(WatchTarget::Process(7), Some(true)) && !is_valid(WatchTarget::All, Some(true)));
     }
 }

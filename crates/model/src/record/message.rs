@@ -35,6 +35,22 @@ pub struct MessageResult {
     pub precision: Option<Precision>,
 }
 
+impl MessageResult {
+    /// One without cells.
+    pub fn empty(plan: MessagePlan) -> Self {
+        Self {
+            plan,
+            pairs: Vec::new(),
+            cells: Vec::new(),
+            absent: Vec::new(),
+            remedies: Vec::new(),
+            contention: Vec::new(),
+            server: None,
+            precision: None,
+        }
+    }
+}
+
 /// The host that the server ran on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerHost {

@@ -143,10 +143,11 @@ named! { TransferMethod:
 }
 
 /// How a transfer came to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum TransferEnd {
     /// All data was sent, and the other end confirmed it: it closed, or its mark came.
+    #[default]
     Whole,
     /// The peer's kernel has acknowledged everything, but its program did not close: whether it
     /// has read all of it cannot be known.
@@ -172,7 +173,7 @@ pub enum TransferEnd {
 }
 
 /// One stream of a transfer.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TransferStream {
     /// The other end, `ADDRESS:PORT`; `None` if no peer connected.
     pub peer: Option<String>,

@@ -288,7 +288,7 @@ pub struct WatchAccount {
     pub bytes_outside: u64,
     /// Threads that read.
     pub threads: u64,
-    /// Switches of followed threads that were not seen.
+    /// Context switches of followed threads that no BPF program saw. Threads that read are followed, and those that they make.
     pub unseen_switches: u64,
     /// Connections that are a part of one of MPTCP: their messages are not followed, nor seen.
     pub mptcp: u64,

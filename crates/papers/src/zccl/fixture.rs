@@ -58,16 +58,7 @@ pub fn planned(plan: MessagePlan, times: impl Fn(&Asked) -> Option<CellTimes>) -
             }
         }
     }
-    MessageResult {
-        plan,
-        pairs: PAIRS.to_vec(),
-        cells,
-        absent: Vec::new(),
-        remedies: Vec::new(),
-        contention: Vec::new(),
-        server: None,
-        precision: None,
-    }
+    MessageResult { pairs: PAIRS.to_vec(), cells, ..MessageResult::empty(plan) }
 }
 
 fn cell(asked: Asked, times: &CellTimes) -> MessageCell {

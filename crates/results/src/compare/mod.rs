@@ -84,9 +84,9 @@ pub struct Comparison {
     pub only_a: Vec<String>,
     /// Quantities that only B has; the same of pairs.
     pub only_b: Vec<String>,
-    /// Of runs that cannot be compared: the quantities that any of them can have.
+    /// Of runs that cannot be compared: the quantities that any of them can have, and which are main ones.
     #[serde(skip)]
-    pub known: BTreeSet<String>,
+    pub known: BTreeMap<String, bool>,
     /// Times of both, where the records have them.
     #[serde(skip)]
     pub spreads: Vec<(Pooled, Pooled)>,
@@ -258,7 +258,7 @@ fn may_come(compared: &Comparison, run: &Run, name: &str) -> bool {
     let part = |of: &str| of.split('.').next().map(str::to_owned);
     let is_measured = |of: &str| compared.quantities.iter().any(|other| part(&other.name) == part(of));
     !compared.quantities.iter().any(|of| is(&of.name))
-        && known(&[(run, run)]).iter().any(|of| is(of) && is_measured(of))
+        && known(&[(run, run)]).keys().any(|of| is(of) && is_measured(of))
 }
 
 fn compare(design: Design, pairs: &[(&Run, &Run)], wishes: &Wishes) -> Result<Comparison, CompareError> {
@@ -310,7 +310,7 @@ fn compare_unchecked(
         withheld: BTreeMap::new(),
         only_a: Vec::new(),
         only_b: Vec::new(),
-        known: BTreeSet::new(),
+        known: BTreeMap::new(),
         spreads: Vec::new(),
     };
     if comparison.is_refused() {
@@ -325,11 +325,14 @@ fn compare_unchecked(
     Ok(comparison)
 }
 
-/// The names of all quantities, also of those without a value.
-fn known(pairs: &[(&Run, &Run)]) -> BTreeSet<String> {
+/// The names of all quantities, also of those without a value, and whether a run has each as a main one.
+fn known(pairs: &[(&Run, &Run)]) -> BTreeMap<String, bool> {
     let runs = pairs.iter().flat_map(|&(a, b)| [a, b]);
-    let all = runs.flat_map(|run| crate::quantity::figures(&run.record.measurement).quantities());
-    all.map(|quantity| quantity.name).collect()
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    for quantity in runs.flat_map(|run| crate::quantity::figures(&run.record.measurement).quantities()) {
+        *known.entry(quantity.name).or_default() |= quantity.main;
+    }
+    known
 }
 
 pub fn settings_differ(a: &Record, b: &Record) -> bool {

@@ -204,9 +204,7 @@ impl Gates {
 /// If there is no such quantity, or it is counted in something else.
 pub fn gates(comparison: &Comparison, thresholds: &[Threshold]) -> Result<Gates, ThresholdError> {
     if comparison.is_refused() {
-        if let Some(mistaken) = thresholds.iter().find(|threshold| !threshold.is_known(comparison)) {
-            return Err(mistaken.unknown(comparison));
-        }
+        thresholds.iter().try_for_each(|threshold| threshold.check_known(comparison))?;
         let gates = thresholds.iter().map(|threshold| threshold.untested(None)).collect();
         return Ok(Gates { gates, together: 0 });
     }
@@ -258,11 +256,19 @@ impl Threshold {
         Gate { threshold, quantity, passage: Passage::NotTested, interval: None, pairs_needed: None, why }
     }
 
-    /// Whether runs that cannot be compared may have it; without any quantity they may have each.
-    fn is_known(&self, comparison: &Comparison) -> bool {
+    /// Checks that runs that cannot be compared may have it; without any quantity they may have each.
+    fn check_known(&self, comparison: &Comparison) -> Result<(), ThresholdError> {
+        let known = &comparison.known;
         let of_all = |name: &str| format!(".{name}").replace(UNDISTURBED, ".");
-        let end = of_all(&self.name);
-        comparison.known.is_empty() || comparison.known.iter().any(|name| of_all(name).ends_with(&end))
+        let wanted = of_all(&self.name);
+        if known.is_empty() || known.keys().any(|name| of_all(name) == wanted) {
+            return Ok(());
+        }
+        let main = known.iter().filter(|(_, main)| **main).map(|(name, _)| name);
+        match self.of(&wanted[1..]).only_end(main)? {
+            None => Err(self.unknown(comparison)),
+            Some(_) => Ok(()),
+        }
     }
 
     /// The quantity, or why it is not compared.
@@ -289,16 +295,26 @@ impl Threshold {
     fn by_end<'a>(&self, comparison: &'a Comparison) -> Result<Result<&'a Compared, String>, ThresholdError> {
         let main = comparison.quantities.iter().filter(|quantity| quantity.main).map(|q| &q.name);
         let withheld = comparison.withheld.iter().filter(|(_, of)| of.main).map(|(name, _)| name);
+        match self.only_end(main.chain(withheld))? {
+            None => Err(self.unknown(comparison)),
+            Some(name) => self.of(name).find(comparison),
+        }
+    }
+
+    /// The one of these names that ends with it, if any does.
+    fn only_end<'a>(
+        &self,
+        names: impl Iterator<Item = &'a String>,
+    ) -> Result<Option<&'a String>, ThresholdError> {
         let end = format!(".{}", self.name);
-        let all: BTreeSet<&String> = main.chain(withheld).filter(|name| name.ends_with(&end)).collect();
+        let all: BTreeSet<&String> = names.filter(|name| name.ends_with(&end)).collect();
         // Where some runs have undisturbed messages and some have not, all messages are meant.
         let is_of_some =
             |name: &String| name.contains(UNDISTURBED) && all.contains(&name.replace(UNDISTURBED, "."));
         let all: BTreeSet<&String> = all.iter().copied().filter(|name| !is_of_some(name)).collect();
-        let mut names = all.iter();
+        let mut names = all.iter().copied();
         match (names.next(), names.next()) {
-            (None, _) => Err(self.unknown(comparison)),
-            (Some(name), None) => self.of(name).find(comparison),
+            (only, None) => Ok(only),
             _ => Err(ThresholdError::Unknown {
                 text: self.text.clone(),
                 name: self.name.clone(),
@@ -394,7 +410,7 @@ impl Threshold {
     fn unknown(&self, comparison: &Comparison) -> ThresholdError {
         let of = |name: &str| likeness(&self.name, name);
         let compared = comparison.quantities.iter().map(|quantity| &quantity.name);
-        let names = compared.chain(&comparison.known).map(String::as_str);
+        let names = compared.chain(comparison.known.keys()).map(String::as_str);
         let names: Vec<&str> = names.sorted_by(|a, b| of(b).total_cmp(&of(a))).take(4).collect();
         let elsewhere = [("A", &comparison.only_a), ("B", &comparison.only_b)];
         let (text, name) = (self.text.clone(), self.name.clone());

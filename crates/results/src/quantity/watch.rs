@@ -81,7 +81,7 @@ impl Figures for WatchResult {
             all.push(count("read_bytes", "Bytes that applications read", a.bytes_read));
             all.push(count(
                 "unseen_switches",
-                "Context switches of reading threads that no BPF program saw",
+                "Context switches of followed threads that no BPF program saw",
                 a.unseen_switches,
             ));
         }
@@ -93,8 +93,13 @@ impl Figures for WatchResult {
             labels: vec![("direction", drop.direction.name().into()), ("reason", drop.reason.clone())],
             ..count("dropped_packets", "Packets that the kernel dropped, by reason", drop.packets)
         }));
-        let slow = |of: &WatchSlow| count("slow_messages", "Messages and answers beyond --slow", of.seen());
-        all.extend(self.slow.as_ref().map(slow));
+        let slow = |of: &WatchSlow| {
+            [
+                count("slow_messages", "Messages beyond --slow", of.seen_messages()),
+                count("slow_answers", "Answers of servers beyond --slow", of.seen_answers()),
+            ]
+        };
+        all.extend(self.slow.iter().flat_map(slow));
         all
     }
 

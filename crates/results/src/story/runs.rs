@@ -13,8 +13,8 @@ use crate::store::{Head, RunEntry};
 const HOST_COLUMNS: usize = 10;
 const KERNEL_COLUMNS: usize = 12;
 const PART_OF_MORE: usize = 4;
-/// What a command or an answer may take, over several lines.
-const MOST_TEXT: usize = 110;
+/// What a command may take, over several lines.
+const LONGEST_COMMAND: usize = 110;
 
 /// Runs as a table, a line a run that has nothing wrong, for a page of `width` columns. Below it stand the notes.
 pub fn list(entries: &[&RunEntry], notes: &[String], width: usize) -> Page {
@@ -36,7 +36,7 @@ pub fn list(entries: &[&RunEntry], notes: &[String], width: usize) -> Page {
                 cells.extend(kernels.then(kernel));
                 table.row_open(&cells, &remarks(entry, head));
                 if let Some(answer) = &head.answer {
-                    table.row_open(Vec::<String>::new(), &shortened(answer, MOST_TEXT));
+                    table.row_open(Vec::<String>::new(), answer);
                 }
             }
             (None, Some(problem)) => {
@@ -75,7 +75,7 @@ fn remarks(entry: &RunEntry, head: &Head) -> String {
     if entry.tags_problem.is_some() {
         words.push("(tags.json is damaged)".into());
     }
-    words.push(shortened(head.command.trim_start_matches("netfathom "), MOST_TEXT));
+    words.push(shortened(head.command.trim_start_matches("netfathom "), LONGEST_COMMAND));
     words.join(" ")
 }
 

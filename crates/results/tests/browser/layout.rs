@@ -1,5 +1,6 @@
 //! The report on a telephone and on a wide screen, in the dark and in the light.
 
+use netfathom_model::verdict::{Finding, Level};
 use netfathom_testkit::browser::address;
 use serde_json::{Value, json};
 
@@ -60,6 +61,36 @@ fn links_shares_and_the_first_figures_are_within_the_report() {
         shown.page.open(&address(&shown.file));
         shown.page.wait_for("document.documentElement.dataset.drawn === 'yes'");
         assert_eq!(shown.page.eval(beyond), json!([]), "at {width}");
+    }
+}
+
+#[test]
+fn options_of_a_command_stay_on_one_line() {
+    let lines = "(() => {
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        const lines = [];
+        while (walker.nextNode()) {
+            const node = walker.currentNode;
+            for (const option of node.data.matchAll(/--[a-z-]+/g)) {
+                const range = document.createRange();
+                range.setStart(node, option.index);
+                range.setEnd(node, option.index + option[0].length);
+                lines.push(new Set([...range.getClientRects()].map((line) => line.top)).size);
+            }
+        }
+        return lines.filter((count) => count > 0);
+    })()";
+    let mut record = fixture();
+    let text = "it is shorter with --cross-checks 0; ".repeat(20);
+    record.verdict.lower(Level::Degraded, text.clone());
+    let nothing = String::new;
+    record.findings.push(Finding { seen: text, cause: nothing(), evidence: nothing(), remedy: nothing() });
+    let Some(mut shown) = show("options", &record) else { return };
+    for width in [1600, 700, 360] {
+        shown.page.resize(width, 900, false);
+        let lines = shown.page.eval(lines);
+        let lines = lines.as_array().unwrap();
+        assert!(lines.len() >= 40 && lines.iter().all(|count| *count == json!(1)), "at {width}: {lines:?}");
     }
 }
 

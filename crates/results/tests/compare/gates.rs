@@ -260,4 +260,7 @@ fn thresholds_of_runs_that_cannot_be_compared_are_not_decided() {
     let mistake = of("tx.maen>5%").unwrap_err().to_string();
     assert!(mistake.contains("did you mean tx.mean"), "{mistake}");
     assert!(of("tx.undisturbed.mean>5%").is_ok() && of("undisturbed.none>5%").is_err());
+    // So is an end that several have.
+    let ambiguous = of("mean>5%").unwrap_err().to_string();
+    assert!(ambiguous.contains("; these end with it: ") && ambiguous.contains("tx.mean"), "{ambiguous}");
 }

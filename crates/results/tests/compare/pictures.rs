@@ -44,6 +44,18 @@ fn every_kind_fits_on_eighty_columns_and_on_a_page() {
     }
 }
 
+#[test]
+fn a_long_answer_is_wrapped_and_not_cut() {
+    let mut maker = Maker::new(21);
+    let comparison = apart(&maker.run(10, 1.0), &maker.run(10, 1.12), &Wishes::default()).unwrap();
+    let threshold = format!("tx.mean>{}1%", " ".repeat(80));
+    let shown = gates(&comparison, &[threshold.parse().unwrap(), "rx.mean>30%".parse().unwrap()]).unwrap();
+    let text = draw::terminal(&story::compare::of(&[(comparison, shown)]), 80, false);
+    let answer = text.lines().take_while(|line| !line.starts_with("  -")).flat_map(str::split_whitespace);
+    let answer = answer.collect::<Vec<_>>().join(" ");
+    assert!(answer.contains("% interval") && answer.ends_with("1 more below"), "{text}");
+}
+
 /// Two runs that differ, in full: what a user sees.
 #[test]
 fn a_comparison_in_full() {

@@ -64,7 +64,9 @@ fn the_reference_parser_reads_what_an_exporter_shows() {
 #[test]
 fn both_texts_of_an_exporter_have_the_same_samples() {
     let Some(python) = python(test_name!()) else { return };
-    let measurement = run("watch-slow").record.measurement;
+    let mut measurement = run("watch-slow").record.measurement;
+    let Measurement::Watch(watch) = &mut measurement else { panic!() };
+    watch.slow.as_mut().unwrap().applications = 4;
     let exposition = export::exposition(&measurement, &[]);
     let dir = tempfile::tempdir().unwrap();
     let parsed = |name: &str, parser: &str, text: String| {
@@ -81,6 +83,10 @@ fn both_texts_of_an_exporter_have_the_same_samples() {
         assert_eq!(of(&open), of(&plain), "{kind}");
     }
     let Measurement::Watch(watch) = &measurement else { panic!() };
-    let slow = samples(&open, "counter").find(|s| s[0] == "netfathom_watch_slow_messages_total").unwrap();
-    assert_eq!(slow[2].as_f64().unwrap(), watch.slow.as_ref().unwrap().seen() as f64);
+    let slow = |of: &str| {
+        let name = format!("netfathom_watch_slow_{of}_total");
+        samples(&open, "counter").find(|s| s[0] == name.as_str()).unwrap()[2].as_f64().unwrap()
+    };
+    let kept = watch.slow.as_ref().unwrap().kept as f64;
+    assert_eq!((slow("messages"), slow("answers")), (kept - 4.0, 4.0));
 }

@@ -114,6 +114,18 @@ fn every_fixture_shows_its_head() {
 }
 
 #[test]
+fn a_long_answer_is_listed_whole() {
+    let out = directory();
+    put(out.path(), 0);
+    let mut entry = listed(out.path()).entries.remove(0);
+    let answer = format!("{}last 1.18 µs", "it takes 2.02 µs; ".repeat(9));
+    entry.head.as_mut().expect("a head").answer = Some(answer.clone());
+    let page = netfathom_results::story::runs::list(&[&entry], &[], 80);
+    let text = netfathom_results::draw::terminal(&page, 80, false);
+    assert!(crate::contract::flat(&text).contains(&answer), "{text}");
+}
+
+#[test]
 fn runs_that_come_change_and_go_meanwhile_break_nothing() {
     use netfathom_results::store::RunDir;
     let out = directory();

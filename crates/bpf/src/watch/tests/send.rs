@@ -8,6 +8,7 @@ use netfathom_sys::tcp_info;
 use socket2::{Domain, Socket, Type};
 
 use super::*;
+use crate::lab::tick_ns;
 
 fn tx() -> &'static [WatchStage] {
     WatchStage::of(Direction::Tx)
@@ -139,15 +140,6 @@ fn a_receiver_with_a_small_buffer_never_had_a_wider_window() {
     client.read_exact(&mut message).unwrap();
     let account = watch.send_account().unwrap();
     assert!((1..=2 * SMALL as u64).contains(&account.receiver_window), "{account:?}");
-}
-
-/// In which the kernel counts what holds a connection.
-pub(super) fn tick_ns() -> i128 {
-    let mut tick = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes this one alone, which lives during the call.
-    let done = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut tick) };
-    assert_eq!(done, 0, "{}", io::Error::last_os_error());
-    tick.tv_nsec.into()
 }
 
 #[test]

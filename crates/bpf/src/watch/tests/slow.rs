@@ -237,17 +237,26 @@ fn a_message_is_kept_with_how_long_its_reader_was_stopped() {
 }
 
 #[test]
-fn what_finds_no_room_is_counted() {
+fn what_finds_no_room_is_counted_and_answers_apart() {
     needs_root!();
     const MESSAGES: u64 = 2000;
     let (listener, watch) = listening(Direction::Rx);
     watch.set_slow(Direction::Rx, 0);
+    watch.set_slow_application(0);
     exchange(&listener, MESSAGES, || ());
-    let timed = watch.account().unwrap().timed;
-    let slow = watch.slow().unwrap();
-    println!("{} of {timed}", slow.len());
-    assert_eq!(slow.len() as u64 + watch.slow_lost(), timed);
-    assert!(slow.len() > 400 && watch.slow_lost() > 0);
+    let (timed, application) = (watch.account().unwrap().timed, watch.application().unwrap());
+    let answers = application.map_or(0, |times| times.moments.n);
+    let (slow, lost, answers_lost) =
+        (watch.slow().unwrap(), watch.slow_lost(), watch.slow_applications_lost());
+    let kept = |slow: &[SlowMessage], application: bool| {
+        slow.iter().filter(|message| message.application == application).count() as u64
+    };
+    println!("{} of {timed} messages and {answers} answers", slow.len());
+    assert_eq!(kept(&slow, false) + lost - answers_lost, timed);
+    assert_eq!(kept(&slow, true) + answers_lost, answers);
+    assert!(slow.len() > 400 && lost > answers_lost);
+    // Without the hook for answers there are none.
+    assert_eq!(answers_lost > 0, answers > 0);
     exchange(&listener, 100, || ());
-    assert_eq!(watch.slow().unwrap().len(), 100);
+    assert_eq!(kept(&watch.slow().unwrap(), false), 100);
 }

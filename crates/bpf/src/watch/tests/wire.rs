@@ -12,8 +12,9 @@ use socket2::SockRef;
 
 use super::outgoing::done;
 use super::planted::{EACH, sum};
-use super::send::{set, tick_ns};
+use super::send::set;
 use super::*;
+use crate::lab::tick_ns;
 
 const DEVICE: &str = "wire";
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 66, 0, 1);

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use netfathom_model::plan::is_name;
 use serde::{Deserialize, Serialize};
 
 use super::super::words::{Word, one_of};
@@ -64,7 +65,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub wait: u64,
     /// The name of the fleet
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_name)]
     pub fleet: String,
     /// Measure this, as after `netfathom fleet`, and end the fleet again
     #[arg(last = true, value_name = "ARGS")]
@@ -92,7 +93,7 @@ const VIAS: &[Word<Via>] = &[
 #[derive(Debug, ClapArgs)]
 pub struct DownArgs {
     /// The name of the fleet
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_name)]
     pub fleet: String,
 }
 
@@ -121,7 +122,7 @@ pub struct ManifestArgs {
     #[arg(help_heading = "NATS server", long, value_name = "FILE", requires = "nats")]
     pub nats_key: Option<PathBuf>,
     /// The name of the fleet
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", value_parser = parse_name)]
     pub fleet: String,
 }
 
@@ -138,6 +139,11 @@ const MANIFESTS: &[Word<Manifest>] = &[
     ("systemd", Manifest::Systemd, "A unit"),
     ("ansible", Manifest::Ansible, "A playbook, which starts the unit on each host"),
 ];
+
+/// The name of a host or a fleet.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    is_name(text).then(|| text.into()).ok_or_else(|| "a name has 1 to 64 letters, digits, `-` and `_`".into())
+}
 
 /// A value of a manifest: no letter of it is read in another way by a shell, YAML, or a unit.
 pub fn parse_plain(text: &str) -> Result<String, String> {

@@ -130,6 +130,9 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, state: &State) {
     if let Some(slow) = state.second.slow_so_far {
         line.push(Span::raw(format!("  slow messages: {}", print::count(slow))));
     }
+    if state.second.slow_answers_so_far > 0 {
+        line.push(Span::raw(format!("  slow answers: {}", print::count(state.second.slow_answers_so_far))));
+    }
     draw_line(frame, Rect { y: area.y + 1, height: 1, ..area }, line);
 }
 

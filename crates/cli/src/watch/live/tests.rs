@@ -228,11 +228,13 @@ fn what_is_frozen_stays_and_goes_on_with_the_latest() {
     let mut later = second(21, 50_000);
     // It would be the first row.
     later.sockets[2] = socket(3, 900, 5_000_000);
+    later.slow_answers_so_far = 2;
     state.add(later, "later".into());
     assert_eq!(screen(&state, 80, 24), frozen);
     press(&mut state, KeyCode::Char('f'));
     let latest = screen(&state, 80, 24);
-    assert!(latest.contains("after 21.0 s  slow messages: 14\n") && latest.starts_with("later"), "{latest}");
+    let slow = "after 21.0 s  slow messages: 14  slow answers: 2\n";
+    assert!(latest.contains(slow) && latest.starts_with("later"), "{latest}");
     assert_eq!(state.rows()[0].scope, state::Scope::Socket(3));
 }
 

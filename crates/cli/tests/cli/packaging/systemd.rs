@@ -42,3 +42,15 @@ fn an_instance_watches_the_program_of_its_name_and_has_an_environment_of_its_own
         assert_eq!(expanded(environment, name), format!("etc/netfathom/watch-{name}.env"));
     }
 }
+
+/// Systemd does not start it again.
+#[test]
+fn an_instance_with_a_pid_for_a_name_is_wrong_usage() {
+    let dir = out();
+    let command = value("ExecStart=").strip_prefix("/usr/bin/netfathom ").unwrap();
+    // Beyond all PIDs that there can be.
+    let command = command.replace("%i", "4194305").replace("${SERVE}", "127.0.0.1:0");
+    let command = command.replace("${STATE_DIRECTORY}", dir.path().to_str().unwrap());
+    let status = value("RestartPreventExitStatus=").parse().unwrap();
+    refused_for(&mut netfathom(&command), status, &["--pid 4194305"]);
+}

@@ -1,7 +1,9 @@
 //! An exporter follows the processes of its target as they come and go.
 
+use netfathom_testkit::copy_program;
+
 use super::exporter::{address, scraped, value};
-use super::targets::{NO_PYTHON, Python};
+use super::targets::{NO_PYTHON, Python, with_capabilities};
 use super::*;
 
 const NAME: &str = "nf-test-awaited";
@@ -64,4 +66,31 @@ fn an_exporter_that_waited_in_vain_shows_why_there_are_no_messages() {
     let dir = out();
     let ended = interrupted(watching("nf-test-absent --serve :0 --json", dir.path())).exited(3);
     assert!(ended.out.contains("no process of the target was there"), "{ended}");
+}
+
+/// They are root's.
+#[test]
+fn an_exporter_warns_once_of_processes_that_it_may_not_look_at_and_goes_on() {
+    const DENIED: &str = "nf-test-denied";
+    needs_root!();
+    let (dir, programs) = (out(), tempfile::tempdir().unwrap());
+    let program = programs.path().join(DENIED);
+    copy_program("/bin/sleep", &program);
+    let sleep = || Killed(Command::new(&program).arg("1000").spawn().unwrap());
+    let first = sleep();
+    let test = test_name!();
+    let without_ptrace = |args: &str| with_capabilities(test, dir.path(), "-all,+bpf,+perfmon", args);
+    let needed = "its sockets need CAP_SYS_PTRACE";
+    let Some(alone) = without_ptrace(DENIED) else { return };
+    end(alone).exited(1).explains(&[needed, &format!("process {}", first.id())]);
+    let Some(watch) = without_ptrace(&format!("{DENIED} --serve :0 --json")) else { return };
+    await_programs(&watch, HOOKS);
+    let _second = sleep();
+    // Processes are looked for each second.
+    thread::sleep(Duration::from_millis(2500));
+    // No message came.
+    let ended = interrupted(watch).exited(3);
+    assert_eq!(ended.err.matches(needed).count(), 1, "{ended}");
+    let record: Record = ended.json();
+    assert!(record.findings.iter().any(|finding| finding.evidence.contains(needed)), "{ended}");
 }

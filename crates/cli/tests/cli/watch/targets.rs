@@ -160,15 +160,19 @@ fn the_lines_of_the_whole_host_begin_with_its_first_messages() {
     assert!(all > 0 && shown == all, "{shown} of {all}: {ended}");
 }
 
-/// `None`, after saying so, without setpriv.
 pub(super) fn with_three_capabilities(test: &str, dir: &Path, args: &str) -> Option<Child> {
-    const SETPRIV: &str = "--reuid 65534 --regid 65534 --clear-groups --inh-caps -all,+bpf,+perfmon,+sys_ptrace \
-                           --ambient-caps -all,+bpf,+perfmon,+sys_ptrace";
+    with_capabilities(test, dir, "-all,+bpf,+perfmon,+sys_ptrace", args)
+}
+
+/// `None`, after saying so, without setpriv.
+pub(super) fn with_capabilities(test: &str, dir: &Path, capabilities: &str, args: &str) -> Option<Child> {
+    const SETPRIV: &str = "--reuid 65534 --regid 65534 --clear-groups";
     // Where another user may execute it.
     let program = dir.join("netfathom");
     copy_program(env!("CARGO_BIN_EXE_netfathom"), &program);
     let mut command = Command::new("setpriv");
-    command.args(SETPRIV.split_ascii_whitespace()).arg(&program).arg("watch");
+    command.args(SETPRIV.split_ascii_whitespace());
+    command.args(["--inh-caps", capabilities, "--ambient-caps", capabilities]).arg(&program).arg("watch");
     command.args(args.split_ascii_whitespace()).arg("--out").arg(dir);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok();
     if child.is_none() {

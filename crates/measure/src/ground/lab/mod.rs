@@ -144,6 +144,13 @@ impl Lab {
         address(1, family)
     }
 
+    pub fn host(&self, role: Role) -> &Namespace {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Reader => &self.reader,
+        }
+    }
+
     pub fn link(&self, role: Role) -> &Link {
         &self.links[role as usize]
     }

@@ -12,6 +12,7 @@ use netfathom_sys::cpu::{self, CpuError};
 mod kind;
 mod pace;
 
+use super::light::memory::Stream;
 use kind::BurnKind;
 use pace::{Pace, Paced};
 
@@ -70,7 +71,7 @@ pub enum BurnError {
 impl BurnPlan {
     fn kinds(&self) -> Result<Vec<BurnKind>, BurnError> {
         let cpu = self.cpu_share.map(|share| BurnKind::Cpu { share, first: self.may_go_first() });
-        let memory = self.memory_bytes_per_s.map(|per_s| BurnKind::Memory { per_s });
+        let memory = self.memory_bytes_per_s.map(|per_s| BurnKind::Memory { per_s, memory: Stream::new() });
         let calls = self.calls_per_s.map(|per_s| BurnKind::Calls { per_s });
         let kinds: Vec<BurnKind> = cpu.into_iter().chain(memory).chain(calls).collect();
         if kinds.is_empty() {
@@ -87,22 +88,21 @@ impl BurnPlan {
 
 /// Burns until `stop` is set, or the time is over. `say` hears at once what is not as asked for.
 pub fn burn(plan: &BurnPlan, stop: &AtomicBool, say: &(dyn Fn(&str) + Sync)) -> Result<Burnt, BurnError> {
-    let kinds = plan.kinds()?;
+    // What takes long, memory that is touched, is not part of what was burnt.
+    let mut kinds = plan.kinds()?;
     if plan.cpu_share.is_some_and(|share| share > LARGEST_FIRST_SHARE) && !plan.ordinary {
         say("more than 90 % is not taken before all others: the kernel's own threads need the rest");
     }
-    // What takes long, memory that is touched, is not part of what was burnt.
-    let mut ready: Vec<_> = kinds.iter().map(BurnKind::prepare).collect();
     let (start_ns, cpu_ns) = (monotonic_ns(), cpu::process_time_ns());
     let end_ns = plan.time_ns.map_or(u64::MAX, |time_ns| start_ns.saturating_add(time_ns));
     let pace = Pace { start_ns, end_ns, stop };
     let outcomes: Result<Vec<BurnerEnd>, BurnError> = thread::scope(|scope| {
-        let threads = ready.iter_mut().map(|work| {
+        let threads = kinds.iter_mut().map(|kind| {
             let burn = move || -> Result<BurnerEnd, BurnError> {
                 plan.on.map_or(Ok(()), cpu::pin)?;
-                let not_first = work.go_first().err().map(|why| why.to_string());
+                let not_first = kind.go_first().err().map(|why| why.to_string());
                 not_first.iter().for_each(|why| say(&format!("as an ordinary thread: {why}")));
-                Ok(BurnerEnd { not_first, paced: work.burn(&pace) })
+                Ok(BurnerEnd { not_first, paced: kind.burn(&pace) })
             };
             thread::Builder::new().name("burner".into()).spawn_scoped(scope, burn)
         });

@@ -192,39 +192,31 @@ fn load(result: &CostResult, benchmark: &CostBenchmark, verdict: &mut Verdict) {
 fn findings(result: &CostResult) -> Vec<Finding> {
     let programs = || result.benchmarks.iter().flat_map(|b| &b.trials).filter_map(|trial| trial.program);
     let all = programs().count();
-    let mut findings = Vec::new();
     let killed = programs().filter(|program| program.killed).count();
-    if killed > 0 {
-        findings.push(Finding {
-            seen: format!("{} had to be killed", result.subject),
-            cause: "it did not exit in time after SIGTERM".into(),
-            evidence: format!("{killed} of {all} times"),
-            remedy: "none is needed; --grace gives it longer".into(),
-        });
-    }
+    let stubborn = (killed > 0).then(|| Finding {
+        seen: format!("{} had to be killed", result.subject),
+        cause: "it did not exit in time after SIGTERM".into(),
+        evidence: format!("{killed} of {all} times"),
+        remedy: "none is needed; --grace gives it longer".into(),
+    });
     let loudest = programs()
         .filter_map(|p| Some(p.output_bytes? as f64 / (p.wall_ns.max(1) as f64 / 1e9)))
         .fold(0.0, f64::max);
-    if loudest > FLOOD_PER_S {
-        findings.push(Finding {
-            seen: format!("{} writes a lot to its standard error", result.subject),
-            cause: "netfathom reads and discards it, which takes CPU time as well".into(),
-            evidence: format!("up to {:.0} MB a second", loudest / 1e6),
-            remedy: "make it quieter, or redirect it: sh -c 'COMMAND 2>/dev/null'".into(),
-        });
-    }
+    let loud = (loudest > FLOOD_PER_S).then(|| Finding {
+        seen: format!("{} writes a lot to its standard error", result.subject),
+        cause: "netfathom reads and discards it, which takes CPU time as well".into(),
+        evidence: format!("up to {:.0} MB a second", loudest / 1e6),
+        remedy: "make it quieter, or redirect it: sh -c 'COMMAND 2>/dev/null'".into(),
+    });
     let of_program = matches!(result.plan.as_ref().map(|plan| &plan.subject), Some(Subject::Process { .. }));
-    if of_program {
-        findings.push(Finding {
-            seen: "the baseline is the machine with the process paused, not without it".into(),
-            cause: "a paused process keeps its memory and what it set up in the kernel, such as BPF programs"
-                .into(),
-            evidence: "--pid".into(),
-            remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND"
-                .into(),
-        });
-    }
-    findings
+    let paused = of_program.then(|| Finding {
+        seen: "the baseline is the machine with the process paused, not without it".into(),
+        cause: "a paused process keeps its memory and what it set up in the kernel, such as BPF programs"
+            .into(),
+        evidence: "--pid".into(),
+        remedy: "to measure that too, have it started and stopped: --toggle, --service, or COMMAND".into(),
+    });
+    [stubborn, loud, paused].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

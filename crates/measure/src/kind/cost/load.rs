@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netfathom_model::environment::Device;
-use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, LEVEL_WORD, Spin};
+use netfathom_model::plan::{CostLevel, CostLoad, CostPlan, Family, Spin};
 use netfathom_model::profile::{MAX_DURATION_NS, Profile};
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::netns::Namespace;
@@ -33,12 +33,9 @@ pub enum BackgroundLoad<'a> {
     /// Packets from one host of the lab to the other.
     Udp(Box<Udp>),
     Command {
-        /// With its `{level}`.
-        command: String,
-        context: Context,
-        settle: Pause<'a>,
-        /// While it runs, and since when.
-        running: Option<Box<(Command<'a>, u64)>>,
+        load: Box<Command<'a>>,
+        /// While it runs.
+        since_ns: Option<u64>,
     },
 }
 
@@ -71,8 +68,9 @@ impl<'a> BackgroundLoad<'a> {
             None => Self::None,
             Some(CostLoad::Udp { frame_bytes }) => Self::Udp(Box::new(Udp::new(*frame_bytes)?)),
             Some(CostLoad::Command { command }) => {
-                let (command, context) = (command.clone(), context.of_load());
-                Self::Command { command, context, settle, running: None }
+                let argv = ["sh", "-c", command].map(String::from).to_vec();
+                let load = Box::new(Command::new("the load", argv, context.of_load(), settle));
+                Self::Command { load, since_ns: None }
             }
         })
     }
@@ -95,12 +93,9 @@ impl<'a> BackgroundLoad<'a> {
             _ if is_none(level) => Ok(()),
             Self::None => Ok(()),
             Self::Udp(udp) => udp.on(level.bits_per_s.unwrap_or(0.0)),
-            Self::Command { command, context, settle, running } => {
-                let script = command.replace(LEVEL_WORD, &level.text);
-                let argv = ["sh", "-c", &script].map(String::from).to_vec();
-                let mut load = Command::new("the load", argv, context.clone(), *settle);
-                load.on(None)?;
-                *running = Some(Box::new((load, monotonic_ns())));
+            Self::Command { load, since_ns } => {
+                load.on(Some(level))?;
+                *since_ns = Some(monotonic_ns());
                 Ok(())
             }
         }
@@ -128,9 +123,8 @@ impl<'a> BackgroundLoad<'a> {
         match self {
             Self::None => Ok(None),
             Self::Udp(udp) => udp.off().map(|()| None),
-            Self::Command { running, .. } => {
-                let Some(running) = running.take() else { return Ok(None) };
-                let (mut load, since_ns) = *running;
+            Self::Command { load, since_ns } => {
+                let Some(since_ns) = since_ns.take() else { return Ok(None) };
                 Ok(load.off((since_ns, monotonic_ns()))?.trouble)
             }
         }

@@ -153,7 +153,8 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         for workload in workloads.iter_mut() {
             self.begins(format!("first run of {}", workload.name()));
             workload.learn(self.stage.settle.stop)?;
-            self.progressed.result.benchmarks.push(benchmark(workload.as_ref(), &self.unknown));
+            let described = self.described(workload.as_ref());
+            self.progressed.result.benchmarks.push(described);
         }
         self.rehearse()?;
         let mut random = SplitMix64::new(self.plan.seed);
@@ -250,12 +251,19 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
             let trial = self.stage.trial(workload, &conditions[condition], place)?;
             let Some(trial) = trial else { return Ok(()) };
             self.trials += 1;
+            let CostBenchmark { about, absent, .. } = self.described(workload);
             let benchmark = &mut self.progressed.result.benchmarks[at];
             benchmark.trials.push(trial);
-            benchmark.about = workload.about();
-            benchmark.absent = absent(workload, &self.unknown);
+            (benchmark.about, benchmark.absent) = (about, absent);
         }
         self.keep()
+    }
+
+    /// With what is unknown about this machine.
+    fn described(&self, workload: &dyn Workload) -> CostBenchmark {
+        let mut benchmark = workload.described();
+        benchmark.absent.extend(self.unknown.iter().cloned());
+        benchmark
     }
 
     fn begins(&mut self, name: String) {
@@ -303,22 +311,4 @@ impl<O: Observer<CostResult>> Rig<'_, O> {
         summary::renew(&mut self.progressed.result);
         judge::conclude(&mut self.progressed);
     }
-}
-
-fn benchmark(workload: &dyn Workload, unknown: &[String]) -> CostBenchmark {
-    CostBenchmark {
-        name: workload.name().into(),
-        about: workload.about(),
-        means: workload.means(),
-        marks: workload.marks(),
-        spans: workload.spans(),
-        resources: workload.resources(),
-        absent: absent(workload, unknown),
-        ..CostBenchmark::default()
-    }
-}
-
-/// What is unknown about the workload so far, and about this machine.
-fn absent(workload: &dyn Workload, unknown: &[String]) -> Vec<String> {
-    workload.absent().into_iter().chain(unknown.iter().cloned()).collect()
 }

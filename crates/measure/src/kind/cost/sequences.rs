@@ -76,7 +76,7 @@ fn add(result: &mut CostResult, path: &Path, text: &str) -> Result<(), String> {
         name: stem,
         about: "Times of marks that were taken elsewhere, one run per condition.".into(),
         means: "a table".into(),
-        marks: names[1..].iter().map(|name| mark(name)).collect(),
+        marks: names[1..].iter().map(|name| mark(name).0.into()).collect(),
         trials,
         ..CostBenchmark::default()
     });
@@ -95,21 +95,17 @@ fn unit_ns(names: &[&str]) -> Result<f64, String> {
     if names.len() > MOST_MARKS {
         return Err(format!("line 1: more than {MOST_MARKS} marks"));
     }
-    let of = |name: &&str| match name.rsplit_once('_') {
-        Some((_, "ns")) => 1.0,
-        Some((_, "us")) => 1e3,
-        Some((_, "ms")) => 1e6,
-        _ => 1e9,
-    };
-    let first = of(&names[1]);
-    if names[1..].iter().any(|name| of(name) != first) {
+    let (_, first) = mark(names[1]);
+    if names[1..].iter().any(|name| mark(name).1 != first) {
         return Err("line 1: marks in different units".into());
     }
     Ok(first)
 }
 
-fn mark(name: &str) -> String {
-    ["_s", "_ms", "_us", "_ns"].into_iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name).into()
+/// The name of a mark, and its unit in nanoseconds.
+fn mark(name: &str) -> (&str, f64) {
+    let with = |(unit, ns): (&str, f64)| Some((name.strip_suffix(unit)?, ns));
+    [("_s", 1e9), ("_ms", 1e6), ("_us", 1e3), ("_ns", 1.0)].into_iter().find_map(with).unwrap_or((name, 1e9))
 }
 
 /// A row: its name, and its marks as spans.

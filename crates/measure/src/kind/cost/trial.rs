@@ -1,11 +1,11 @@
 //! One trial: the load and the program are there or not, and the benchmark runs.
 
-use netfathom_model::record::{Amount, Condition, CostTrial};
+use netfathom_model::record::{Condition, CostTrial};
 
 use super::error::CostError;
 use super::load::BackgroundLoad;
 use super::machine::Machine;
-use super::program::{Pause, Ran, Switch};
+use super::program::{Pause, Switch};
 use super::workload::{BenchmarkRun, Workload};
 
 pub struct Stage<'a> {
@@ -44,53 +44,48 @@ impl Stage<'_> {
             Ok(())
         };
         let measured = come.and_then(|()| self.run(workload, condition));
-        let during = measured.as_ref().ok().map_or((0, 0), |run| run.outcome.during_ns);
+        let during = measured.as_ref().ok().map_or((0, 0), |(run, _)| run.during_ns);
         let ran = condition.program.then(|| self.program.off(during));
         let missed = if level.is_some() { self.load.off() } else { Ok(None) };
-        let run = measured?;
+        let (run, load_reached) = measured?;
         let ran = ran.transpose()?;
         let missed = missed?;
-        if run.outcome.stopped { Ok(None) } else { Ok(Some(record(place, run, ran, missed))) }
+        if run.stopped {
+            return Ok(None);
+        }
+        let failed = run.spans_ns.as_ref().err().cloned();
+        let spans_ns = run.spans_ns.unwrap_or_default();
+        // A program that was not there is no trial of it.
+        let absent = ran.as_ref().and_then(|ran| ran.trouble.clone());
+        Ok(Some(CostTrial {
+            index: place.index,
+            block: place.block,
+            condition: place.condition,
+            total_ns: spans_ns.iter().sum(),
+            spans_ns,
+            amounts: run.amounts,
+            program: ran.map(|ran| ran.used),
+            failed: failed.or(absent).or(missed),
+            calls: run.calls,
+            load_reached,
+        }))
     }
 
-    fn run(&mut self, workload: &mut dyn Workload, condition: &Condition) -> Result<MeasuredRun, CostError> {
+    /// What the benchmark did, the whole machine's amounts included, and the part of its level that the load reached.
+    fn run(
+        &mut self,
+        workload: &mut dyn Workload,
+        condition: &Condition,
+    ) -> Result<(BenchmarkRun, Option<f64>), CostError> {
         workload.prepare()?;
         if condition.program {
             self.program.begins()?;
         }
         let from = self.load.moment()?;
         let before = Machine::now();
-        let outcome = workload.run(condition, self.settle.stop)?;
-        let machine = Machine::now().since(&before);
+        let mut run = workload.run(condition, self.settle.stop)?;
+        run.amounts.extend(Machine::now().since(&before));
         let load_reached = self.load.reached(from, self.load.moment()?);
-        Ok(MeasuredRun { outcome, machine, load_reached })
-    }
-}
-
-/// One run of a benchmark, and what else there was.
-struct MeasuredRun {
-    outcome: BenchmarkRun,
-    machine: Vec<Amount>,
-    load_reached: Option<f64>,
-}
-
-fn record(place: Coordinates, run: MeasuredRun, ran: Option<Ran>, missed: Option<String>) -> CostTrial {
-    let MeasuredRun { outcome, machine, load_reached } = run;
-    let BenchmarkRun { spans_ns, amounts, calls, .. } = outcome;
-    let failed = spans_ns.as_ref().err().cloned();
-    let spans_ns = spans_ns.unwrap_or_default();
-    // A program that was not there is no trial of it.
-    let absent = ran.as_ref().and_then(|ran| ran.trouble.clone());
-    CostTrial {
-        index: place.index,
-        block: place.block,
-        condition: place.condition,
-        total_ns: spans_ns.iter().sum(),
-        spans_ns,
-        amounts: amounts.into_iter().chain(machine).collect(),
-        program: ran.map(|ran| ran.used),
-        failed: failed.or(absent).or(missed),
-        calls,
-        load_reached,
+        Ok((run, load_reached))
     }
 }

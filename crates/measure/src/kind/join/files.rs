@@ -9,10 +9,9 @@ use netfathom_capture::input::{Content, Input};
 use netfathom_capture::log::{Clock, Columns, LogReader, Message, Messages};
 use netfathom_capture::packet::{Packet, Packets};
 use netfathom_capture::reader::CaptureReader;
-use netfathom_model::plan::JoinPlan;
+use netfathom_model::plan::{ClockChoice, JoinPlan};
 
 use super::pipe::Pipe;
-use super::reads_twice;
 use crate::ground::error::{Failure, Mistake};
 use crate::ground::observer::Live;
 
@@ -105,6 +104,11 @@ pub fn check_inputs(plan: &JoinPlan) -> Result<(), JoinError> {
             if name == "-" { "standard input" } else { name }
         ))),
     }
+}
+
+/// Whether each file is read more than once.
+fn reads_twice(plan: &JoinPlan) -> bool {
+    plan.clock == ClockChoice::Fitted || plan.captures.len() > 1 || plan.logs.len() > 1
 }
 
 /// A file's bytes, unpacked.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_capture::join::Joined;
-use netfathom_model::plan::{ClockChoice, JoinPlan};
+use netfathom_model::plan::JoinPlan;
 use netfathom_model::record::{CaptureFile, JoinResult, KindCount, LogFile, LogKinds};
 
 use crate::ground::environment;
@@ -135,9 +135,4 @@ fn log_file(plan: &JoinPlan, log: usize, pairs: &[Pair]) -> Option<LogFile> {
         unusable: first.joined.unusable,
         damage: first.joined.log_damage.as_ref().map(ToString::to_string),
     })
-}
-
-/// Whether each file is read more than once.
-fn reads_twice(plan: &JoinPlan) -> bool {
-    plan.clock == ClockChoice::Fitted || plan.captures.len() > 1 || plan.logs.len() > 1
 }

@@ -1,7 +1,5 @@
 //! When a trial of the load can be trusted, beyond what holds of every load.
 
-use std::sync::LazyLock;
-
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::engine::Engine;
 use netfathom_model::record::{Load, LoadTrial, LoadTrialKind};
@@ -26,19 +24,8 @@ impl Judged for LoadTrial {
     }
 }
 
-static GSO_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    with(Rule::degraded(0.0, messages_a_buffer, no_number, "").advise(|_, most| unsplit(most)))
-});
-
-static XDP_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
-    let value = |t: &LoadTrial| flag(t.load.sent == 0 && !t.load.refused.is_empty());
-    with(Rule::void(0.0, value, no_number, NO_FRAME_TAKEN))
-});
-
-static OTHER_RULES: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(every_load);
-
 /// Rules about the rate and the answers: those of the plan, or of another load.
-static OF_LOAD: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
+fn of_load() -> Vec<Rule<LoadTrial>> {
     let unanswered = Rule::degraded(
         0.001,
         unanswered,
@@ -46,7 +33,7 @@ static OF_LOAD: LazyLock<Vec<Rule<LoadTrial>>> = LazyLock::new(|| {
         "{} of the delivered messages got no answer: times are of the rest; lower the rate",
     );
     [unanswered].into_iter().chain(lateness_rules()).collect()
-});
+}
 
 /// What is lost is counted whenever it was sent. But late messages are sent in bursts, which fill buffers.
 static OF_LOSS: [Rule<LoadTrial>; 1] = [Rule::degraded(
@@ -63,19 +50,26 @@ static OF_LATENESS: [Rule<LoadTrial>; 1] = [Rule::degraded(
     "{} of the messages were never sent: the lag is that of the rest",
 )];
 
-/// The rules of one engine: what is its own comes first.
-fn with(own: Rule<LoadTrial>) -> Vec<Rule<LoadTrial>> {
-    [own].into_iter().chain(every_load()).collect()
-}
-
-fn every_load() -> Vec<Rule<LoadTrial>> {
+/// The rules of an engine: what is its own comes first. Other engines put single packets on the device, whatever its
+/// driver counts.
+fn rules(engine: Engine) -> Vec<Rule<LoadTrial>> {
+    let own = match engine {
+        Engine::Gso => {
+            Some(Rule::degraded(0.0, messages_a_buffer, no_number, "").advise(|_, most| unsplit(most)))
+        }
+        Engine::Xdp => {
+            let value = |t: &LoadTrial| flag(t.load.sent == 0 && !t.load.refused.is_empty());
+            Some(Rule::void(0.0, value, no_number, NO_FRAME_TAKEN))
+        }
+        _ => None,
+    };
     let unknown = Rule::degraded(
         0.0,
         |t: &LoadTrial| flag(!t.arrivals_known()),
         no_number,
         "what arrived is unknown (--one-way): these are the messages sent",
     );
-    [unknown].into_iter().chain(load_rules()).collect()
+    own.into_iter().chain([unknown]).chain(load_rules()).collect()
 }
 
 /// Messages per packet of a trial with unsplit buffers; 0 otherwise. A device that was not queried
@@ -91,13 +85,13 @@ fn unanswered(trial: &LoadTrial) -> f64 {
 }
 
 pub fn trial(trial: &LoadTrial, engine: Engine) -> Verdict {
-    let mut verdict = judge::trial(rules(engine), trial);
+    let mut verdict = judge::trial(&rules(engine), trial);
     judge_parts(&mut verdict, &[trial]);
     verdict
 }
 
 fn judge_parts(verdict: &mut Verdict, trials: &[&LoadTrial]) {
-    judge::lower(verdict, &[Part::Load], &OF_LOAD, trials);
+    judge::lower(verdict, &[Part::Load], &of_load(), trials);
     judge::lower(verdict, &[Part::Loss], &OF_LOSS, trials);
     judge::lower(verdict, &[Part::Lateness], &OF_LATENESS, trials);
 }
@@ -106,7 +100,7 @@ fn judge_parts(verdict: &mut Verdict, trials: &[&LoadTrial]) {
 pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
     let of = |kind| -> Vec<&LoadTrial> { trials.iter().filter(|t| t.kind == kind).collect() };
     let loaded = of(LoadTrialKind::Loaded);
-    let mut verdict = judge::run(rules(engine), &loaded, planned);
+    let mut verdict = judge::run(&rules(engine), &loaded, planned);
     judge_parts(&mut verdict, &loaded);
     let idle = of(LoadTrialKind::Idle);
     let void = idle.iter().filter(|t| t.verdict.level == Level::Void).count();
@@ -116,15 +110,6 @@ pub fn run(trials: &[LoadTrial], engine: Engine, planned: u32) -> Verdict {
         verdict.lower_only(&[Part::Load], Level::Degraded, text);
     }
     verdict
-}
-
-/// Other engines put single packets on the device, whatever its driver counts.
-fn rules(engine: Engine) -> &'static [Rule<LoadTrial>] {
-    match engine {
-        Engine::Gso => &GSO_RULES,
-        Engine::Xdp => &XDP_RULES,
-        _ => &OTHER_RULES,
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{judge, of_trial};
 use crate::ground::processors::Cpus;
 use crate::load::answers::Answers;
 use crate::load::judge::share;
-use crate::load::report::{lag_windows, load};
+use crate::load::report::{lag_windows, load, merged};
 use crate::load::sent::Sent;
 use crate::load::shot::ShotOutcome;
 use crate::load::window::PART_GRAIN;
@@ -68,16 +68,12 @@ fn wanted_intervals(profile: &Profile, seed: u64, workers: u32) -> Distribution 
 pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
     let of = |kind| result.trials.iter().filter(move |t| t.kind == kind);
     let loaded: Vec<&LoadTrial> = of(LoadTrialKind::Loaded).collect();
-    if loaded.is_empty() {
-        return None;
-    }
+    let lag = merged(loaded.iter().map(|t| &t.load.lag))?;
     let rates: Vec<f64> = loaded.iter().map(|t| t.reached_per_s).collect();
     let total = |of: fn(&LoadTrial) -> u64| -> u64 { loaded.iter().map(|t| of(t)).sum() };
     let (planned, sent) = (total(|t| t.load.planned), total(|t| t.load.sent));
     let delivered = total(|t| t.accounting.count(&Fate::Delivered));
     let unknown = total(|t| t.accounting.count(&Fate::Unknown));
-    let mut lag = stats::Distribution::from(&loaded[0].load.lag);
-    loaded[1..].iter().for_each(|t| lag.merge(&(&t.load.lag).into()));
     Some(LoadSummary {
         trials: loaded.len() as u32,
         reached_per_s: stats::mean(&rates),
@@ -85,22 +81,17 @@ pub fn summary(result: &LoadResult) -> Option<LoadSummary> {
         of_plan: share(sent, planned),
         lost: (unknown == 0).then(|| 1.0 - share(delivered, sent)),
         lag: (&lag).into(),
-        echo_idle: merged(of(LoadTrialKind::Idle)),
-        echo_loaded: merged(of(LoadTrialKind::Loaded)),
+        echo_idle: answers(of(LoadTrialKind::Idle)),
+        echo_loaded: answers(of(LoadTrialKind::Loaded)),
     })
 }
 
 /// The answers of several trials together; `None` where none were asked for.
-fn merged<'a>(trials: impl Iterator<Item = &'a LoadTrial>) -> Option<Echo> {
-    trials.filter_map(|t| t.echo.clone()).reduce(|a, b| Echo {
-        answered: a.answered + b.answered,
-        response: together(&a.response, &b.response),
-        service: together(&a.service, &b.service),
+fn answers<'a>(trials: impl Iterator<Item = &'a LoadTrial>) -> Option<Echo> {
+    let echoes: Vec<&Echo> = trials.filter_map(|t| t.echo.as_ref()).collect();
+    Some(Echo {
+        answered: echoes.iter().map(|e| e.answered).sum(),
+        response: (&merged(echoes.iter().map(|e| &e.response))?).into(),
+        service: (&merged(echoes.iter().map(|e| &e.service))?).into(),
     })
-}
-
-fn together(a: &Distribution, b: &Distribution) -> Distribution {
-    let mut sum = stats::Distribution::from(a);
-    sum.merge(&b.into());
-    (&sum).into()
 }

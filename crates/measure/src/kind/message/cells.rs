@@ -16,10 +16,7 @@ use super::task::{Done, GRAIN};
 
 /// Puts a trial to its cell, which is made with the first.
 pub fn add(result: &mut MessageResult, cell: &Cell, index: u32, round: u32, shot: Shot) {
-    let is = |c: &MessageCell| {
-        (&c.layer, c.bytes, c.placement, c.pair) == (&cell.layer, cell.bytes, cell.placement, cell.pair)
-    };
-    let at = result.cells.iter().position(is).unwrap_or_else(|| {
+    let at = result.cells.iter().position(|c| key(c) == *cell).unwrap_or_else(|| {
         result.cells.push(empty(cell));
         result.cells.len() - 1
     });

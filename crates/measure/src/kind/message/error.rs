@@ -73,8 +73,6 @@ pub enum EndError {
     Device(#[from] netfathom_bpf::sink::SinkError),
     #[error(transparent)]
     Lab(#[from] LabError),
-    #[error(transparent)]
-    Cpu(#[from] CpuError),
     #[error("{0}")]
     Unexpected(String),
 }

@@ -21,14 +21,5 @@ pub fn cell(layer: &str, trial: MessageTrial, times: &Distribution) -> MessageCe
 
 /// Round trips over loopback, and no cells.
 pub fn result() -> MessageResult {
-    MessageResult {
-        plan: MessagePlan::paper(MessageTest::Pingpong, Place::Loopback),
-        pairs: Vec::new(),
-        cells: Vec::new(),
-        absent: Vec::new(),
-        remedies: Vec::new(),
-        contention: Vec::new(),
-        server: None,
-        precision: None,
-    }
+    MessageResult::empty(MessagePlan::paper(MessageTest::Pingpong, Place::Loopback))
 }

@@ -18,7 +18,7 @@ use super::end;
 use super::error::MessageError;
 use super::far::Far;
 use super::order::Cell;
-use crate::ground::lab::{self, Lab, LabError};
+use crate::ground::lab::{Lab, LabError, Role};
 use crate::ground::rig::Rig;
 
 /// What one end of a connection is made of.
@@ -130,27 +130,21 @@ impl Ground {
         if self.far.is_some() {
             return Rig::build(place, Family::Ipv4).map_or_else(|_| Vec::new(), |rig| rig.devices());
         }
-        let of = |lab: &Lab| [lab::Role::Sender, lab::Role::Reader].map(|role| lab.device(role)).to_vec();
+        let of = |lab: &Lab| [Role::Sender, Role::Reader].map(|role| lab.device(role)).to_vec();
         self.lab.as_ref().map_or_else(Vec::new, of)
     }
 
     /// Runs `work` where that end stands.
     pub fn at<T: Send>(&self, side: Side, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        let Some(lab) = &self.lab else { return Ok(work()) };
-        let host = match side {
-            Side::Client => &lab.sender,
-            Side::Server => &lab.reader,
-        };
-        Ok(host.run(work)?)
+        match &self.lab {
+            Some(lab) => Ok(lab.host(role(side)).run(work)?),
+            None => Ok(work()),
+        }
     }
 
     /// The device of that end; `None` over loopback.
     pub fn device(&self, side: Side) -> Option<&link::Link> {
-        let role = match side {
-            Side::Client => lab::Role::Sender,
-            Side::Server => lab::Role::Reader,
-        };
-        self.lab.as_ref().map(|lab| lab.link(role))
+        self.lab.as_ref().map(|lab| lab.link(role(side)))
     }
 
     /// The address of the server, as the client sees it.
@@ -234,6 +228,14 @@ impl Ground {
             return Some(client);
         }
         Some(client.plus(&self.at(Side::Server, TcpCounters::read).ok()?.ok()?))
+    }
+}
+
+/// The host of the lab that an end is on.
+fn role(side: Side) -> Role {
+    match side {
+        Side::Client => Role::Sender,
+        Side::Server => Role::Reader,
     }
 }
 

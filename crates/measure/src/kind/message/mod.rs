@@ -81,16 +81,8 @@ pub fn run(
     if let (0, Some(cell)) = (cells, absent.first()) {
         return Err(MessageError::Nothing(cell.why.clone()).into());
     }
-    let result = MessageResult {
-        plan: plan.clone(),
-        pairs,
-        cells: Vec::new(),
-        absent,
-        remedies: Vec::new(),
-        contention: Vec::new(),
-        server: server.map(|(host, _)| host),
-        precision: None,
-    };
+    let server = server.map(|(host, _)| host);
+    let result = MessageResult { pairs, absent, server, ..MessageResult::empty(plan.clone()) };
     let mut p = Progressed::new(environment, result);
     let planned = if plan.until.is_some() { 0 } else { plan.trials as usize * cells };
     let all = if planned > 0 { planned + cells } else { 0 };
@@ -166,7 +158,7 @@ impl<O: Observer<MessageResult>> Steps<'_, O> {
 /// The rounds, until there are as many as planned or the answer is narrow.
 fn take_rounds<O: Observer<MessageResult>>(
     plan: &MessagePlan,
-    order: Order<'_>,
+    order: Order,
     around: Around<'_>,
     steps: &mut Steps<'_, O>,
     p: &mut Progressed<MessageResult>,

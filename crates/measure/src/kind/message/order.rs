@@ -21,41 +21,36 @@ pub struct Cell {
 
 /// Rounds without end, each with a trial of every cell: the layers of a point follow each other, in an order that each
 /// round shuffles anew, so that what drifts on the machine drifts for all of them.
-pub struct Order<'a> {
-    plan: &'a MessagePlan,
-    refusals: &'a Refusals,
-    pairs: usize,
+pub struct Order {
+    /// The cells of each point: they differ in their layers.
+    points: Vec<Vec<Cell>>,
     random: SplitMix64,
 }
 
-impl<'a> Order<'a> {
-    pub fn of(plan: &'a MessagePlan, pairs: usize, refusals: &'a Refusals) -> Self {
-        Self { plan, refusals, pairs, random: SplitMix64::new(plan.seed) }
+impl Order {
+    pub fn of(plan: &MessagePlan, pairs: usize, refusals: &Refusals) -> Self {
+        let points = iproduct!(&plan.placements, 0..pairs, &plan.sizes_bytes);
+        let cells = |(&placement, pair, &bytes): (&Placement, usize, &u64)| {
+            let layers = layers(plan, placement, bytes, refusals).into_iter();
+            layers.map(|layer| Cell { layer, bytes, placement, pair }).collect()
+        };
+        Self { points: points.map(cells).collect(), random: SplitMix64::new(plan.seed) }
     }
 
     /// Trials of a round.
     pub fn cells(&self) -> usize {
-        let points = points(self.plan, self.pairs);
-        points.map(|(placement, _, bytes)| layers(self.plan, placement, bytes, self.refusals).len()).sum()
+        self.points.iter().map(Vec::len).sum()
     }
 }
 
-impl Iterator for Order<'_> {
+impl Iterator for Order {
     type Item = Vec<Cell>;
 
     fn next(&mut self) -> Option<Vec<Cell>> {
-        let mut round = Vec::new();
-        for (placement, pair, bytes) in points(self.plan, self.pairs) {
-            let mut layers = layers(self.plan, placement, bytes, self.refusals);
-            self.random.shuffle(&mut layers);
-            round.extend(layers.into_iter().map(|layer| Cell { layer, bytes, placement, pair }));
-        }
-        Some(round)
+        let mut points = self.points.clone();
+        points.iter_mut().for_each(|cells| self.random.shuffle(cells));
+        Some(points.concat())
     }
-}
-
-fn points(plan: &MessagePlan, pairs: usize) -> impl Iterator<Item = (Placement, usize, u64)> {
-    iproduct!(plan.placements.iter().copied(), 0..pairs, plan.sizes_bytes.iter().copied())
 }
 
 /// The layers that there can be of a point, and what is nearest where there can be none.
@@ -75,10 +70,8 @@ fn sends_over_tcp(plan: &MessagePlan, placement: Placement) -> bool {
 
 /// What there can be no trials of.
 pub fn absent(plan: &MessagePlan, refusals: &Refusals) -> Vec<AbsentCell> {
-    let of = |&placement: &Placement| {
-        plan.layers.iter().flat_map(move |layer| absent_of(plan, placement, layer, refusals))
-    };
-    plan.placements.iter().flat_map(of).collect()
+    let all = iproduct!(&plan.placements, &plan.layers);
+    all.flat_map(|(&placement, layer)| absent_of(plan, placement, layer, refusals)).collect()
 }
 
 /// Each reason once, with the sizes that it is one for if there are others.

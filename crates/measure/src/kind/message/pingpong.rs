@@ -43,20 +43,20 @@ pub fn client(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
     Ok(done)
 }
 
-/// The server counts, for the client is in the kernel: a round trip is the time from one message to
-/// the next.
-pub fn counting_server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
-    count(end, task, |end| {
+/// Sends back as many as came.
+pub fn answer(end: &mut dyn End, came: u64) -> Result<(), EndError> {
+    for _ in 0..came {
         end.send()?;
-        end.flush()
-    })
+    }
+    end.flush()
 }
 
-/// Answers and counts what comes, until there is enough of it.
+/// The server counts, for the client is in the kernel: a round trip is the time from one message to the next. Answers
+/// what comes, until there is enough of it.
 pub fn count(
     end: &mut dyn End,
     task: &Task<'_>,
-    answer: impl Fn(&mut dyn End) -> Result<(), EndError>,
+    answer: fn(&mut dyn End, u64) -> Result<(), EndError>,
 ) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     let mut next = Next::Go;
@@ -65,32 +65,23 @@ pub fn count(
             done.has_lost(task)?;
             // What comes next is the answer to this.
             done.last_ns = monotonic_ns();
-            answer(end)?;
+            answer(end, 1)?;
             continue;
         }
         next = done.arrived(task);
         if next == Next::Go {
-            answer(end)?;
+            answer(end, 1)?;
         }
     }
     done.cut_short = next == Next::CutShort;
     Ok(done)
 }
 
-pub fn server(end: &mut dyn End, task: &Task<'_>) -> Result<Done, EndError> {
-    serve(end, task, |end, came| {
-        for _ in 0..came {
-            end.send()?;
-        }
-        end.flush()
-    })
-}
-
 /// Answers as many as came, until all have come that the client sends.
 pub fn serve(
     end: &mut dyn End,
     task: &Task<'_>,
-    answer: impl Fn(&mut dyn End, u64) -> Result<(), EndError>,
+    answer: fn(&mut dyn End, u64) -> Result<(), EndError>,
 ) -> Result<Done, EndError> {
     let mut done = Done::nothing();
     while !task.is_all(done.messages) {

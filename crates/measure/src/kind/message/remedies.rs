@@ -19,8 +19,6 @@ const COMB_NS: u64 = 36_000_000;
 const MESSAGES: u64 = 500;
 /// A stalled trial has some thirty of them in that time.
 const MOST_NS: u64 = 1_500_000_000;
-/// Those who watch know what is being done.
-const STEP: &str = "remedy";
 
 /// Measures what helps, where a stall is recognized that something helps against.
 pub fn measure<O: Observer<MessageResult>>(
@@ -43,7 +41,7 @@ pub fn measure<O: Observer<MessageResult>>(
         let mut rows = Vec::new();
         for (layer, remedy) in rows_of(&cell.layer) {
             let cell = Cell { layer, ..cell.clone() };
-            steps.begins(STEP, &cell);
+            steps.begins("remedy", &cell);
             let Some(shot) = around.shot(&short, &cell, &p.result.pairs, None)? else { return Ok(()) };
             let times = &cells::timing(plan.test, cell.placement, &shot).times;
             rows.push(row(cell.layer, remedy, times, shot.counts.tcp.map(|tcp| tcp.delayed_acks)));

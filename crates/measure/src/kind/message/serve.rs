@@ -1,6 +1,6 @@
 //! `netfathom message serve`: the server's end for clients on other hosts, one after the other.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::ground::Ground;
 use super::order::Cell;
 use super::shot::{self, Shot};
 use super::{Around, pairs};
-use crate::load::allow::{Allowed, Prefix};
+use crate::load::allow::Prefix;
 use crate::load::control::{Listener, ServeEvent, serve_each};
 
 /// How long is listened before it is looked whether to end.
@@ -46,16 +46,11 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<(), MessageError> {
     let cpu = pairs::of_server(plan.cpu)?;
-    let allowed = Some(Allowed::new(&plan.allow));
-    // The port of UDP is bound for each trial; here it is only found free.
-    let (listener, _) = Listener::<Hello>::bind_with(plan.listen, allowed, 1, UdpSocket::bind)?;
-    let listener = Arc::new(listener);
-    notify(ServeEvent::Listening { at: listener.local_addr(), cpu });
-    let serve = |talk, trials: &mut u32| {
-        let far = Far::welcome(talk, Arc::clone(&listener), cpu)?;
+    let serve = |listener: &Arc<Listener<Hello>>, talk, trials: &mut u32| {
+        let far = Far::welcome(talk, Arc::clone(listener), cpu)?;
         Session { ground: Ground::serving(far), cpu, stop }.serve(trials)
     };
-    Ok(serve_each(&listener, plan.most_clients, stop, notify, serve)?)
+    Ok(serve_each((plan.listen, cpu), &plan.allow, plan.most_clients, stop, notify, serve)?)
 }
 
 /// One client, from its welcome to its end.

@@ -342,12 +342,11 @@ impl EndThread<'_> {
     }
 
     fn work(&self, end: &mut dyn End) -> Result<Done, EndError> {
-        let counts = self.cell.placement == Placement::KU;
-        match (self.task.plan.test, self.side) {
-            (MessageTest::Pingpong, Side::Server) if counts => pingpong::counting_server(end, self.task),
-            (MessageTest::Post, Side::Server) if counts => post::counting_server(end, self.task),
+        let test = self.task.plan.test;
+        let answer = if test == MessageTest::Post { post::answer } else { pingpong::answer };
+        match (test, self.side) {
             (MessageTest::Oneway, Side::Client) => oneway::client(end, self.task),
-            (test @ MessageTest::Oneway, Side::Server) => {
+            (MessageTest::Oneway, Side::Server) => {
                 let done = oneway::server(end, self.task)?;
                 // Which messages were lost is unknown, so a time cannot be assigned to a message.
                 let times =
@@ -355,9 +354,11 @@ impl EndThread<'_> {
                 Ok(Done { times, ..done })
             }
             (MessageTest::Pingpong, Side::Client) => pingpong::client(end, self.task),
-            (MessageTest::Pingpong, Side::Server) => pingpong::server(end, self.task),
             (MessageTest::Post, Side::Client) => post::client(end, self.task),
-            (MessageTest::Post, Side::Server) => post::server(end, self.task),
+            (_, Side::Server) if self.cell.placement == Placement::KU => {
+                pingpong::count(end, self.task, answer)
+            }
+            (_, Side::Server) => pingpong::serve(end, self.task, answer),
         }
     }
 

@@ -23,7 +23,7 @@ pub enum ReverseError {
     #[error("the counterpart at {address} refuses: {why}")]
     Refused { address: SocketAddr, why: String },
     #[error("the other host was lost: {0}")]
-    Lost(ControlError),
+    Lost(#[from] ControlError),
     #[error("the other host at {peer} reports: {text}")]
     Reported { peer: SocketAddr, text: String },
     #[error(
@@ -46,4 +46,4 @@ impl Failure for ReverseError {
     }
 }
 
-pass_on!(ReverseError::Tap: FlightError, GroundError, CpuError, ControlError, Refusal);
+pass_on!(ReverseError::Tap: FlightError, GroundError, CpuError, Refusal);

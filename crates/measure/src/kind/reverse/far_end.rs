@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use netfathom_model::plan::{ReversePlan, Spin, Variant};
 
-use super::inbound::{Echo, Until, WindowCounts};
+use super::inbound::{Until, WindowCounts, echo};
 use super::phases::{self, Phases};
 use super::trial::cloned;
 use crate::ground::observer::Live;
@@ -45,8 +45,7 @@ impl Inbound {
     pub fn add(&mut self, other: Self) {
         self.sent += other.sent;
         self.read += other.read;
-        let planned = self.planned.unwrap_or(0) + other.planned.unwrap_or(0);
-        self.planned = other.planned.and(Some(planned));
+        self.planned = other.planned.map(|planned| self.planned.unwrap_or(0) + planned);
         let sum = |mut windows: Vec<u64>| {
             let before = self.windows.take().unwrap_or_default();
             windows.resize(windows.len().max(before.len()), 0);
@@ -85,14 +84,7 @@ impl FarEnd<'_> {
     }
 
     fn echo(&self) -> Result<Inbound, FlightError> {
-        let echo = Echo {
-            socket: self.socket,
-            flow: self.flow,
-            answer_flow: inbound_flow(self.flow),
-            size: self.plan.size_bytes,
-            phases: self.phases,
-        };
         let until = Until { ended: self.ended, cut: [self.stop, self.gone] };
-        echo.answer(until).map_err(FlightError::Receive)
+        echo(self.socket, self.flow, self.plan.size_bytes, self.phases, until).map_err(FlightError::Receive)
     }
 }

@@ -16,13 +16,13 @@ pub fn findings(result: &ReverseResult) -> Vec<Finding> {
 }
 
 fn finding(variant: &VariantResult, s: &ReverseSummary) -> Finding {
-    let inbound = inbound_name(variant.variant);
+    let (inbound, remedy) = words(variant.variant);
     let drop = with_interval(s.drop, s.drop_interval);
     let (seen, cause, remedy) = match can_tell(s.drop, s.drop_interval, 0.0) {
         true if s.drop > 0.0 => (
             format!("{inbound} take {drop} of the sending rate"),
             cause(variant.variant, s),
-            remedy(variant.variant),
+            remedy,
         ),
         true => (
             format!("{inbound} take nothing of the sending rate, which rises while they come ({drop})"),
@@ -63,12 +63,20 @@ fn with_interval(value: f64, interval: Option<Estimate>) -> String {
     Scale::Share.interval(value, interval.map(|interval| interval.half_width))
 }
 
-fn inbound_name(variant: Variant) -> &'static str {
+/// What comes in, and what helps against it.
+fn words(variant: Variant) -> (&'static str, &'static str) {
+    const ON_ANOTHER_CPU: &str = "have incoming packets handled on a CPU other than the sender's: interrupt affinity, receive queues, RPS";
     match variant {
-        Variant::Ignored => "incoming messages without a reader",
-        Variant::OtherThread => "incoming messages that another thread reads",
-        Variant::SameThread => "incoming messages that the sending thread reads",
-        Variant::Echo => "the answers to its own messages, which another thread reads,",
+        Variant::Ignored => (
+            "incoming messages without a reader",
+            "have them dropped before the protocols (XDP, or no such messages at all), or handled on another CPU: interrupt affinity, receive queues, RPS",
+        ),
+        Variant::OtherThread => ("incoming messages that another thread reads", ON_ANOTHER_CPU),
+        Variant::SameThread => (
+            "incoming messages that the sending thread reads",
+            "let another thread on another CPU read them, and have incoming packets handled there: interrupt affinity, receive queues, RPS",
+        ),
+        Variant::Echo => ("the answers to its own messages, which another thread reads,", ON_ANOTHER_CPU),
     }
 }
 
@@ -115,20 +123,6 @@ fn evidence(variant: &VariantResult, s: &ReverseSummary) -> String {
         ));
     }
     evidence
-}
-
-fn remedy(variant: Variant) -> &'static str {
-    match variant {
-        Variant::Ignored => {
-            "have them dropped before the protocols (XDP, or no such messages at all), or handled on another CPU: interrupt affinity, receive queues, RPS"
-        }
-        Variant::OtherThread | Variant::Echo => {
-            "have incoming packets handled on a CPU other than the sender's: interrupt affinity, receive queues, RPS"
-        }
-        Variant::SameThread => {
-            "let another thread on another CPU read them, and have incoming packets handled there: interrupt affinity, receive queues, RPS"
-        }
-    }
 }
 
 #[cfg(test)]

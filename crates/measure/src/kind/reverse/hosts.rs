@@ -14,14 +14,8 @@ use super::far_end::{Inbound, inbound_flow};
 use super::phases;
 use super::protocol::{ControlMessage, Hello, Trial};
 use crate::ground::error::GroundError;
-use crate::load::control::{ControlError, Greeting, Introduction, Talk, connect, refusal, report};
+use crate::load::control::{ANSWER_WITHIN, ControlError, Introduction, Pulse, Talk, connect, report};
 
-/// How long an answer may take for which the other host makes sockets, or empties them.
-pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Between two signs of life.
-pub const ALIVE_EVERY: Duration = Duration::from_millis(200);
-/// Without a sign of life for so long a host is lost.
-pub const LOST_AFTER: Duration = Duration::from_secs(3);
 /// How long datagrams are sent again and again, until the first comes through.
 pub const MEET_WITHIN: Duration = Duration::from_secs(3);
 /// How long a word is waited for before it is looked what else there is.
@@ -45,25 +39,13 @@ impl<'a> Host<'a> {
     /// Greets the counterpart at an address.
     pub fn dial(to: SocketAddr, stop: &'a AtomicBool) -> Result<Self, ReverseError> {
         let stream = connect(to, stop).map_err(|source| ReverseError::NoHost { address: to, source })?;
-        let talk = Talk::over(stream, to).map_err(ReverseError::Lost)?;
-        // One that refuses at once may have closed already: its reply still counts.
-        let greeted = talk.say(&ControlMessage::Reverse(Hello { version: Hello::VERSION }));
-        match talk.next(ANSWER_WITHIN, "a welcome", stop) {
-            Ok(ControlMessage::Welcome(server)) => Ok(Self { talk, to, server: server.harmless(), stop }),
-            Ok(ControlMessage::Refused { why }) => {
-                Err(ReverseError::Refused { address: to, why: refusal(why, Hello::VERSION, "host") })
-            }
-            Ok(_) => Err(ReverseError::Lost(talk.out_of_turn("a welcome"))),
-            Err(error) => Err(ReverseError::Lost(greeted.err().unwrap_or(error))),
-        }
+        let greeted = Talk::greet::<Hello>(stream, to, "host", stop)?;
+        let (talk, server) = greeted.map_err(|why| ReverseError::Refused { address: to, why })?;
+        Ok(Self { talk, to, server, stop })
     }
 
     pub fn recorded(&self) -> ServerHost {
         self.server.recorded()
-    }
-
-    fn say(&self, word: &ControlMessage) -> Result<(), ReverseError> {
-        self.talk.say(word).map_err(ReverseError::Lost)
     }
 
     /// The address of this host that the other one knows.
@@ -72,41 +54,26 @@ impl<'a> Host<'a> {
     }
 
     fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<ControlMessage>, ReverseError> {
-        self.checked(self.talk.poll(within, awaited).map_err(ReverseError::Lost)?, awaited)
+        self.talk.poll(within, awaited)?.map(|word| self.checked(word, awaited)).transpose()
     }
 
-    fn checked(
-        &self,
-        word: Option<ControlMessage>,
-        awaited: &'static str,
-    ) -> Result<Option<ControlMessage>, ReverseError> {
+    fn checked(&self, word: ControlMessage, awaited: &'static str) -> Result<ControlMessage, ReverseError> {
         match word {
-            Some(ControlMessage::Failed { text }) => {
+            ControlMessage::Failed { text } => {
                 Err(ReverseError::Reported { peer: self.to, text: report(&text) })
             }
-            Some(ControlMessage::Bye) => {
-                Err(ReverseError::Lost(ControlError::Closed { peer: self.to, awaited }))
-            }
+            ControlMessage::Bye => Err(ControlError::Closed { peer: self.to, awaited }.into()),
             word => Ok(word),
         }
     }
 
     fn hear(&self, awaited: &'static str, within: Duration) -> Result<ControlMessage, ReverseError> {
-        let silent = || self.silent(awaited, ANSWER_WITHIN);
         let word = self.talk.next(within, awaited, self.stop).map_err(|error| match error {
             // Several answers share that time.
-            ControlError::Silent { .. } => silent(),
-            error => ReverseError::Lost(error),
+            ControlError::Silent { .. } => self.talk.silent(awaited, ANSWER_WITHIN),
+            error => error,
         })?;
-        self.checked(Some(word), awaited)?.ok_or_else(silent)
-    }
-
-    fn silent(&self, awaited: &'static str, within: Duration) -> ReverseError {
-        ReverseError::Lost(ControlError::Silent { peer: self.to, awaited, within })
-    }
-
-    fn out_of_turn(&self, awaited: &'static str) -> ReverseError {
-        ReverseError::Lost(self.talk.out_of_turn(awaited))
+        self.checked(word, awaited)
     }
 
     /// Has the host make its sockets, and shows it ours: it sends only to one that has sent it the number of this trial.
@@ -117,10 +84,10 @@ impl<'a> Host<'a> {
         sender: &UdpSocket,
         inbound: &UdpSocket,
     ) -> Result<SocketAddr, ReverseError> {
-        self.say(&ControlMessage::Trial(Box::new(trial.clone())))?;
+        self.talk.say(&ControlMessage::Trial(Box::new(trial.clone())))?;
         let awaited = "the port that it sends from";
         let ControlMessage::Bound { port } = self.hear(awaited, ANSWER_WITHIN)? else {
-            return Err(self.out_of_turn(awaited));
+            return Err(self.talk.out_of_turn(awaited).into());
         };
         let mut from = self.to;
         from.set_port(port);
@@ -142,12 +109,12 @@ impl<'a> Host<'a> {
             match self.poll(2 * PATIENCE, awaited)? {
                 Some(ControlMessage::Met) => break,
                 Some(ControlMessage::Alive) => heard = Instant::now(),
-                Some(_) => return Err(self.out_of_turn(awaited)),
+                Some(_) => return Err(self.talk.out_of_turn(awaited).into()),
                 None if Instant::now() < until => {}
                 None if heard.elapsed() < MEET_WITHIN / 2 => {
                     return Err(ReverseError::NothingArrives { to: self.to });
                 }
-                None => return Err(self.silent(awaited, MEET_WITHIN)),
+                None => return Err(self.talk.silent(awaited, MEET_WITHIN).into()),
             }
         }
         let from = if echo { self.to } else { from };
@@ -163,7 +130,7 @@ impl<'a> Host<'a> {
         while Instant::now() < until {
             self.unstopped()?;
             if self.poll(Duration::ZERO, awaited)?.is_some() {
-                return Err(self.out_of_turn(awaited));
+                return Err(self.talk.out_of_turn(awaited).into());
             }
             // A reply that one of the greetings found no socket is no failure.
             let Ok((length, at)) = inbound.recv_from(&mut payload) else { continue };
@@ -173,14 +140,14 @@ impl<'a> Host<'a> {
             }
         }
         // One that hangs does not answer either.
-        self.say(&ControlMessage::Ready)?;
-        let answer = self.talk.next(LOST_AFTER, "that it is ready", self.stop).map_err(ReverseError::Lost)?;
-        self.checked(Some(answer), awaited)?;
+        self.talk.say(&ControlMessage::Ready)?;
+        let answer = self.talk.next(Pulse::LOST_AFTER, "that it is ready", self.stop)?;
+        self.checked(answer, awaited)?;
         Err(ReverseError::NothingComes { from: from.ip(), port: from.port() })
     }
 
     fn unstopped(&self) -> Result<(), ReverseError> {
-        if self.stop.load(Relaxed) { Err(ReverseError::Lost(ControlError::Stopped)) } else { Ok(()) }
+        if self.stop.load(Relaxed) { Err(ControlError::Stopped.into()) } else { Ok(()) }
     }
 
     /// Waits until the host is ready; the shortest of several round trips.
@@ -189,10 +156,10 @@ impl<'a> Host<'a> {
         let until = Instant::now() + ANSWER_WITHIN;
         for _ in 0..ROUND_TRIPS {
             let asked = Instant::now();
-            self.say(&ControlMessage::Ready)?;
+            self.talk.say(&ControlMessage::Ready)?;
             let awaited = "that it is ready";
             if self.hear(awaited, until.saturating_duration_since(asked))? != ControlMessage::Ready {
-                return Err(self.out_of_turn(awaited));
+                return Err(self.talk.out_of_turn(awaited).into());
             }
             shortest = shortest.min(asked.elapsed());
         }
@@ -201,7 +168,7 @@ impl<'a> Host<'a> {
 
     /// The trial begins so long from when this word comes.
     pub fn begin(&self, after: Duration) -> Result<(), ReverseError> {
-        self.say(&ControlMessage::Begin { after_ns: after.as_nanos() as u64 })
+        Ok(self.talk.say(&ControlMessage::Begin { after_ns: after.as_nanos() as u64 })?)
     }
 
     /// Stands in for the far end, until that has ended; what it did there. `sent` is known once the load is over.
@@ -212,45 +179,37 @@ impl<'a> Host<'a> {
         sent: impl Fn() -> u64,
     ) -> Result<Inbound, ReverseError> {
         let awaited = "a sign of life";
-        let (mut heard, mut spoke) = (Instant::now(), Instant::now());
+        let mut pulse = Pulse::begin();
         let [mut asked, mut stopped] = [None::<Instant>; 2];
         loop {
             if asked.is_none() && over.load(Relaxed) {
                 thread::sleep(SETTLE);
-                self.say(&ControlMessage::Over)?;
+                self.talk.say(&ControlMessage::Over)?;
                 asked = Some(Instant::now());
             }
             match self.poll(PATIENCE, awaited)? {
-                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Alive) => pulse.heard(),
                 Some(ControlMessage::Ended(outcome)) if asked.is_some() => {
                     let planned =
                         (trial.variant != Variant::Echo).then(|| phases::inbound(&trial.plan).messages());
                     return match outcome.excess(planned, if trial.takes { sent() } else { 0 }) {
                         None => Ok(outcome.inbound(planned)),
-                        Some(what) => {
-                            Err(ReverseError::Lost(ControlError::Implausible { peer: self.to, what }))
-                        }
+                        Some(what) => Err(ControlError::Implausible { peer: self.to, what }.into()),
                     };
                 }
-                Some(_) => return Err(self.out_of_turn(awaited)),
+                Some(_) => return Err(self.talk.out_of_turn(awaited).into()),
                 None => {}
             }
             if self.stop.load(Relaxed) {
                 stopped.get_or_insert_with(Instant::now);
             }
             if stopped.is_some_and(|stopped| stopped.elapsed() > PART_WITHIN) {
-                return Err(ReverseError::Lost(ControlError::Stopped));
-            }
-            if heard.elapsed() > LOST_AFTER {
-                return Err(self.silent(awaited, LOST_AFTER));
+                return Err(ControlError::Stopped.into());
             }
             if asked.is_some_and(|asked| asked.elapsed() > 2 * ANSWER_WITHIN) {
-                return Err(self.silent("what came of the trial", 2 * ANSWER_WITHIN));
+                return Err(self.talk.silent("what came of the trial", 2 * ANSWER_WITHIN).into());
             }
-            if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&ControlMessage::Alive)?;
-                spoke = Instant::now();
-            }
+            pulse.go_on(&self.talk, &ControlMessage::Alive)?;
         }
     }
 }

@@ -9,7 +9,7 @@ use netfathom_model::message::Header;
 use netfathom_sys::clock::monotonic_ns;
 use netfathom_sys::socket::{ReceiveBatch, SendBatch, Wait};
 
-use super::far_end::Inbound;
+use super::far_end::{Inbound, inbound_flow};
 use super::phases::Phases;
 use crate::load::engine::{Engine, Handed, Send};
 use crate::load::receive::PATIENCE;
@@ -138,45 +138,41 @@ pub fn left(socket: &UdpSocket, flow: u32) -> u64 {
     left
 }
 
-pub struct Echo<'a> {
-    pub socket: &'a UdpSocket,
-    pub flow: u32,
-    /// The answers' own flow, so that nothing that follows a message out takes them for it.
-    pub answer_flow: u32,
-    /// UDP payload of a message and of its answer; one of another length is none of the load.
-    pub size: usize,
-    pub phases: Phases,
-}
-
-impl Echo<'_> {
-    /// Reads throughout the trial and answers the part of the messages that the time is for,
-    /// evenly among them, until it is to end. That it reads where it
-    /// does not answer keeps everything but the answers the same in all parts of the trial.
-    pub fn answer(&self, until: Until<'_>) -> io::Result<Inbound> {
-        let mut answers = SendBatch::new(BATCH, self.size);
-        let (mut read, mut sent, mut due) = (0, 0, 0.0);
-        until.each(self.socket, |batch| {
-            let messages = of_flow(batch, self.flow).filter(|(_, length)| *length == self.size);
-            let share = self.phases.answered_share(monotonic_ns());
-            if share == 0.0 {
-                due = 0.0;
+/// Reads throughout the trial and answers the part of the messages that the time is for, evenly among them, until it is to
+/// end. That it reads where it does not answer keeps everything but the answers the same in all parts of the trial.
+///
+/// A message and its answer have `size` bytes; one of another length is none of the load. Answers have their own flow, so
+/// that nothing that follows a message out takes them for it.
+pub fn echo(
+    socket: &UdpSocket,
+    flow: u32,
+    size: usize,
+    phases: Phases,
+    until: Until<'_>,
+) -> io::Result<Inbound> {
+    let mut answers = SendBatch::new(BATCH, size);
+    let (mut read, mut sent, mut due) = (0, 0, 0.0);
+    until.each(socket, |batch| {
+        let messages = of_flow(batch, flow).filter(|(_, length)| *length == size);
+        let share = phases.answered_share(monotonic_ns());
+        if share == 0.0 {
+            due = 0.0;
+        }
+        let (mut came, mut filled) = (0, 0);
+        for (header, _) in messages {
+            came += 1;
+            due += share;
+            if due >= 1.0 {
+                due -= 1.0;
+                Header { flow: inbound_flow(flow), ..header }.write(answers.payload(filled));
+                filled += 1;
             }
-            let (mut came, mut filled) = (0, 0);
-            for (header, _) in messages {
-                came += 1;
-                due += share;
-                if due >= 1.0 {
-                    due -= 1.0;
-                    Header { flow: self.answer_flow, ..header }.write(answers.payload(filled));
-                    filled += 1;
-                }
-            }
-            sent += send(&mut answers, self.socket, filled);
-            read += came;
-            came
-        })?;
-        Ok(Inbound { sent, read, ..Inbound::default() })
-    }
+        }
+        sent += send(&mut answers, socket, filled);
+        read += came;
+        came
+    })?;
+    Ok(Inbound { sent, read, ..Inbound::default() })
 }
 
 /// Sends `count` messages of a batch, and skips each that is refused. Returns how many were accepted.
@@ -268,15 +264,15 @@ mod tests {
     #[test]
     fn who_goes_on_sending_does_not_keep_a_reader() {
         let (one, other) = pair();
-        let echo = Echo { socket: &other, flow: 7, answer_flow: 8, size: 64, phases: phases() };
+        let echo = |until| echo(&other, 7, 64, phases(), until);
         for flow in [7, 9] {
             let counts = WindowCounts::new(phases(), 7);
             beside_a_flood(&one, flow, || read(&other, counts.clone(), LEFT)).unwrap();
-            beside_a_flood(&one, flow, || echo.answer(LEFT)).unwrap();
+            beside_a_flood(&one, flow, || echo(LEFT)).unwrap();
             for cut in [[&YES, &NO], [&NO, &YES]] {
                 let until = Until { ended: &NO, cut };
                 beside_a_flood(&one, flow, || read(&other, counts.clone(), until)).unwrap();
-                beside_a_flood(&one, flow, || echo.answer(until)).unwrap();
+                beside_a_flood(&one, flow, || echo(until)).unwrap();
             }
         }
     }
@@ -331,8 +327,7 @@ mod tests {
         let mut short = [0; 32];
         Header { flow: 7, sequence: 0, intended_ns: 1, sent_ns: 2 }.write(&mut short);
         sender.send(&short).unwrap();
-        let echo = Echo { socket: &far, flow: 7, answer_flow: 8, size: 64, phases };
-        let Inbound { read: of, sent: answered, .. } = echo.answer(LEFT).unwrap();
+        let Inbound { read: of, sent: answered, .. } = echo(&far, 7, 64, phases, LEFT).unwrap();
         assert_eq!(of, 100);
         assert!((48..=52).contains(&answered), "{answered}");
         let counts = read(&sender, WindowCounts::new(phases, 8), LEFT).unwrap();

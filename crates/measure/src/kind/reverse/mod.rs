@@ -37,7 +37,6 @@ mod judge;
 mod phases;
 mod protocol;
 mod report;
-mod run_in;
 pub mod serve;
 mod sockets;
 mod summary;
@@ -170,10 +169,7 @@ fn steer(rig: &Rig, cpu: usize) -> Result<(), LeftOut> {
         reason,
         remedy: "use a kernel built with CONFIG_RPS, and run as root".into(),
     };
-    match steered {
-        Ok(outcome) => outcome.map_err(|e| left_out(e.to_string())),
-        Err(e) => Err(left_out(e.to_string())),
-    }
+    steered.map_err(|e| left_out(e.to_string()))?.map_err(|e| left_out(e.to_string()))
 }
 
 impl Bench<'_> {

@@ -16,15 +16,11 @@ use netfathom_model::plan::{ReversePlan, Variant};
 use serde::{Deserialize, Serialize};
 
 use super::far_end::Inbound;
-use crate::load::control::protocol::Why;
-use crate::load::control::{Greeting, Introduction};
+use crate::load::control::Greeting;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ControlMessage {
-    Reverse(Hello),
-    Welcome(Introduction),
-    Refused { why: Why },
     Trial(Box<Trial>),
     Bound { port: u16 },
     Met,
@@ -37,10 +33,9 @@ pub enum ControlMessage {
     Bye,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    pub version: u32,
-}
+/// The first word of who measures.
+#[derive(Debug, Deserialize)]
+pub struct Hello {}
 
 impl Greeting for Hello {
     const SAYS: &'static str = "reverse";
@@ -124,7 +119,5 @@ mod tests {
             serde_json::from_str::<ControlMessage>(&line).unwrap(),
             ControlMessage::Ended(Box::new(outcome))
         );
-        let hello = serde_json::to_value(ControlMessage::Reverse(Hello { version: Hello::VERSION })).unwrap();
-        assert_eq!((&hello["say"], &hello["version"]), (&Hello::SAYS.into(), &Hello::VERSION.into()));
     }
 }

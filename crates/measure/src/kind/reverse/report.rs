@@ -1,7 +1,7 @@
 //! From what a trial did to what the record says of it.
 
 use netfathom_model::plan::Variant;
-use netfathom_model::record::{BetweenHosts, Phase, PhaseTimes, ProcessorShares, ReverseTrial, StageMean};
+use netfathom_model::record::{BetweenHosts, Phase, PhaseTimes, ReverseTrial, StageMean};
 
 use super::edges::{Edge, EdgePair};
 use super::inbound::WindowCounts;
@@ -91,10 +91,6 @@ impl ReverseFacts<'_> {
         self.between(phase as usize, phase as usize + 1)
     }
 
-    fn waited(&self, phase: Phase) -> f64 {
-        self.during(phase).waited()
-    }
-
     /// How late an edge was read at worst, as a part of the length of a part.
     fn late(&self) -> f64 {
         let ReverseOutcome { phases, edges, .. } = self.outcome;
@@ -106,11 +102,6 @@ impl ReverseFacts<'_> {
         let worst_ns = worst_ns.max(off_ns);
         let part = phases.bounds_ns(Phase::Before);
         worst_ns as f64 / (part.end - part.start).max(1) as f64
-    }
-
-    fn processor(&self) -> ProcessorShares {
-        let edges: &[Edge] = &self.outcome.edges;
-        self.between(0, edges.len().saturating_sub(1)).processor()
     }
 
     /// Where messages between hosts ended that were neither read nor came to the far socket.
@@ -140,13 +131,13 @@ impl ReverseFacts<'_> {
     }
 
     fn checks(&self) -> Checks {
-        let ReverseOutcome { sent, inbound, read, overflowed, counted, .. } = self.outcome;
+        let ReverseOutcome { sent, inbound, read, overflowed, edges, counted, .. } = self.outcome;
         let common = Checks {
             sent: sent.accepted,
             inbound_planned: inbound.planned,
             inbound_sent: inbound.sent,
-            processor: self.processor(),
-            waited_alone: self.waited(Phase::Before).max(self.waited(Phase::After)),
+            processor: self.between(0, edges.len().saturating_sub(1)).processor(),
+            waited_alone: self.during(Phase::Before).waited().max(self.during(Phase::After).waited()),
             late: self.late(),
             steered: self.bench.steered,
             shared: self.bench.shares_processor(self.variant),

@@ -2,6 +2,7 @@
 //! towards it, but to no other, and no more than it is allowed to.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,15 +16,16 @@ use netfathom_sys::socket::{drops, set_receive_buffer};
 
 use super::error::ReverseError;
 use super::far_end::{FarEnd, inbound_flow};
-use super::hosts::{ALIVE_EVERY, LOST_AFTER, MEET_WITHIN, PATIENCE, greeting};
+use super::hosts::{MEET_WITHIN, PATIENCE, greeting};
 use super::inbound::left;
 use super::phases::Phases;
 use super::protocol::{ControlMessage, Hello, Trial, TrialReport};
 use super::sockets::{READ_BYTES, UNREAD_BYTES, any_port};
 use super::trial::{cloned, joined, on};
 use crate::ground::error::GroundError;
-use crate::load::allow::{Allowed, Prefix};
-use crate::load::control::{ControlError, Introduction, Listener, ServeEvent, Talk, report, serve_each};
+use crate::load::allow::Prefix;
+use crate::load::control::{ControlError, Listener, Pulse, ServeEvent, Talk, report, serve_each};
+use crate::load::error::FlightError;
 use crate::load::flight::spawn;
 use crate::load::window::Windows;
 
@@ -68,12 +70,10 @@ pub fn serve(
     let cpu = plan.cpu.map_or_else(|| cpu::allowed().map(usual), Ok)?;
     // Known before anybody is served; the thread that listens stays where it is.
     thread::scope(|scope| joined(spawn(scope, "far end", || on(cpu, || Ok(()))), "far end"))?;
-    let allowed = Some(Allowed::new(&plan.allow));
-    // The port of UDP is bound for each trial; here it is only found free.
-    let (listener, _) = Listener::<Hello>::bind_with(plan.listen, allowed, 1, UdpSocket::bind)?;
-    notify(ServeEvent::Listening { at: listener.local_addr(), cpu });
-    let serve = |talk, trials: &mut u32| Session { plan, talk, cpu, stop }.serve(trials);
-    Ok(serve_each(&listener, plan.most_hosts, stop, notify, serve)?)
+    let serve =
+        |_: &Arc<Listener<Hello>>, talk, trials: &mut u32| Session { plan, talk, cpu, stop }.serve(trials);
+    let served = serve_each((plan.listen, cpu), &plan.allow, plan.most_hosts, stop, notify, serve);
+    Ok(served.map_err(FlightError::from)?)
 }
 
 /// One host, from its welcome to its end.
@@ -93,16 +93,16 @@ struct Met {
 
 impl Session<'_> {
     fn serve(&self, trials: &mut u32) -> Result<(), ReverseError> {
-        self.say(&ControlMessage::Welcome(Introduction::own(self.cpu)))?;
+        self.talk.welcome(self.cpu)?;
         while let Some(trial) = self.next_trial()? {
             match self.make(&trial) {
-                Ok(outcome) => self.say(&ControlMessage::Ended(Box::new(outcome)))?,
+                Ok(outcome) => self.talk.say(&ControlMessage::Ended(Box::new(outcome)))?,
                 // By its user, before the trial began.
                 Err(ReverseError::Lost(ControlError::Stopped)) => return Ok(()),
                 Err(error) => {
                     // It may be gone.
                     let _ = self.talk.say(&ControlMessage::Failed { text: error.to_string() });
-                    self.talk.part(ALIVE_EVERY);
+                    self.talk.part(Pulse::EVERY);
                     return Err(error);
                 }
             }
@@ -116,7 +116,7 @@ impl Session<'_> {
         match self.word("a trial", Instant::now())? {
             ControlMessage::Trial(trial) => Ok(Some(*trial)),
             ControlMessage::Bye => Ok(None),
-            _ => Err(ReverseError::Lost(self.talk.out_of_turn("a trial"))),
+            _ => Err(self.talk.out_of_turn("a trial").into()),
         }
     }
 
@@ -126,15 +126,12 @@ impl Session<'_> {
         while since.elapsed() < BETWEEN_TRIALS {
             match self.poll(PATIENCE, awaited)? {
                 Some(ControlMessage::Alive) if signs < MOST_SIGNS => signs += 1,
-                Some(ControlMessage::Alive) => {
-                    return Err(ReverseError::Lost(self.talk.out_of_turn(awaited)));
-                }
+                Some(ControlMessage::Alive) => return Err(self.talk.out_of_turn(awaited).into()),
                 Some(word) => return Ok(word),
                 None => {}
             }
         }
-        let (peer, within) = (self.talk.peer(), BETWEEN_TRIALS);
-        Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }))
+        Err(self.talk.silent(awaited, BETWEEN_TRIALS).into())
     }
 
     fn poll(&self, within: Duration, awaited: &'static str) -> Result<Option<ControlMessage>, ReverseError> {
@@ -142,16 +139,12 @@ impl Session<'_> {
             let _ = self.talk.say(&ControlMessage::Failed { text: STOPPED.into() });
             return Err(ReverseError::Unfit(STOPPED.into()));
         }
-        match self.talk.poll(within, awaited).map_err(ReverseError::Lost)? {
+        match self.talk.poll(within, awaited)? {
             Some(ControlMessage::Failed { text }) => {
                 Err(ReverseError::Reported { peer: self.talk.peer(), text: report(&text) })
             }
             word => Ok(word),
         }
-    }
-
-    fn say(&self, word: &ControlMessage) -> Result<(), ReverseError> {
-        self.talk.say(word).map_err(ReverseError::Lost)
     }
 
     fn make(&self, trial: &Trial) -> Result<TrialReport, ReverseError> {
@@ -216,25 +209,22 @@ impl Session<'_> {
         let echo = trial.variant == Variant::Echo;
         let generator = if echo { cloned(&far)? } else { bind(any_port(local))? };
         let port = generator.local_addr().map_err(GroundError::Socket)?.port();
-        self.say(&ControlMessage::Bound { port })?;
+        self.talk.say(&ControlMessage::Bound { port })?;
         let (mut sender, mut inbound) = (None, None);
         far.set_read_timeout(Some(PATIENCE)).map_err(GroundError::Socket)?;
         let until = Instant::now() + MEET_WITHIN;
         let mut payload = [0; HEADER_BYTES];
-        let (awaited, mut spoke) = ("a datagram of it", Instant::now());
+        let (awaited, mut pulse) = ("a datagram of it", Pulse::begin());
         while trial.takes && sender.is_none() || !echo && inbound.is_none() {
             match self.poll(Duration::ZERO, awaited)? {
                 None if Instant::now() > until => {
                     return Err(ReverseError::Unfit("no datagram of your host came".into()));
                 }
                 None => {}
-                Some(ControlMessage::Bye) => return Err(ReverseError::Lost(ControlError::Stopped)),
-                Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+                Some(ControlMessage::Bye) => return Err(ControlError::Stopped.into()),
+                Some(_) => return Err(self.talk.out_of_turn(awaited).into()),
             }
-            if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&ControlMessage::Alive)?;
-                spoke = Instant::now();
-            }
+            pulse.speak(&self.talk, &ControlMessage::Alive)?;
             let Ok((length, from)) = far.recv_from(&mut payload) else { continue };
             let header = Header::read(&payload[..length]).filter(|_| from.ip() == self.talk.peer().ip());
             match header.map(|header| header.flow) {
@@ -253,7 +243,7 @@ impl Session<'_> {
         }
         set_receive_buffer(&far, if echo { READ_BYTES } else { UNREAD_BYTES })
             .map_err(GroundError::Socket)?;
-        self.say(&ControlMessage::Met)?;
+        self.talk.say(&ControlMessage::Met)?;
         for _ in 0..GREETINGS {
             // A first one may find no socket, which is no failure.
             let _ = generator.send(&greeting(inbound_flow(trial.flow)));
@@ -271,16 +261,16 @@ impl Session<'_> {
                     if dropped.is_none() {
                         self.quiet(&met.far)?;
                     }
-                    self.say(&ControlMessage::Ready)?;
+                    self.talk.say(&ControlMessage::Ready)?;
                     // None of the trial's own.
                     left(&met.far, 0);
                     dropped = Some(drops(&met.far).map_err(GroundError::Socket)?);
                 }
-                ControlMessage::Bye => return Err(ReverseError::Lost(ControlError::Stopped)),
+                ControlMessage::Bye => return Err(ControlError::Stopped.into()),
                 ControlMessage::Begin { after_ns } if Duration::from_nanos(after_ns) <= BEGINS_WITHIN => {
                     return Ok((Duration::from_nanos(after_ns), dropped.unwrap_or(0)));
                 }
-                _ => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+                _ => return Err(self.talk.out_of_turn(awaited).into()),
             }
         }
     }
@@ -302,29 +292,21 @@ impl Session<'_> {
     /// Waits until the load is over, and hears that the other host lives.
     fn follow(&self, within: Duration) -> Result<(), ReverseError> {
         let awaited = "a sign of life";
-        let begin = Instant::now();
-        let (mut heard, mut spoke) = (begin, begin);
+        let (begin, mut pulse) = (Instant::now(), Pulse::begin());
         loop {
             match self.poll(PATIENCE, awaited)? {
-                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Alive) => pulse.heard(),
                 Some(ControlMessage::Over) => return Ok(()),
                 Some(ControlMessage::Bye) => {
-                    return Err(ReverseError::Lost(ControlError::Closed { peer: self.talk.peer(), awaited }));
+                    return Err(ControlError::Closed { peer: self.talk.peer(), awaited }.into());
                 }
-                Some(_) => return Err(ReverseError::Lost(self.talk.out_of_turn(awaited))),
+                Some(_) => return Err(self.talk.out_of_turn(awaited).into()),
                 None => {}
             }
-            if heard.elapsed() > LOST_AFTER {
-                let (peer, within) = (self.talk.peer(), LOST_AFTER);
-                return Err(ReverseError::Lost(ControlError::Silent { peer, awaited, within }));
-            }
             if begin.elapsed() > within {
-                return Err(ReverseError::Lost(ControlError::Overdue { peer: self.talk.peer() }));
+                return Err(ControlError::Overdue { peer: self.talk.peer() }.into());
             }
-            if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&ControlMessage::Alive)?;
-                spoke = Instant::now();
-            }
+            pulse.go_on(&self.talk, &ControlMessage::Alive)?;
         }
     }
 }

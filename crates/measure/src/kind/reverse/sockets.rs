@@ -66,12 +66,11 @@ impl Sockets {
             return Err(GroundError::NothingCrosses.into());
         };
         let sender = rig.sender_socket(first.to)?;
-        let inbound = if trial.variant == Variant::Echo {
-            cloned(&sender)?
-        } else {
-            bound(rig, Role::Sender, own_address(rig, first, hosts)?)?
-        };
         let echo = trial.variant == Variant::Echo;
+        let inbound = match echo {
+            true => cloned(&sender)?,
+            false => bound(rig, Role::Sender, own_address(rig, first, hosts)?)?,
+        };
         for (host, trial) in hosts.iter().zip(trials) {
             let from = host.meet(trial, &sender, &inbound)?;
             // Strangers' datagrams would take room in it.

@@ -20,8 +20,8 @@ use super::far_end::{FarEnd, Inbound, inbound_flow};
 use super::hosts::{Host, SETTLE};
 use super::inbound::{Draining, Until, WindowCounts, left, read};
 use super::phases::Phases;
+use super::protocol;
 use super::sockets::Sockets;
-use super::{protocol, run_in};
 use crate::ground::error::GroundError;
 use crate::ground::lab::Lab;
 use crate::ground::observer::Live;
@@ -35,6 +35,8 @@ use crate::load::sent::Sent;
 use crate::load::window::Windows;
 use crate::tap::error::TapError;
 
+/// Length of the load before a trial: enough for the scheduler to move other programs from the sender's processor.
+const RUN_IN_NS: u64 = 200_000_000;
 /// The sender's thread stays until the last edge was read, but no longer than this.
 const STAY: Duration = Duration::from_secs(1);
 
@@ -143,7 +145,7 @@ impl ReverseTask<'_> {
             .then(|| StackTap::load(Hooks::Tracepoints, &[Direction::Tx], target))
             .transpose()
             .map_err(TapError::from)?;
-        run_in::run(self, &sockets)?;
+        self.run_in(&sockets)?;
         let round_trip = self.ready(&sockets)?;
         let before = self.bench.rig.counters()?;
         let dropped_before = drops(&sockets.inbound).map_err(GroundError::Socket)?;
@@ -179,6 +181,24 @@ impl ReverseTask<'_> {
             contention: flight.contention(),
             between,
         })
+    }
+
+    /// Sends for a while without anything beside it, and keeps nothing of it: what the first
+    /// moments of a load set going would otherwise be taken for a part of the trial, and lie in
+    /// that which all others are compared with.
+    fn run_in(&self, sockets: &Sockets) -> Result<(), FlightError> {
+        let bench = self.bench;
+        let mut engine = Send::new(cloned(&sockets.sender)?, bench.plan.size_bytes);
+        let windows = windows_from_now(RUN_IN_NS);
+        // Of no trial, by its flow: neither timed nor answered.
+        let plan = SenderPlan::single(0, windows, windows.start_ns + RUN_IN_NS, Spin::Auto);
+        let (gone, live) = (&AtomicBool::new(false), &Live::default());
+        let sending = SenderTask { plan, stop: bench.stop, gone, live };
+        thread::scope(|scope| {
+            let send = || on(bench.cpus.0, || Ok(send_all(&sending, flat_out(), &mut engine, &mut ())));
+            joined(spawn(scope, "run-in", send), "run-in")
+        })?;
+        Ok(())
     }
 
     /// What each of the other hosts is to do.

@@ -1,8 +1,6 @@
 //! When a trial of `stack`, and the run, can be trusted: the rules of every load (`load::judge`), those of the tap, those of
 //! each direction (`direction`), wide intervals (`precision`), then baselines and cross-checks.
 
-use std::sync::LazyLock;
-
 use netfathom_model::accounting::{Accounting, Fate};
 use netfathom_model::path::{Direction, Tap};
 use netfathom_model::plan::{Place, StackPlan};
@@ -27,11 +25,9 @@ impl Judged for Trial {
     }
 }
 
-static RULES: LazyLock<Vec<Rule<Trial>>> =
-    LazyLock::new(|| load_rules().into_iter().chain(tap_rules()).collect());
-
-/// Rules about the load alone.
-static LATENESS: LazyLock<[Rule<Trial>; 2]> = LazyLock::new(lateness_rules);
+fn rules() -> Vec<Rule<Trial>> {
+    load_rules().into_iter().chain(tap_rules()).collect()
+}
 
 /// Messages that the tap could not time, on the way where they are more.
 fn unjoined(t: &Trial) -> f64 {
@@ -85,7 +81,7 @@ fn tap_rules() -> [Rule<Trial>; 7] {
 }
 
 pub fn trial(trial: &Trial) -> Verdict {
-    let mut verdict = judge::trial(&RULES, trial);
+    let mut verdict = judge::trial(&rules(), trial);
     let ways: Vec<Direction> = trial.paths.iter().map(|path| path.direction).collect();
     judge_parts(&mut verdict, &ways, &[trial], 0.0);
     answered(verdict, &ways)
@@ -96,7 +92,7 @@ fn judge_parts(verdict: &mut Verdict, ways: &[Direction], trials: &[&Trial], spa
     for &way in ways {
         direction::judge(verdict, way, trials, spared);
     }
-    judge::lower_beyond(verdict, &[Part::Load], &*LATENESS, trials, spared);
+    judge::lower_beyond(verdict, &[Part::Load], &lateness_rules::<Trial>(), trials, spared);
 }
 
 /// The answer is the ways; a trial without any is there for its load.
@@ -110,7 +106,7 @@ pub fn run(result: &StackResult) -> Verdict {
     let StackResult { plan, trials, .. } = result;
     let measured: Vec<&Trial> = trials.iter().filter(|t| t.kind == TrialKind::Measured).collect();
     let planned = if plan.until.is_some() { 0 } else { plan.trials };
-    let mut verdict = judge::run(&RULES, &measured, planned);
+    let mut verdict = judge::run(&rules(), &measured, planned);
     // What a few trials do to the mean is in its interval, and that is judged next.
     let spared = if plan.until.is_some() { FEW } else { 0.0 };
     judge_parts(&mut verdict, &plan.directions, &measured, spared);

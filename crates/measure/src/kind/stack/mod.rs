@@ -106,12 +106,12 @@ impl Failure for DelayError {}
 
 /// Puts a known delay on the device that its direction passes, to prove the stages.
 fn insert_delay(lab: &Lab, delay: InsertedDelay) -> Result<Delay, RunError> {
-    let (namespace, role) = match delay.direction {
-        Direction::Tx => (&lab.sender, Role::Sender),
-        Direction::Rx => (&lab.reader, Role::Reader),
+    let role = match delay.direction {
+        Direction::Tx => Role::Sender,
+        Direction::Rx => Role::Reader,
     };
     let index = lab.link(role).index;
-    let attached = namespace.run(|| Delay::attach(index, delay.direction, delay.delay_ns));
+    let attached = lab.host(role).run(|| Delay::attach(index, delay.direction, delay.delay_ns));
     Ok(attached.map_err(LabError::from).map_err(GroundError::from)??)
 }
 

@@ -2,11 +2,13 @@
 
 use netfathom_model::path::{Direction, Stage};
 use netfathom_model::record::{
-    Indicator, PathSummary, PathTimes, Series, StageSummary, StageSummaryTimes, Trial, TrialKind,
-    Undisturbed, UndisturbedTimes,
+    Indicator, PathSummary, PathTimes, Series, StageOutcome, StageSummary, StageSummaryTimes, Trial,
+    TrialKind, Undisturbed, UndisturbedTimes,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats::{Distribution, Interval, mean};
+
+use crate::load::report::merged;
 
 /// One direction over all measured trials; `None` if no trial has a time of it.
 pub fn summarize(direction: Direction, trials: &[Trial], interval: Interval) -> Option<PathSummary> {
@@ -76,15 +78,6 @@ fn indicator(rows: &[(f64, i64, i64)], interval: Interval) -> Option<Indicator> 
     })
 }
 
-fn merged<'a>(
-    parts: impl Iterator<Item = &'a netfathom_model::record::Distribution>,
-) -> Option<Distribution> {
-    parts.map(Distribution::from).reduce(|mut sum, part| {
-        sum.merge(&part);
-        sum
-    })
-}
-
 fn stage_summary(stage: Stage, paths: &[&PathTimes], total: &Distribution) -> StageSummary {
     let of_stage = || paths.iter().flat_map(|p| &p.stages).filter(|s| s.stage == stage).map(|s| &s.times);
     merged(of_stage().filter_map(|t| t.distribution())).map_or_else(
@@ -111,9 +104,9 @@ pub fn measured(stage: Stage, times: &Distribution, total: &Distribution) -> Sta
     }
 }
 
-fn reason(times: &netfathom_model::record::StageOutcome) -> Option<String> {
+fn reason(times: &StageOutcome) -> Option<String> {
     match times {
-        netfathom_model::record::StageOutcome::Unavailable(reason) => Some(reason.clone()),
-        netfathom_model::record::StageOutcome::Measured { .. } => None,
+        StageOutcome::Unavailable(reason) => Some(reason.clone()),
+        StageOutcome::Measured { .. } => None,
     }
 }

@@ -82,19 +82,14 @@ impl<'a, T: Timing> Meter<'a, T> {
             peer: self.peer.map(|peer| peer.to_string()),
             began_ns: self.started_ns.saturating_sub(self.on.live.started_ns()),
             end: TransferEnd::Whole,
-            checksum: None,
             bytes: self.bytes,
             calls: self.calls,
             duration_ns: self.elapsed_ns().saturating_sub(ago_ns),
-            closed_ns: None,
             user_ns: spent.user_ns,
             system_ns: spent.system_ns,
-            tcp: None,
-            udp: None,
-            zero_copy: None,
             calls_took: self.timing.took(),
-            waits: None,
             samples: self.seen(),
+            ..TransferStream::default()
         }
     }
 }

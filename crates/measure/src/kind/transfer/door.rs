@@ -33,10 +33,7 @@ impl<'a> Door<'a> {
     pub fn next(&mut self) -> Result<Option<End>, TransferError> {
         let since = Instant::now();
         loop {
-            let end = match self.accept() {
-                Err(TransferError::NoSender) => return Ok(None),
-                end => end?,
-            };
+            let Some(end) = self.accept()? else { return Ok(None) };
             if self.is_ours(&end)? {
                 end.peer.inspect(|from| self.around.tell(TransferEvent::Accept(*from)));
                 return Ok(Some(end));
@@ -60,8 +57,8 @@ impl<'a> Door<'a> {
         Ok(self.host == from)
     }
 
-    /// Waits for whoever comes. What was set of the listening socket, the connection has too.
-    pub fn accept(&self) -> Result<End, TransferError> {
+    /// Waits for whoever comes; `None` where nobody does. What was set of the listening socket, the connection has too.
+    fn accept(&self) -> Result<Option<End>, TransferError> {
         loop {
             match endpoint::accept(self.listening.socket.as_fd()) {
                 Ok((socket, from)) => {
@@ -69,10 +66,11 @@ impl<'a> Door<'a> {
                     limit(socket.as_fd(), Duration::ZERO)?;
                     let local = ends::local(socket.as_fd())?;
                     let granted_bytes = self.listening.granted_bytes;
-                    return Ok(End { socket: Arc::new(socket), local, peer: Some(from), granted_bytes });
+                    let (socket, peer) = (Arc::new(socket), Some(from));
+                    return Ok(Some(End { socket, local, peer, granted_bytes }));
                 }
                 Err(_) if self.around.stopped() => return Err(TransferError::Interrupted),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Err(TransferError::NoSender),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
                 // A sender that was gone before it was its turn is none.
                 Err(e) if endpoint::befell_the_sender(&e) => {}
                 Err(source) => return Err(TransferError::Socket { action: "take a connection", source }),

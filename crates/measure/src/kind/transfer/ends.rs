@@ -197,16 +197,13 @@ fn bind(
     }
     endpoint::bind(fd, at).map_err(refused)?;
     if plan.protocol == Transport::Tcp {
-        endpoint::listen(fd, backlog(plan)).map_err(refused)?;
+        // How many senders may knock at once.
+        let backlog = if plan.serve.is_some() { MOST_KNOCKING } else { i32::from(plan.streams) };
+        endpoint::listen(fd, backlog).map_err(refused)?;
     }
     let local = local(fd)?;
     around.tell(TransferEvent::Listening(local));
     Ok(End { socket: Arc::new(socket), local, peer: None, granted_bytes })
-}
-
-/// How many senders may knock at once.
-fn backlog(plan: &TransferPlan) -> i32 {
-    if plan.serve.is_some() { MOST_KNOCKING } else { i32::from(plan.streams) }
 }
 
 pub(super) fn local(socket: BorrowedFd<'_>) -> Result<SocketAddr, TransferError> {

@@ -41,8 +41,6 @@ pub enum TransferError {
          HOST"
     )]
     Directory,
-    #[error("no further sender came")]
-    NoSender,
     #[error("ended before a sender came: nothing was transferred")]
     Interrupted,
     #[error("cannot take a signal for ending the transfer: {0}")]

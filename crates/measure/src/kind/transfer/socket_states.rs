@@ -233,18 +233,14 @@ impl Known {
 /// One look at a stream; `None` once its socket is gone.
 fn sample(lane: &LiveStream, role: Role, at_ns: u64) -> Option<TransferSample> {
     let socket = lane.socket.upgrade()?;
-    let mut sample = TransferSample {
-        at_ns,
-        bytes: lane.bytes.load(Relaxed),
-        calls: lane.calls.load(Relaxed),
-        ..TransferSample::default()
-    };
+    let (bytes, calls) = (lane.bytes.load(Relaxed), lane.calls.load(Relaxed));
     let socket = socket.as_fd();
     let queued = match role {
         Role::Transmit => endpoint::queued_out(socket),
         Role::Receive => endpoint::queued_in(socket),
     };
-    sample.queued_bytes = queued.unwrap_or(0);
+    let queued_bytes = queued.unwrap_or(0);
+    let mut sample = TransferSample { at_ns, bytes, calls, queued_bytes, ..TransferSample::default() };
     of_tcp(&mut sample, role, socket);
     Some(sample)
 }

@@ -62,14 +62,13 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let mut buffer = Buffer::new(plan);
     let mut meter = Meter::<T>::start(around.live, number, end);
     let mut way = TransferMethod::Copied;
-    let mut zero_copy = ZeroCopy::of(plan);
+    let mut zero_copy = ZeroCopy::of(plan, around, socket);
     let sent = closing::guard(socket).and_then(|()| {
         if plan.checksum {
             return checksum::send(plan, around, socket, buffer.bytes_mut(), &mut meter).map(Some);
         }
         if let Some(zero_copy) = &mut zero_copy {
-            let call = |rest: &[u8]| zero_copy.send(around, socket, rest);
-            send_generated(plan, around, (socket, &buffer), &mut meter, call)?;
+            send_generated(plan, around, (socket, &buffer), &mut meter, |rest| zero_copy.send(rest))?;
         } else if plan.generated {
             send_generated(plan, around, (socket, &buffer), &mut meter, |rest| send_some(socket, rest))?;
         } else {
@@ -81,7 +80,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     let mut stream = meter.stop(0);
     let idle = Duration::from_nanos(plan.idle_ns);
     let closed = sent.and_then(|trailer| {
-        zero_copy.as_mut().map_or(Ok(()), |zero_copy| zero_copy.finish(around, socket, idle))?;
+        zero_copy.as_mut().map_or(Ok(()), |zero_copy| zero_copy.finish(idle))?;
         let (how, reply) = closing::end(socket, idle, plan.time_ns.is_some(), around)?;
         stream.closed_ns = Some(meter.elapsed_ns());
         stream.checksum = trailer.map(|sent| checksum::answered(&sent, &reply)).transpose()?;
@@ -99,7 +98,7 @@ fn send<T: Timing>(plan: &TransferPlan, around: Around<'_>, number: usize, end: 
     stream.end = ended.unwrap_or_else(|broken| broken.beside(plan.streams).end());
     stream.zero_copy = by_way(plan, way, end.peer, &stream);
     let buffer_address = buffer.address();
-    if let Some((zero_copied, under_way)) = zero_copy.map(|mut zero_copy| zero_copy.counted(socket)) {
+    if let Some((zero_copied, under_way)) = zero_copy.map(|mut zero_copy| zero_copy.counted()) {
         stream.zero_copy = Some(zero_copied);
         if under_way {
             // The kernel still sends from it: what comes to lie there next would go in its place.

@@ -29,32 +29,30 @@ const CALLS_A_LOOK: usize = 16;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What goes without a copy over one socket, and what became of it.
-pub(super) struct ZeroCopy {
+pub(super) struct ZeroCopy<'a> {
+    around: Around<'a>,
+    socket: BorrowedFd<'a>,
     ledger: Ledger,
     /// What went by calls that copy, for the kernel had no room for others.
     copied_bytes: u64,
     since_look: usize,
 }
 
-impl ZeroCopy {
+impl<'a> ZeroCopy<'a> {
     /// `None` if it is not requested, or if the data is not generated.
-    pub fn of(plan: &TransferPlan) -> Option<Self> {
+    pub fn of(plan: &TransferPlan, around: Around<'a>, socket: BorrowedFd<'a>) -> Option<Self> {
         let sends = plan.zero_copy && plan.generated && plan.role == Role::Transmit;
-        sends.then(|| Self { ledger: Ledger::new(MOST_CALLS), copied_bytes: 0, since_look: 0 })
+        let ledger = sends.then(|| Ledger::new(MOST_CALLS))?;
+        Some(Self { around, socket, ledger, copied_bytes: 0, since_look: 0 })
     }
 
     /// One call; nothing where a signal came before anything went.
     #[inline]
-    pub fn send(
-        &mut self,
-        around: Around<'_>,
-        socket: BorrowedFd<'_>,
-        bytes: &[u8],
-    ) -> Result<usize, Broken> {
-        self.make_room(around, socket)?;
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
+        self.make_room()?;
         loop {
-            around.unless_stopped()?;
-            match zero_copy::send(socket, bytes) {
+            self.around.unless_stopped()?;
+            match zero_copy::send(self.socket, bytes) {
                 Ok(sent) => {
                     self.ledger.sent(sent);
                     return Ok(sent);
@@ -62,9 +60,9 @@ impl ZeroCopy {
                 Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(0),
                 Err(e) if endpoint::has_no_room(&e) => {
                     if self.ledger.in_flight() == 0 {
-                        return self.send_copied(socket, bytes);
+                        return self.send_copied(bytes);
                     }
-                    self.look(around, socket, LOOK)?;
+                    self.look()?;
                 }
                 Err(e) => return Err(Broken::Network(e)),
             }
@@ -72,75 +70,70 @@ impl ZeroCopy {
     }
 
     /// Not even one call has room: the buffer is larger than what may be locked.
-    fn send_copied(&mut self, socket: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Broken> {
-        let sent = send_some(socket, bytes)?;
+    fn send_copied(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
+        let sent = send_some(self.socket, bytes)?;
         self.copied_bytes += sent as u64;
         Ok(sent)
     }
 
-    fn make_room(&mut self, around: Around<'_>, socket: BorrowedFd<'_>) -> Result<(), Broken> {
+    fn make_room(&mut self) -> Result<(), Broken> {
         self.since_look += 1;
         if self.since_look >= CALLS_A_LOOK {
             self.since_look = 0;
-            self.take(socket)?;
+            self.take()?;
         }
-        while self.ledger.full() && !around.stopped() && !around.expired() {
-            self.look(around, socket, LOOK)?;
+        while self.ledger.full() && !self.around.stopped() && !self.around.expired() {
+            self.look()?;
         }
         Ok(())
     }
 
     /// Books what the kernel has reported.
-    fn take(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Broken> {
+    fn take(&mut self) -> Result<usize, Broken> {
         let ledger = &mut self.ledger;
         // A completion of no call of ours is impossible: no other program has the socket.
         let book = |done| {
             let _ = ledger.complete(done);
         };
-        zero_copy::drain(socket, book).map_err(Broken::Network)
+        zero_copy::drain(self.socket, book).map_err(Broken::Network)
     }
 
     /// Waits until the kernel tells something; how much it did.
-    fn look(&mut self, around: Around<'_>, socket: BorrowedFd<'_>, most: Duration) -> Result<usize, Broken> {
-        match self.take(socket)? {
+    fn look(&mut self) -> Result<usize, Broken> {
+        match self.take()? {
             0 => {}
             completed => return Ok(completed),
         }
-        match zero_copy::wait(socket, most) {
-            Ok(_) => self.take(socket),
-            Err(_) if around.stopped() => Err(Broken::Interrupted),
+        match zero_copy::wait(self.socket, LOOK) {
+            Ok(_) => self.take(),
+            Err(_) if self.around.stopped() => Err(Broken::Interrupted),
             Err(e) if e.kind() == ErrorKind::Interrupted => Ok(0),
             Err(e) => {
-                self.take(socket)?;
+                self.take()?;
                 Err(Broken::Network(e))
             }
         }
     }
 
     /// Waits until the kernel needs the buffer no more, but not if it tells nothing for so long.
-    pub fn finish(
-        &mut self,
-        around: Around<'_>,
-        socket: BorrowedFd<'_>,
-        idle: Duration,
-    ) -> Result<(), Broken> {
+    pub fn finish(&mut self, idle: Duration) -> Result<(), Broken> {
         let mut last_completion = Instant::now();
         while self.ledger.in_flight() > 0 {
-            around.unless_stopped()?;
-            if self.look(around, socket, LOOK)? > 0 {
+            self.around.unless_stopped()?;
+            if self.look()? > 0 {
                 last_completion = Instant::now();
             } else if last_completion.elapsed() > idle {
                 // What it tells from now on makes the socket look readable though it is not.
-                return endpoint::set_receive_limit(socket, LOOK).map_err(Broken::Network);
+                return endpoint::set_receive_limit(self.socket, LOOK).map_err(Broken::Network);
             }
         }
         Ok(())
     }
 
     /// What became of the bytes, and whether the kernel still sends from the buffer.
-    pub fn counted(&mut self, socket: BorrowedFd<'_>) -> (ZeroCopied, bool) {
+    pub fn counted(&mut self) -> (ZeroCopied, bool) {
         // The connection may have failed: then no further report comes.
-        let _ = self.take(socket);
+        let _ = self.take();
         let ledger = &self.ledger;
         let zero_copied = ZeroCopied {
             uncopied_bytes: ledger.uncopied_bytes(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use netfathom_bpf::run_time::Counting;
-use netfathom_bpf::watch::{Selection, Watch};
+use netfathom_bpf::watch::Watch;
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::WatchResult;
@@ -15,7 +15,7 @@ use netfathom_sys::socket::is_udp_port;
 
 use super::budget::Budget;
 use super::process::{self, Watched};
-use super::{WatchRunError, counted, findings, look_at_user, read, seen, selection, slow};
+use super::{WatchRunError, counted, findings, look_at_user, read, seen, slow};
 use crate::ground::error::RunError;
 use crate::ground::observer::{Live, Observer, Progressed, Step};
 
@@ -86,6 +86,9 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
     /// Marks new sockets, and sets the bound of slow messages. False if no process is left.
     fn mark(&mut self) -> Result<bool, WatchRunError> {
         let lives = self.process.as_mut().map_or(Ok(true), |process| process.mark(&mut self.watch))?;
+        if let Some(why) = self.process.as_mut().and_then(Watched::warning) {
+            self.observer.warns(why);
+        }
         let result = &mut self.progressed.result;
         result.reader = result.reader.take().or_else(|| self.process.as_ref().and_then(Watched::first));
         if !self.watch.has_datagrams() && has_udp(self.plan) {
@@ -180,19 +183,18 @@ impl<O: Observer<WatchResult>> Run<'_, O> {
         }
         let receiver = self.process.as_ref().and_then(Watched::receiver);
         self.progressed.findings = findings::findings(result, receiver);
+        let denied = self.process.as_ref().and_then(|process| process.denied.as_ref());
+        self.progressed.findings.extend(denied.map(findings::denied));
         Ok(())
     }
 }
 
 fn has_udp(plan: &WatchPlan) -> bool {
-    plan.target == WatchTarget::All || port(plan).is_some_and(is_udp_port)
-}
-
-fn port(plan: &WatchPlan) -> Option<u16> {
-    match selection(plan) {
-        Selection::Marked | Selection::All => None,
-        Selection::Port(port) => Some(port),
-        Selection::Flow(local, _) => Some(local.port()),
+    match plan.target {
+        WatchTarget::All => true,
+        WatchTarget::Port(port) => is_udp_port(port),
+        WatchTarget::Flow { local, .. } => is_udp_port(local.port()),
+        _ => false,
     }
 }
 

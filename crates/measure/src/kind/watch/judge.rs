@@ -1,4 +1,5 @@
-//! How far the times can be trusted. A run of `watch` has no trials: the rules are applied to it as to a single one.
+//! How far the times can be trusted. A run of `watch` has no trials: the rules are applied to it as to a single one, which
+//! advice finds in the first place.
 
 use netfathom_model::path::Direction;
 use netfathom_model::plan::WatchTarget;
@@ -25,9 +26,9 @@ const RULES: [Rule<WatchResult>; 13] = [
         no_number,
         "no message came while messages were followed: ",
     )
-    .advise(nothing_came),
+    .advise(|r, _| nothing_came(r[0])),
     Rule::<WatchResult>::void(0.0, |r| flag(sends_nothing(r)), no_number, "no message was sent: ")
-        .advise(nothing_sent),
+        .advise(|r, _| nothing_sent(r[0])),
     Rule::void(
         0.0,
         |r| of_sent(r, |send| (-send.account.unsent()).max(0) as f64),
@@ -46,11 +47,9 @@ const RULES: [Rule<WatchResult>; 13] = [
         percent,
         "{} of the sent messages have no times: ",
     )
-    .advise(|results, _| {
-        let send = results.first().and_then(|r| r.send.as_ref());
-        send.map_or_else(String::new, |WatchSend { account: of, .. }| {
-            why(of.seen, &of.outcomes(), ("unsent", of.unsent()))
-        })
+    .advise(|r, _| {
+        let account = r[0].send.as_ref().map(|send| &send.account);
+        account.map_or_else(String::new, |of| why(of.seen, &of.outcomes(), ("unsent", of.unsent())))
     }),
     Rule::void(
         0.0,
@@ -76,10 +75,9 @@ const RULES: [Rule<WatchResult>; 13] = [
         percent,
         "{} of the received messages have no times: ",
     )
-    .advise(|results, _| {
-        results.first().map_or_else(String::new, |WatchResult { account: of, .. }| {
-            why(of.seen, &of.outcomes(), ("unread", of.unread()))
-        })
+    .advise(|r, _| {
+        let of = &r[0].account;
+        why(of.seen, &of.outcomes(), ("unread", of.unread()))
     }),
     Rule::degraded(
         MOST_UNTIMED,
@@ -91,7 +89,7 @@ const RULES: [Rule<WatchResult>; 13] = [
         MOST_UNTIMED,
         |r| r.slow.as_ref().filter(|slow| slow.by_netfathom > FEW).map_or(0.0, WatchSlow::share_by_netfathom),
         percent,
-        "netfathom itself made {} of the messages beyond the bound slow: pin it to another CPU (taskset -c CPU netfathom ...)",
+        "netfathom itself made {} of the messages and answers beyond the bound slow: pin it to another CPU (taskset -c CPU netfathom ...)",
     ),
     Rule::degraded(
         MOST_UNTIMED,
@@ -164,61 +162,59 @@ fn why(seen: u64, outcomes: &[(&str, u64)], (open, waits): (&str, i64)) -> Strin
 }
 
 /// Who looks at what a process receives over the network alone may ask about what it sends.
-fn nothing_came(results: &[&WatchResult], _: f64) -> String {
-    let receives_alone = |r: &&&WatchResult| {
-        let [unix, all] = sockets(r);
-        r.plan.directions == [Direction::Rx] && r.sampling.is_none() && !r.plan.follows_unix() && unix < all
+fn nothing_came(result: &WatchResult) -> String {
+    let plan = &result.plan;
+    let receives_alone =
+        || plan.directions == [Direction::Rx] && result.sampling.is_none() && !plan.follows_unix();
+    let has_others = || {
+        let [unix, all] = sockets(result);
+        unix < all
     };
-    let send = results.iter().find(receives_alone).map_or_else(String::new, |result| {
-        let target = result.plan.target.arguments();
+    let send = if receives_alone() && has_others() {
+        let target = plan.target.arguments();
         format!("; only receiving was watched: netfathom watch tx {target} shows what it sends")
-    });
-    ended(results).unwrap_or_else(|| no_sender(results) + &send)
+    } else {
+        String::new()
+    };
+    ended(result).unwrap_or_else(|| no_sender(result) + &send)
 }
 
-fn nothing_sent(results: &[&WatchResult], _: f64) -> String {
+fn nothing_sent(result: &WatchResult) -> String {
     let why = "is there a socket of that port or process (`ss -tunap`), and did it send?";
-    ended(results).unwrap_or_else(|| why.into())
+    ended(result).unwrap_or_else(|| why.into())
 }
 
 /// The process that was asked for, if it has ended: it is not to be looked for any more.
-fn ended(results: &[&WatchResult]) -> Option<String> {
-    let is_of_process = |r: &&&WatchResult| {
-        matches!(r.plan.target, WatchTarget::Process(_) | WatchTarget::Name(_)) && !r.plan.awaits()
-    };
-    let pid = results.iter().find(is_of_process)?.reader.as_ref()?.pid;
+fn ended(result: &WatchResult) -> Option<String> {
+    let of_process = matches!(result.plan.target, WatchTarget::Process(_) | WatchTarget::Name(_));
+    let pid = result.reader.as_ref().filter(|_| of_process && !result.plan.awaits())?.pid;
     (!process::lives(pid)).then(|| format!("process {pid} ended during the run"))
 }
 
 /// Whether anything serves there, where that can be looked up.
-fn no_sender(results: &[&WatchResult]) -> String {
-    if results.iter().any(|result| result.plan.awaits() && result.reader.is_none()) {
+fn no_sender(result: &WatchResult) -> String {
+    let plan = &result.plan;
+    if plan.awaits() && result.reader.is_none() {
         return "no process of the target was there (`ps -eo pid,comm` lists processes)".into();
     }
-    if results.iter().any(|result| result.sampling.is_some()) {
+    if result.sampling.is_some() {
         return "give it more of a CPU (--budget)".into();
     }
-    if results.iter().any(|result| result.plan.target == WatchTarget::All) {
-        return "no socket of TCP or UDP on this host got one (`ss -tunap` lists them)".into();
-    }
-    let port = results.iter().find_map(|result| match result.plan.target {
-        WatchTarget::Port(port) => Some(port),
-        _ => None,
-    });
-    match port {
-        Some(port) if listening_ports("self").contains(&port) || is_udp_port(port) => {
+    match plan.target {
+        WatchTarget::All => "no socket of TCP or UDP on this host got one (`ss -tunap` lists them)".into(),
+        WatchTarget::Port(port) if listening_ports("self").contains(&port) || is_udp_port(port) => {
             format!(
                 "a server has port {port}, and no client sent to it, or its queue of new connections is full (`nstat -az TcpExtListenOverflows`)"
             )
         }
-        Some(port) => format!(
+        WatchTarget::Port(port) => format!(
             "no server has port {port} in this network namespace: `ss -tulnp` lists those that listen"
         ),
-        None if results.iter().any(|r| r.plan.follows_unix()) => {
+        _ if plan.follows_unix() => {
             "does that process have a socket (`ss -tunxap`), and did the other end send?".into()
         }
-        None => {
-            let [unix, all] = results.iter().map(|r| sockets(r)).max().unwrap_or_default();
+        _ => {
+            let [unix, all] = sockets(result);
             match (unix > 0, unix == all) {
                 (true, true) => "that process has Unix sockets alone, which watch follows with --unix",
                 (true, false) => {

@@ -75,8 +75,7 @@ impl Members {
 
 fn all() -> impl Iterator<Item = u32> {
     let own = std::process::id();
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
-    numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(move |&pid| pid != own)
+    process::all().unwrap_or_default().into_iter().filter(move |&pid| pid != own)
 }
 
 pub(super) fn name(pid: u32) -> String {

@@ -18,8 +18,8 @@ use netfathom_bpf::watch::{Detail, Selection, Watch, WatchError};
 use netfathom_model::path::Direction;
 use netfathom_model::plan::{WatchPlan, WatchTarget};
 use netfathom_model::record::{
-    CpuWaits, Distribution, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling,
-    WatchSend, WatchStage, WatchUser, WatchedStage,
+    CpuWaits, FleetReceived, WatchAccount, WatchPrograms, WatchResult, WatchSampling, WatchSend, WatchStage,
+    WatchUser, WatchedStage,
 };
 use netfathom_model::verdict::Level;
 use netfathom_stats as stats;
@@ -163,7 +163,7 @@ impl Incoming {
         let read = || {
             let account = self.0.account()?;
             let (seen, timed) = (account.seen, account.timed);
-            let (total, stages) = (distribution(&self.0.total()?), stages(&self.0, Direction::Rx)?);
+            let (total, stages) = ((&self.0.total()?).into(), stages(&self.0, Direction::Rx)?);
             Ok(FleetReceived { total, stages, seen, timed, account: Some(account) })
         };
         read().map_err(|e: WatchError| e.to_string())
@@ -184,7 +184,7 @@ fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         plan: plan.clone(),
         reader: process.and_then(Watched::first),
         watched_ns: 0,
-        total: distribution(&stats::Distribution::new(netfathom_bpf::stack::GRAIN)),
+        total: (&stats::Distribution::new(netfathom_bpf::stack::GRAIN)).into(),
         stages: Vec::new(),
         application: None,
         answer: None,
@@ -204,10 +204,6 @@ fn empty(plan: &WatchPlan, process: Option<&Watched>) -> WatchResult {
         late: 0,
         drops: Vec::new(),
     }
-}
-
-fn distribution(times: &stats::Distribution) -> Distribution {
-    times.into()
 }
 
 /// Whether the process ended in a wait, and what the programs took meanwhile.
@@ -254,18 +250,18 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
     }
     if result.plan.watches(Direction::Tx) {
         result.send = Some(WatchSend {
-            total: distribution(&watch.send_total()?),
+            total: (&watch.send_total()?).into(),
             stages: stages(watch, Direction::Tx)?,
-            acknowledged: distribution(&watch.acknowledged()?),
+            acknowledged: (&watch.acknowledged()?).into(),
             account: watch.send_account()?,
             datagram_calls: watch.sees_datagram_calls(),
         });
     }
     if result.plan.watches(Direction::Rx) {
         result.stages = stages(watch, Direction::Rx)?;
-        result.total = distribution(&watch.total()?);
-        result.application = watch.application()?.as_ref().map(distribution);
-        result.answer = watch.answer()?.as_ref().map(distribution);
+        result.total = (&watch.total()?).into();
+        result.application = watch.application()?.as_ref().map(Into::into);
+        result.answer = watch.answer()?.as_ref().map(Into::into);
         result.account = watch.account()?;
         result.waits = watch.waits()?;
     }
@@ -274,6 +270,6 @@ fn read(watch: &mut Watch, result: &mut WatchResult) -> Result<(), WatchError> {
 }
 
 fn stages(watch: &Watch, direction: Direction) -> Result<Vec<WatchedStage>, WatchError> {
-    let stage = |&stage| Ok(WatchedStage { stage, times: distribution(&watch.stage(stage)?) });
+    let stage = |&stage| Ok(WatchedStage { stage, times: (&watch.stage(stage)?).into() });
     WatchStage::of(direction).iter().map(stage).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::mem;
 use std::net::TcpStream;
 use std::os::fd::RawFd;
 use std::sync::atomic::AtomicBool;
@@ -31,6 +32,9 @@ pub(super) struct Watched {
     pub unmarked: u64,
     /// Of UDP, those that were not there at the first look.
     pub late: u64,
+    /// Why the sockets of one that is awaited may not be looked at: of the first.
+    pub denied: Option<WatchRunError>,
+    has_warned: bool,
     looked: bool,
 }
 
@@ -43,8 +47,19 @@ impl Watched {
         let process = if awaits { None } else { Some(opened(pid.unwrap_or_default())?) };
         let one = process.filter(|_| matches!(members, Members::One(_)));
         let first = pid.map(named);
-        let (known, receivers) = (BTreeMap::new(), Some(BTreeSet::new()));
-        Ok(Some(Self { members, one, awaits, first, known, receivers, unmarked: 0, late: 0, looked: false }))
+        Ok(Some(Self {
+            members,
+            one,
+            awaits,
+            first,
+            known: BTreeMap::new(),
+            receivers: Some(BTreeSet::new()),
+            unmarked: 0,
+            late: 0,
+            denied: None,
+            has_warned: false,
+            looked: false,
+        }))
     }
 
     /// One of them, once there was one.
@@ -56,6 +71,11 @@ impl Watched {
     pub fn receiver(&self) -> Option<u16> {
         let receivers = self.receivers.as_ref().filter(|receivers| receivers.len() == 1)?;
         receivers.first().copied()
+    }
+
+    /// What was denied, once.
+    pub fn warning(&mut self) -> Option<&WatchRunError> {
+        self.denied.as_ref().filter(|_| !mem::replace(&mut self.has_warned, true))
     }
 
     /// Has the sockets watched that they made since the last time. Those that their listeners accept are watched
@@ -81,8 +101,9 @@ impl Watched {
     fn mark_process(&mut self, watch: &mut Watch, pid: u32) -> Result<(), WatchRunError> {
         let now = match sockets(pid) {
             // None was looked at before the run began.
-            Err(source) if self.awaits && source.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(WatchRunError::Process { pid, source });
+            Err(source) if self.awaits && is_denied(&source) => {
+                self.deny(pid, source)?;
+                Vec::new()
             }
             // Of a process that has ended there are none.
             now => now.unwrap_or_default(),
@@ -106,14 +127,22 @@ impl Watched {
                     watch.mark_datagrams(&socket)
                 }
                 Ok(socket) if is_unix(&socket) => watch.mark_unix(&socket),
-                Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                    return Err(WatchRunError::Process { pid, source });
-                }
+                Err(source) if is_denied(&source) => return self.deny(pid, source),
                 // Another kind, or closed in the meantime.
                 _ => Ok(()),
             };
             self.unmarked += u64::from(marked.is_err());
         }
+        Ok(())
+    }
+
+    /// Others are followed all the same, where they are awaited.
+    fn deny(&mut self, pid: u32, source: io::Error) -> Result<(), WatchRunError> {
+        let denied = WatchRunError::Process { pid, source };
+        if !self.awaits {
+            return Err(denied);
+        }
+        self.denied.get_or_insert(denied);
         Ok(())
     }
 
@@ -133,6 +162,10 @@ impl Watched {
         }
         watch.mark(socket, serves)
     }
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 fn named(pid: u32) -> WatchedProcess {

@@ -55,6 +55,7 @@ fn quantile(times: &Distribution, q: f64) -> Option<u64> {
 /// Takes those that ended since the last call.
 pub(super) fn take(watch: &Watch, slow: &mut WatchSlow) -> Result<(), WatchError> {
     slow.extend(watch.slow()?);
+    slow.applications_lost = watch.slow_applications_lost();
     slow.lost = watch.slow_lost();
     Ok(())
 }

@@ -8,12 +8,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::introduction::refusal;
 use super::line::{Lines, Writer, open};
+use super::protocol::Why;
 use super::server::Seat;
-use super::{CONNECT_WITHIN, ControlError};
+use super::{ANSWER_WITHIN, CONNECT_WITHIN, ControlError, Greeting, Introduction};
 
 /// How soon a wait notices that it is to stop.
 const STOPS_WITHIN: Duration = Duration::from_millis(20);
@@ -24,6 +27,14 @@ pub struct Talk {
     writer: Mutex<Writer>,
     /// The place among those that are served, where this is the side that serves. It goes after the connection.
     _seat: Option<Seat>,
+}
+
+/// The first word of one who serves.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+enum Answer {
+    Welcome(Introduction),
+    Refused { why: Why },
 }
 
 /// Connects to a host that is to be led a conversation with; `Interrupted` if the user stops the wait.
@@ -43,10 +54,28 @@ pub fn connect(to: SocketAddr, stop: &AtomicBool) -> io::Result<TcpStream> {
 }
 
 impl Talk {
-    /// Over a connection that was made.
-    pub fn over(stream: TcpStream, peer: SocketAddr) -> Result<Self, ControlError> {
+    /// Greets one who serves, over a connection that was made; who that is, or why it refuses. It serves a single peer
+    /// at a time, as what `serves` names.
+    pub fn greet<G: Greeting>(
+        stream: TcpStream,
+        peer: SocketAddr,
+        serves: &str,
+        stop: &AtomicBool,
+    ) -> Result<Result<(Self, Introduction), String>, ControlError> {
         let (lines, writer) = open(stream, peer)?;
-        Ok(Self::new(lines, writer, None))
+        let talk = Self::new(lines, writer, None);
+        // One that refuses at once may have closed already: its reply still counts.
+        let greeted = talk.say(&json!({ "say": G::SAYS, "version": G::VERSION }));
+        match talk.next(ANSWER_WITHIN, "a welcome", stop) {
+            Ok(Answer::Welcome(server)) => Ok(Ok((talk, server.harmless()))),
+            Ok(Answer::Refused { why }) => Ok(Err(refusal(why, G::VERSION, serves))),
+            Err(error) => Err(greeted.err().unwrap_or(error)),
+        }
+    }
+
+    /// Welcomes one who has greeted this host.
+    pub fn welcome(&self, cpu: usize) -> Result<(), ControlError> {
+        self.say(&Answer::Welcome(Introduction::own(cpu)))
     }
 
     pub(super) fn new(lines: Lines, writer: Writer, seat: Option<Seat>) -> Self {
@@ -82,7 +111,7 @@ impl Talk {
                 return Err(ControlError::Stopped);
             }
             if Instant::now() >= until {
-                return Err(ControlError::Silent { peer: self.peer(), awaited, within });
+                return Err(self.silent(awaited, within));
             }
         }
     }
@@ -96,6 +125,11 @@ impl Talk {
         self.lines.lock().poll(within, awaited)
     }
 
+    /// A word that is not there.
+    pub fn silent(&self, awaited: &'static str, within: Duration) -> ControlError {
+        ControlError::Silent { peer: self.peer(), awaited, within }
+    }
+
     /// A word that was not due.
     pub fn out_of_turn(&self, awaited: &'static str) -> ControlError {
         self.lines.lock().garbage(awaited, "another word came".to_owned())
@@ -105,5 +139,50 @@ impl Talk {
     pub fn part(&self, within: Duration) {
         self.writer.lock().finish();
         self.lines.lock().linger(within);
+    }
+}
+
+/// The signs of life of a trial, on either side.
+#[derive(Debug)]
+pub struct Pulse {
+    heard: Instant,
+    spoke: Instant,
+}
+
+impl Pulse {
+    /// Between two signs of life.
+    pub const EVERY: Duration = Duration::from_millis(200);
+    /// Without a sign of life for so long a host is lost.
+    pub const LOST_AFTER: Duration = Duration::from_secs(3);
+
+    pub fn begin() -> Self {
+        Self { heard: Instant::now(), spoke: Instant::now() }
+    }
+
+    /// The peer gave one.
+    pub fn heard(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// How soon the next one of this side is due.
+    pub fn due_in(&self) -> Duration {
+        Self::EVERY.saturating_sub(self.spoke.elapsed())
+    }
+
+    /// Gives one by this word, where it is due.
+    pub fn speak(&mut self, talk: &Talk, alive: &impl Serialize) -> Result<(), ControlError> {
+        if self.due_in().is_zero() {
+            talk.say(alive)?;
+            self.spoke = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// The same, as long as the peer gives some.
+    pub fn go_on(&mut self, talk: &Talk, alive: &impl Serialize) -> Result<(), ControlError> {
+        if self.heard.elapsed() > Self::LOST_AFTER {
+            return Err(talk.silent("a sign of life", Self::LOST_AFTER));
+        }
+        self.speak(talk, alive)
     }
 }

@@ -152,16 +152,7 @@ mod tests {
             until: Some(Until { precision: 0.05, time_limit_ns: 1_000_000_000 }),
             ..MessagePlan::paper(MessageTest::Pingpong, Place::Loopback)
         };
-        MessageResult {
-            plan,
-            pairs: Vec::new(),
-            cells,
-            absent: Vec::new(),
-            remedies: Vec::new(),
-            contention: Vec::new(),
-            server: None,
-            precision: None,
-        }
+        MessageResult { cells, ..MessageResult::empty(plan) }
     }
 
     fn two_pairs() -> MessageResult {

@@ -18,16 +18,22 @@ pub struct WatchSlow {
     pub received_bound_ns: Option<u64>,
     /// What was sent is.
     pub sent_bound_ns: Option<u64>,
-    /// How many were slow, and kept for a time.
+    /// How many were slow, and kept for a time: messages and answers.
     pub kept: u64,
-    /// How many of these are no messages, but the time that a server took to answer.
+    /// How many of these are answers: no message, but the time that a server took to answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub applications: u64,
-    /// How many were slow, and found no room.
+    /// How many were slow, and found no room: messages and answers.
     pub lost: u64,
-    /// How many were slow as netfathom itself had the CPU: they are not among those above, nor kept.
+    /// How many of these are answers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub applications_lost: u64,
+    /// How many messages and answers were slow as netfathom itself had the CPU: they are not among those above, nor kept.
     #[serde(default)]
     pub by_netfathom: u64,
+    /// How many of these are answers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub applications_by_netfathom: u64,
     /// The latest of those that were kept, as they ended.
     pub messages: Vec<SlowMessage>,
 }
@@ -37,23 +43,36 @@ impl WatchSlow {
     pub const MOST: usize = 256;
 
     /// Adds those that ended since. What netfathom made slow says nothing about the application.
-    pub fn extend(&mut self, mut messages: Vec<SlowMessage>) {
-        let all = messages.len();
-        messages.retain(|message| !message.is_by_netfathom());
-        self.by_netfathom += (all - messages.len()) as u64;
-        self.kept += messages.len() as u64;
-        self.applications += messages.iter().filter(|message| message.application).count() as u64;
-        self.messages.extend(messages);
+    pub fn extend(&mut self, messages: Vec<SlowMessage>) {
+        let (own, kept): (Vec<_>, Vec<_>) = messages.into_iter().partition(SlowMessage::is_by_netfathom);
+        for (of, all, answers) in [
+            (&own, &mut self.by_netfathom, &mut self.applications_by_netfathom),
+            (&kept, &mut self.kept, &mut self.applications),
+        ] {
+            *all += of.len() as u64;
+            *answers += of.iter().filter(|message| message.application).count() as u64;
+        }
+        self.messages.extend(kept);
         self.messages.drain(..self.messages.len().saturating_sub(Self::MOST));
     }
 
-    /// How many were slow, and not by netfathom.
+    /// How many were slow, and not by netfathom: messages and answers.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.kept.saturating_add(self.lost)
     }
 
-    /// The part that netfathom made slow of all that were, 0 to 1.
+    /// How many of these are answers.
+    pub fn seen_answers(&self) -> u64 {
+        self.applications.saturating_add(self.applications_lost)
+    }
+
+    /// How many are messages.
+    pub fn seen_messages(&self) -> u64 {
+        self.seen().saturating_sub(self.seen_answers())
+    }
+
+    /// The part that netfathom made slow of all messages and answers that were, 0 to 1.
     #[must_use]
     pub fn share_by_netfathom(&self) -> f64 {
         self.by_netfathom as f64 / self.seen().saturating_add(self.by_netfathom).max(1) as f64
@@ -216,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_application_took_is_counted_among_those_kept() {
-        let mut slow = WatchSlow::default();
+    fn answers_are_a_part_of_what_is_kept_and_of_what_found_no_room() {
+        let mut slow = WatchSlow { lost: 5, applications_lost: 3, ..WatchSlow::default() };
         let application = SlowMessage { application: true, ..message(1) };
         assert_eq!(application.named(WatchStage::Sockqueue), "ran");
         assert_eq!(message(1).named(WatchStage::Sockqueue), "sockqueue");
         assert_eq!(application.named(WatchStage::Blocked), "blocked");
         slow.extend(vec![message(0), application]);
-        assert_eq!((slow.kept, slow.applications), (2, 1));
+        assert_eq!((slow.kept, slow.seen(), slow.seen_messages(), slow.seen_answers()), (2, 7, 3, 4));
     }
 
     #[test]
@@ -241,9 +260,11 @@ mod tests {
         let mut watched = by_netfathom(60);
         watched.stays[0].own = true;
         let mut slow = WatchSlow { lost: 1, ..WatchSlow::default() };
-        slow.extend(vec![by_netfathom(60), message(2000), by_netfathom(40), watched, blocked]);
-        assert_eq!((slow.by_netfathom, slow.kept, slow.seen(), slow.messages.len()), (1, 4, 5, 4));
-        assert_eq!(slow.share_by_netfathom(), 1.0 / 6.0);
+        let answer = SlowMessage { application: true, ..by_netfathom(60) };
+        slow.extend(vec![by_netfathom(60), message(2000), by_netfathom(40), watched, blocked, answer]);
+        assert_eq!((slow.by_netfathom, slow.applications_by_netfathom), (2, 1));
+        assert_eq!((slow.kept, slow.seen(), slow.messages.len(), slow.seen_answers()), (4, 5, 4, 0));
+        assert_eq!(slow.share_by_netfathom(), 2.0 / 7.0);
         assert_eq!(WatchSlow::default().share_by_netfathom(), 0.0);
     }
 

@@ -9,7 +9,7 @@ use netfathom_model::grouping::by_key;
 use netfathom_model::verdict::Level;
 
 use crate::compare::{Compared, Comparison, Design, Difference, Gates, Outcome, Passage};
-use crate::page::{Page, Style, Table, shortened};
+use crate::page::{Page, Style, Table};
 
 use super::MOST_ROWS;
 
@@ -20,8 +20,6 @@ const NOT_COMPARED: &str = "  not compared";
 const MOST_DIFFERENCES: usize = 20;
 /// The same in the short view.
 const MOST_SHORT_DIFFERENCES: usize = 4;
-/// Letters of the answer: with the longest label before it a line of 100.
-const LONGEST_ANSWER: usize = 84;
 /// Runs of each side that are named.
 const MOST_RUNS: usize = 2;
 /// Runs as the rounds of a test.
@@ -53,12 +51,12 @@ pub(crate) fn below(comparisons: &[(Comparison, Gates)]) -> Page {
     page
 }
 
-/// What came of the thresholds, if there are any.
+/// What came of the thresholds, if there are any. As every answer it is wrapped, not cut.
 pub(crate) fn answer(comparison: &Comparison, gates: &Gates) -> String {
     let answer = words::worst(comparison, gates).map(|gate| words::gate_answer(comparison, gate, gates));
     let answer = answer.unwrap_or_else(|| words::answer(comparison));
     let outcome = comparison.forced.then(|| format!("forced: {}: ", outcome(comparison, gates).1));
-    shortened(&(outcome.unwrap_or_default() + &answer), LONGEST_ANSWER)
+    outcome.unwrap_or_default() + &answer
 }
 
 pub(crate) fn title(comparison: &Comparison) -> String {

@@ -67,7 +67,6 @@ fn times(page: &mut Page, result: &MessageResult, bytes: u64) {
     page.table(each_cell(result, bytes, &heads, |group, cell| {
         let reference = group.reference(&result.plan, bytes).filter(|r| !std::ptr::eq(*r, cell));
         let quantile = |ns: i64| match cell.times.n {
-            _ if cell.is_void() => cell.verdict.level.name().into(),
             0 => "n/a".into(),
             _ => number::time(ns),
         };
@@ -95,7 +94,7 @@ fn costs(page: &mut Page, result: &MessageResult, bytes: u64) {
     }));
 }
 
-/// A row for each cell of a size, below the name of its group.
+/// A row for each cell of a size, below the name of its group; one that is VOID has no figures.
 fn each_cell(
     result: &MessageResult,
     bytes: u64,
@@ -112,7 +111,8 @@ fn each_cell(
         table.row_across(group.placement.name(), &groups::pair(result, group.pair));
         for cell in of_it {
             let mut row = vec![cell.layer.to_string()];
-            row.extend(cells(&group, cell));
+            let void = || vec![cell.verdict.level.name().to_owned(); heads.len()];
+            row.extend(if cell.is_void() { void() } else { cells(&group, cell) });
             table.row(row);
         }
     }
@@ -121,7 +121,7 @@ fn each_cell(
 
 fn calls(result: &MessageResult) -> Table {
     let mut table = Table::of("bytes|calls a message|<end|<call|<layer");
-    for cell in &result.cells {
+    for cell in result.cells.iter().filter(|cell| !cell.is_void()) {
         let Counted::Calls(calls) = &cell.calls else { continue };
         for call in calls {
             let cells = [

@@ -13,26 +13,29 @@ const MOST_ROWS: usize = 5;
 
 /// `3 messages took 10 ms or longer, the longest 41.2 ms: blocked 97.1 %`
 pub(super) fn remark(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
-    let beyond = format!("took {}", named(bound?));
-    let count = slow.seen().saturating_sub(slow.applications);
-    let without = without(slow, count);
-    if count == 0 {
-        return Some(format!("no message {beyond}{without}"));
-    }
-    // The record may have the latest answers alone.
-    let longest = longest(slow, false).map_or_else(String::new, |longest| {
-        let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
-        format!(", the longest {}: {}{held}", number::time(longest.total_ns()), largest(longest))
-    });
-    Some(format!("{} {beyond}{longest}{without}", counted(count, "message")))
+    let beyond = named(bound?);
+    let by_netfathom = slow.by_netfathom.saturating_sub(slow.applications_by_netfathom);
+    Some(taken(slow.seen_messages(), "message", &beyond, longest(slow, false), by_netfathom))
 }
 
 /// `2 answers took 500 ms or longer from the application's read, the longest 1.70 s: blocked 99.8 %`
 pub(super) fn answers(slow: &WatchSlow, bound: Option<SlowBound>) -> Option<String> {
-    let longest = longest(slow, true)?;
-    let (answers, beyond) = (counted(slow.applications, "answer"), named(bound?));
-    let (time, most) = (number::time(longest.total_ns()), largest(longest));
-    Some(format!("{answers} took {beyond} from the application's read, the longest {time}: {most}"))
+    let (count, by_netfathom) = (slow.seen_answers(), slow.applications_by_netfathom);
+    let beyond = format!("{} from the application's read", named(bound?));
+    (count.max(by_netfathom) > 0).then(|| taken(count, "answer", &beyond, longest(slow, true), by_netfathom))
+}
+
+/// `longest` is missing where the record has the latest others alone.
+fn taken(count: u64, what: &str, beyond: &str, longest: Option<&SlowMessage>, by_netfathom: u64) -> String {
+    let without = without(count, by_netfathom);
+    if count == 0 {
+        return format!("no {what} took {beyond}{without}");
+    }
+    let longest = longest.map_or_else(String::new, |longest| {
+        let held = held(longest).map_or_else(String::new, |held| format!(" ({held})"));
+        format!(", the longest {}: {}{held}", number::time(longest.total_ns()), largest(longest))
+    });
+    format!("{} took {beyond}{longest}{without}", counted(count, what))
 }
 
 fn longest(slow: &WatchSlow, application: bool) -> Option<&SlowMessage> {
@@ -51,8 +54,8 @@ pub(super) fn of_application(bound: Option<SlowBound>, application: Option<&Dist
     })
 }
 
-fn without(slow: &WatchSlow, count: u64) -> String {
-    match slow.by_netfathom {
+fn without(count: u64, by_netfathom: u64) -> String {
+    match by_netfathom {
         0 => String::new(),
         n => {
             let but = if count == 0 { ", except" } else { "; besides" };
@@ -181,6 +184,9 @@ mod tests {
         assert!(words.ends_with("the longest 2.00 µs: ran 50.0 %"), "{words}");
         slow.extend(vec![answer.clone(); WatchSlow::MOST]);
         assert_eq!(remark(&slow, bound).unwrap(), "1 message took 500 ns or longer");
+        (slow.lost, slow.applications_lost) = (5, 3);
+        assert_eq!(remark(&slow, bound).unwrap(), "3 messages took 500 ns or longer");
+        assert!(answers(&slow, bound).unwrap().starts_with("260 answers took"), "{slow:?}");
         assert_eq!(largest(&SlowMessage { stages: Vec::new(), ..answer }), "unknown");
     }
 
@@ -211,14 +217,21 @@ mod tests {
 
     #[test]
     fn what_netfathom_made_slow_is_counted_apart() {
+        let bound = Some(SlowBound::Time(10_000_000));
         let words = |by_netfathom| {
             let slow = WatchSlow { by_netfathom, ..WatchSlow::default() };
-            remark(&slow, Some(SlowBound::Time(10_000_000))).unwrap()
+            remark(&slow, bound).unwrap()
         };
         assert_eq!(words(0), "no message took 10.0 ms or longer");
         assert_eq!(
             words(2),
             "no message took 10.0 ms or longer, except 2 while netfathom itself held the CPU"
+        );
+        let slow = WatchSlow { by_netfathom: 3, applications_by_netfathom: 1, ..WatchSlow::default() };
+        assert!(remark(&slow, bound).unwrap().contains(", except 2 while netfathom"));
+        assert_eq!(
+            answers(&slow, bound).unwrap(),
+            "no answer took 10.0 ms or longer from the application's read, except 1 while netfathom itself held the CPU"
         );
     }
 }

@@ -12,11 +12,9 @@ use netfathom_sys::{file, page_cache};
 use super::super::workplace::{self, Workplace};
 
 mod content;
-mod error;
 mod layout;
 
 use content::Pool;
-pub use error::TreeError;
 use layout::Entry;
 
 pub const MARKS: usize = 6;
@@ -38,6 +36,25 @@ pub struct Shape {
     pub seed: u64,
     /// Whether marks lie dense at the beginning; a thousand entries at least then.
     pub early: bool,
+}
+
+/// Why there is no tree.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    #[error("no tree has {} entries of {} bytes: choose {FEWEST_ENTRIES} to {MOST_ENTRIES} entries with 100 bytes each or more", .0.entries, .0.bytes)]
+    Shape(Shape),
+    #[error("no room for the tree in {}: it takes {needed_bytes} bytes and {entries} files and directories, and there is room for {}; free some space, choose another directory or a smaller tree", .path.display(), room_text(.room))]
+    NoRoom {
+        path: PathBuf,
+        /// What it takes, in whole blocks.
+        needed_bytes: u64,
+        entries: u64,
+        room: file::Room,
+    },
+    #[error("cannot make or read the tree at {}: {source}{}", .path.display(), remedy(.source))]
+    Refused { path: PathBuf, source: io::Error },
+    #[error("the tree was not finished: it was broken off")]
+    Stopped,
 }
 
 /// A tree on a disk, removed when it is dropped.
@@ -162,6 +179,23 @@ impl Tree {
 fn write_file<'a>(path: &Path, pieces: impl Iterator<Item = &'a [u8]>) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     pieces.into_iter().try_for_each(|piece| file.write_all(piece))
+}
+
+fn room_text(room: &file::Room) -> String {
+    let entries = room.free_entries.map_or(String::new(), |free| format!(" and {free}"));
+    format!("{} bytes{entries}", room.free_bytes)
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space, choose another directory or a smaller tree"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotFound => {
+            "; choose a directory that you may write to"
+        }
+        _ => "",
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
-use netfathom_sys::clock::{sleep_until_ns, wait_punctually};
+use netfathom_sys::clock::wait_punctually;
 use netfathom_sys::cpu::{CpuError, before_all_others, thread_time_ns};
 use netfathom_sys::probe::effective_user;
 
-use super::super::light::cpu::thousand_steps;
 use super::super::light::memory::Stream;
+use super::super::light::phases::thousand_steps;
 use super::pace::{Act, PERIOD_NS, Pace, Paced, Rate};
 
 const STEP_BYTES: u64 = 64 << 10;
@@ -17,10 +17,9 @@ const LEAST_CALLS_PER_S: f64 = 100.0;
 /// Between two bursts of what takes an unknown share of the time.
 const REST_NS: u64 = 1_000_000;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BurnKind {
     Cpu { share: f64, first: bool },
-    Memory { per_s: f64 },
+    Memory { per_s: f64, memory: Stream },
     Calls { per_s: f64 },
 }
 
@@ -30,7 +29,7 @@ impl BurnKind {
             Self::Cpu { share, .. } if !(share > 0.0 && share <= 1.0) => {
                 Some(format!("{} % of a CPU: choose above 0 up to 100", 100.0 * share))
             }
-            Self::Memory { per_s } if !(per_s > 0.0 && per_s <= 1e12) => {
+            Self::Memory { per_s, .. } if !(per_s > 0.0 && per_s <= 1e12) => {
                 Some(format!("{per_s} bytes a second: choose above 0 up to 1000G"))
             }
             Self::Calls { per_s } if !(LEAST_CALLS_PER_S..=1e12).contains(&per_s) => {
@@ -40,15 +39,11 @@ impl BurnKind {
         }
     }
 
-    pub fn prepare(&self) -> Work {
-        Work { kind: *self, memory: matches!(self, Self::Memory { .. }).then(Stream::new) }
-    }
-
     /// That it could not keep up, in words.
     pub fn behind(&self, paced: &Paced) -> Option<String> {
         let (what, asked) = match *self {
             Self::Cpu { share, .. } => ("cpu", format!("{} % of a CPU", 100.0 * share)),
-            Self::Memory { per_s } => ("memory", format!("{per_s} bytes a second")),
+            Self::Memory { per_s, .. } => ("memory", format!("{per_s} bytes a second")),
             Self::Calls { per_s } => ("calls", format!("{per_s} calls a second")),
         };
         let describe = || format!("{what}: {:.1} % of the {asked} requested", 100.0 * paced.share());
@@ -62,35 +57,27 @@ impl BurnKind {
                 let rest_ns = (PERIOD_NS as f64 * (1.0 - share)) as u64;
                 Rate { per_ns: share, step: 0, rest_ns, lets_in: first }
             }
-            Self::Memory { per_s } => a_second(per_s, STEP_BYTES),
+            Self::Memory { per_s, .. } => a_second(per_s, STEP_BYTES),
             Self::Calls { per_s } => a_second(per_s, STEP_CALLS),
         }
     }
-}
 
-pub struct Work {
-    kind: BurnKind,
-    memory: Option<Stream>,
-}
-
-impl Work {
     /// Has the calling thread run before all others, if it is to.
     pub fn go_first(&self) -> Result<(), CpuError> {
-        if matches!(self.kind, BurnKind::Cpu { first: true, .. }) { before_all_others() } else { Ok(()) }
+        if matches!(self, Self::Cpu { first: true, .. }) { before_all_others() } else { Ok(()) }
     }
 
     /// Burns in the calling thread, which then waits punctually.
     pub fn burn(&mut self, pace: &Pace<'_>) -> Paced {
         wait_punctually();
-        let rate = self.kind.rate();
-        match self.kind {
-            BurnKind::Cpu { .. } => burn_time(pace, rate),
-            BurnKind::Memory { .. } => {
-                let memory = self.memory.get_or_insert_with(Stream::new);
+        let rate = self.rate();
+        match self {
+            Self::Cpu { .. } => burn_time(pace, rate),
+            Self::Memory { memory, .. } => {
                 burn_steps(pace, rate, (STEP_BYTES, 0), || memory.go_on(STEP_BYTES as usize / 8))
             }
             // A rest is a call as well.
-            BurnKind::Calls { .. } => burn_steps(pace, rate, (STEP_CALLS, 1), || {
+            Self::Calls { .. } => burn_steps(pace, rate, (STEP_CALLS, 1), || {
                 (0..STEP_CALLS).for_each(|_| {
                     black_box(effective_user());
                 });
@@ -103,9 +90,8 @@ impl Work {
 fn burn_time(pace: &Pace<'_>, rate: Rate) -> Paced {
     let (begun_ns, mut state) = (thread_time_ns(), 1);
     pace.keep(rate, |act| {
-        match act {
-            Act::Step => state = black_box(thousand_steps(black_box(state))),
-            Act::RestUntil(ns) => sleep_until_ns(ns),
+        if act == Act::Step {
+            state = black_box(thousand_steps(black_box(state)));
         }
         thread_time_ns() - begun_ns
     })
@@ -115,11 +101,13 @@ fn burn_time(pace: &Pace<'_>, rate: Rate) -> Paced {
 fn burn_steps(pace: &Pace<'_>, rate: Rate, (a_step, a_rest): (u64, u64), mut step: impl FnMut()) -> Paced {
     let mut done = 0;
     pace.keep(rate, |act| {
-        match act {
-            Act::Step => step(),
-            Act::RestUntil(ns) => sleep_until_ns(ns),
-        }
-        done += if matches!(act, Act::Step) { a_step } else { a_rest };
+        done += match act {
+            Act::Step => {
+                step();
+                a_step
+            }
+            Act::Rest => a_rest,
+        };
         done
     })
 }

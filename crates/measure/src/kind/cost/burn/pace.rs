@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use netfathom_sys::clock::monotonic_ns;
+use netfathom_sys::clock::{monotonic_ns, sleep_until_ns};
 
 /// Between two bursts, where a rate leaves so much.
 pub const PERIOD_NS: u64 = 4_000_000;
@@ -44,8 +44,7 @@ pub struct Rate {
 
 impl Pace<'_> {
     /// Does a step whenever the rate has room for another as large as the last one, and rests
-    /// otherwise. `act` does one, or rests until the time that it is given, and says how
-    /// much is done by now.
+    /// otherwise. `act` does one, hears of each rest after it, and says how much is done by now.
     pub fn keep(&self, rate: Rate, mut act: impl FnMut(Act) -> u64) -> Paced {
         let (mut done, mut step, mut burst_ns) = (0, rate.step, monotonic_ns());
         let allowed = |now_ns: u64| rate.per_ns * (now_ns - self.start_ns) as f64;
@@ -65,17 +64,18 @@ impl Pace<'_> {
                 let until_room_ns = (missing / rate.per_ns) as u64;
                 let least_ns = if must_rest { rate.rest_ns.max(REST_NS) } else { rate.rest_ns };
                 let rest_ns = until_room_ns.clamp(least_ns, LONGEST_REST_NS);
-                done = act(Act::RestUntil((now_ns + rest_ns).min(self.end_ns)));
+                sleep_until_ns((now_ns + rest_ns).min(self.end_ns));
+                done = act(Act::Rest);
                 burst_ns = monotonic_ns();
             }
         }
     }
 }
 
+#[derive(Clone, Copy, PartialEq)]
 pub enum Act {
     Step,
-    /// Nothing until then.
-    RestUntil(u64),
+    Rest,
 }
 
 impl Paced {

@@ -87,11 +87,11 @@ fn calls_are_those_that_the_kernel_counts() {
         Ok(calls) => calls,
         Err(error) => skip!("{error}"),
     };
-    let mut work = BurnKind::Calls { per_s: 30e3 }.prepare();
+    let mut kind = BurnKind::Calls { per_s: 30e3 };
     let start_ns = monotonic_ns();
     let pace = Pace { start_ns, end_ns: start_ns + 200_000_000, stop: &GO_ON };
     calls.follow(thread_id(), 0).unwrap();
-    let paced = work.burn(&pace);
+    let paced = kind.burn(&pace);
     calls.let_go(thread_id()).unwrap();
     let counted = calls.counts();
     let ours = counted[0].iter().filter(|call| matches!(call.name(), Some("geteuid" | "clock_nanosleep")));

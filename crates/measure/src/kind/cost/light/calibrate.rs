@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use netfathom_sys::clock::monotonic_ns;
 
-use super::{LightError, Phase, Sizes, Work, Workplace, workplace};
+use super::{LightError, Phase, Sizes, Work, place};
 
 /// Doubled no further, whatever the clock says.
 const LARGEST: u64 = 1 << 40;
@@ -22,8 +22,7 @@ pub fn calibrate(
     target_ns: u64,
     stop: &AtomicBool,
 ) -> Result<Sizes, LightError> {
-    let place = Workplace::create(parent, workplace::LIGHT)
-        .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
+    let place = place(parent)?;
     let mut found: Vec<(&'static Phase, u64)> = Vec::new();
     for &phase in phases {
         if stop.load(Relaxed) {

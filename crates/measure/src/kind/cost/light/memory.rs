@@ -2,33 +2,12 @@
 
 use std::fs;
 use std::hint::black_box;
-use std::io;
-
-use netfathom_sys::directory::Directory;
-
-use super::{Phase, Work};
 
 /// Words of a unit: 1 MiB.
-const BLOCK_WORDS: usize = (1 << 20) / 8;
+pub const BLOCK_WORDS: usize = (1 << 20) / 8;
 const LEAST_BYTES: usize = 64 << 20;
 /// Also where a cache is larger than half of it: more would be much of a small machine's memory.
 const MOST_BYTES: usize = 256 << 20;
-
-pub const PHASE: Phase = Phase {
-    name: "memory",
-    resource: "memory bandwidth and the last-level cache",
-    unit: "MiB",
-    constant_ns: 0,
-    prepare,
-};
-
-fn prepare(_place: &Directory) -> io::Result<Work> {
-    let mut stream = Stream::new();
-    Ok(Box::new(move |size| {
-        (0..size).for_each(|_| stream.go_on(BLOCK_WORDS));
-        Ok(())
-    }))
-}
 
 /// Memory that is gone through again and again, each word read and written.
 pub struct Stream {

@@ -1,7 +1,7 @@
 //! The light benchmark: a few seconds of work, one resource after the other, to show which resources
 //! another program takes.
 //!
-//! Each phase is a file and a row of [`PHASES`]. Its size is found once, on the idle machine
+//! Each phase is a row of [`PHASES`]. Its size is found once, on the idle machine
 //! ([`calibrate`]), and then kept: the same work each time.
 
 use std::io;
@@ -9,18 +9,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 mod calibrate;
-mod calls;
-pub(super) mod cpu;
-mod data;
-mod loopback;
 pub(super) mod memory;
-mod metadata;
+pub(super) mod phases;
 mod sizes;
-mod switches;
 mod thread_pair;
-mod timers;
 
 pub use calibrate::calibrate;
+pub use phases::PHASES;
 pub use sizes::{Sizes, unknown};
 
 use netfathom_sys::directory::Directory;
@@ -53,17 +48,6 @@ impl PartialEq for Phase {
     }
 }
 
-pub static PHASES: [Phase; 8] = [
-    cpu::PHASE,
-    memory::PHASE,
-    calls::PHASE,
-    switches::PHASE,
-    metadata::PHASE,
-    data::PHASE,
-    loopback::PHASE,
-    timers::PHASE,
-];
-
 pub fn phase(name: &str) -> Option<&'static Phase> {
     PHASES.iter().find(|phase| phase.name == name)
 }
@@ -78,6 +62,12 @@ pub enum LightError {
     Stopped,
 }
 
+/// A directory below `parent` for what the phases write.
+fn place(parent: &Path) -> Result<Workplace, LightError> {
+    Workplace::create(parent, workplace::LIGHT)
+        .map_err(|source| LightError::Place { path: parent.display().to_string(), source })
+}
+
 /// The benchmark with all that its phases need, ready to run as often as is wanted.
 pub struct Light {
     phases: Vec<(&'static Phase, u64, Work)>,
@@ -87,8 +77,7 @@ pub struct Light {
 impl Light {
     /// Makes what the phases need: memory, files below `parent`, threads, a connection.
     pub fn prepare(parent: &Path, sizes: &Sizes) -> Result<Self, LightError> {
-        let place = Workplace::create(parent, workplace::LIGHT)
-            .map_err(|source| LightError::Place { path: parent.display().to_string(), source })?;
+        let place = place(parent)?;
         let ready = |&(phase, size): &(&'static Phase, u64)| {
             let work = (phase.prepare)(place.directory());
             let work = work.map_err(|source| LightError::Phase { phase: phase.name, source })?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use netfathom_sys::child::ExecTime;
 use netfathom_sys::notify::{Call, EXECS, Notifier, OPENS};
@@ -15,12 +15,13 @@ use super::{Reached, WatchError};
 /// The observation of one start of a benchmark.
 pub(super) struct Notified {
     notes: Arc<Mutex<Notes>>,
-    started: Arc<OnceLock<ExecTime>>,
     _notifier: Notifier,
 }
 
 #[derive(Default)]
 struct Notes {
+    /// When the benchmark is put in place of our fork.
+    exec: Option<ExecTime>,
     marks: Vec<Reached>,
     unread_paths: u64,
     counts: HashMap<u32, u64>,
@@ -44,23 +45,15 @@ impl Notified {
     pub fn of(command: &mut Command, points: &Points) -> io::Result<Self> {
         let numbers = numbers(points).map_err(io::Error::other)?;
         let notes = Arc::<Mutex<Notes>>::default();
-        let started = Arc::<OnceLock<ExecTime>>::default();
-        let (theirs, their_start, points) = (Arc::clone(&notes), Arc::clone(&started), points.clone());
-        let on_call = move |call: &Call<'_>| {
-            // What our own fork does before it becomes the benchmark.
-            let since = their_start.get().and_then(ExecTime::at_ns);
-            if since.is_some_and(|at_ns| call.at_ns > at_ns) {
-                theirs.lock().note(call, &points);
-            }
-        };
+        let (theirs, points) = (Arc::clone(&notes), points.clone());
+        let on_call = move |call: &Call<'_>| theirs.lock().note(call, &points);
         let notifier = Notifier::of(command, &numbers, on_call)?;
-        Ok(Self { notes, started, _notifier: notifier })
+        Ok(Self { notes, _notifier: notifier })
     }
 
     /// When the benchmark is put in place; to be known before it starts.
     pub fn starts_at(&self, time: ExecTime) {
-        // It is set once.
-        let _ = self.started.set(time);
+        self.notes.lock().exec = Some(time);
     }
 
     /// The marks so far, and how many paths could not be read. What the benchmark left behind may go on.
@@ -72,6 +65,11 @@ impl Notified {
 
 impl Notes {
     fn note(&mut self, call: &Call<'_>, points: &Points) {
+        // What our own fork does before it becomes the benchmark.
+        let since = self.exec.as_ref().and_then(ExecTime::at_ns);
+        if since.is_none_or(|at_ns| call.at_ns <= at_ns) {
+            return;
+        }
         let number = call.number();
         let reached = match points {
             Points::Ends => return,

@@ -1,8 +1,9 @@
 //! What is to be a mark, and whether something was it.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
+
+use itertools::Itertools as _;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Points {
@@ -26,16 +27,13 @@ impl Points {
     /// The names of the files, each once.
     pub(super) fn names(&self) -> Vec<OsString> {
         let Self::Opens(files) = self else { return Vec::new() };
-        let names: BTreeSet<_> =
-            files.iter().filter_map(|file| file.file_name()).map(OsStr::to_owned).collect();
-        names.into_iter().collect()
+        files.iter().filter_map(|file| file.file_name()).map(OsStr::to_owned).sorted().dedup().collect()
     }
 
     /// The pairs of number and k, each once.
     pub(super) fn calls(&self) -> Vec<(u32, u64)> {
         let Self::Calls(calls) = self else { return Vec::new() };
-        let calls: BTreeSet<_> = calls.iter().map(|call| (call.number, call.k)).collect();
-        calls.into_iter().collect()
+        calls.iter().map(|call| (call.number, call.k)).sorted().dedup().collect()
     }
 
     /// The places of the points that such an open is, none or several.

@@ -5,7 +5,7 @@
 
 use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -35,9 +35,7 @@ pub struct Command<'a> {
 
 struct Supervised {
     thread: JoinHandle<Result<Life, CostError>>,
-    end: Arc<AtomicBool>,
-    output: Output,
-    family: Shared,
+    shared: Arc<Shared>,
     /// Since when what it uses counts, and what it had used until then, where that is known.
     since: (u64, Option<u64>),
 }
@@ -48,10 +46,6 @@ impl<'a> Command<'a> {
         Self { what, argv, context, settle, supervised: None }
     }
 
-    fn program(&self) -> String {
-        self.argv.first().cloned().unwrap_or_default()
-    }
-
     fn supervisor(&self, level: Option<&CostLevel>) -> Supervisor {
         let text = level.map_or("", |level| level.text.as_str());
         Supervisor {
@@ -59,9 +53,7 @@ impl<'a> Command<'a> {
             argv: self.argv.iter().map(|word| word.replace(LEVEL_WORD, text)).collect(),
             context: self.context.clone(),
             word: fresh_word(),
-            family: Shared::default(),
-            end: Arc::new(AtomicBool::new(false)),
-            output: Output::default(),
+            shared: Arc::default(),
             life: Life::default(),
         }
     }
@@ -85,7 +77,7 @@ impl<'a> Command<'a> {
                     };
                     return Err(CostError::EndedAtOnce {
                         what: self.what,
-                        program: self.program(),
+                        program: self.argv.first().cloned().unwrap_or_default(),
                         status: status.to_string(),
                         detail: output.last_line(),
                         remedy,
@@ -104,19 +96,17 @@ impl<'a> Command<'a> {
 impl Switch for Command<'_> {
     fn on(&mut self, level: Option<&CostLevel>) -> Result<(), CostError> {
         let supervisor = self.supervisor(level);
-        let (end, output) = (Arc::clone(&supervisor.end), supervisor.output.clone());
-        let family = Arc::clone(&supervisor.family);
+        let shared = Arc::clone(&supervisor.shared);
         let (tell, events) = mpsc::channel();
         let spawned = thread::Builder::new().name("program".into()).spawn(move || supervisor.run(&tell));
         let thread = spawned.map_err(step("start a thread for the program"))?;
-        let since = (monotonic_ns(), Some(0));
-        let supervised = Supervised { thread, end, output, family, since };
+        let supervised = Supervised { thread, shared, since: (monotonic_ns(), Some(0)) };
         if events.recv().is_err() {
             // It could not be started: the thread's own result says why.
             supervised.finish()?;
             return Err(CostError::Benchmark("the program under test did not start".into()));
         }
-        if let Err(error) = self.await_start(&events, &supervised.output) {
+        if let Err(error) = self.await_start(&events, &supervised.shared.output) {
             supervised.finish()?;
             return Err(error);
         }
@@ -136,7 +126,7 @@ impl Switch for Command<'_> {
         let Some(supervised) = self.supervised.take() else {
             return Err(CostError::Benchmark("the program under test is not there".into()));
         };
-        let (output, (from_ns, before)) = (supervised.output.clone(), supervised.since);
+        let (output, (from_ns, before)) = (supervised.shared.output.clone(), supervised.since);
         // Before anything is ended: what that takes is none of its cost.
         let (to_ns, spent_ns) = (monotonic_ns(), supervised.spent_ns());
         let life = supervised.finish()?;
@@ -175,11 +165,11 @@ impl Drop for Command<'_> {
 
 impl Supervised {
     fn spent_ns(&self) -> Option<u64> {
-        self.family.get()?.spent_ns()
+        self.shared.family.get()?.spent_ns()
     }
 
     fn finish(self) -> Result<Life, CostError> {
-        self.end.store(true, Relaxed);
+        self.shared.end.store(true, Relaxed);
         self.thread.join().unwrap_or_else(|_| {
             Err(CostError::Benchmark("the program's thread died: this is a bug in netfathom".into()))
         })

@@ -1,14 +1,18 @@
 //! A program with everything that descends from it: found, measured, and ended.
+//!
+//! This process adopts orphans: a process that leaves its parent becomes our child. A word in the
+//! environment, which children inherit, names its family. A process that has cleared its environment
+//! belongs to the program under test.
 
 use std::collections::BTreeSet;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, iter, thread};
 
-use netfathom_sys::process::{self, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
+use netfathom_sys::process::{self, Environment, Parents, Process, SIGCHLD, SIGCONT, SIGKILL, SIGTERM};
+use parking_lot::{Mutex, MutexGuard};
 
-use super::kin::{self, Known};
 use crate::kind::cost::error::{CostError, step};
 
 /// How often it is looked whether somebody is still there.
@@ -20,7 +24,10 @@ const REAP: Duration = Duration::from_millis(200);
 /// One of this many attempts finds the same members before and after, unless members leave all the time.
 const LOOKS: usize = 20;
 /// Not a permission (EPERM).
-const NOT_OURS: std::io::ErrorKind = std::io::ErrorKind::PermissionDenied;
+const NOT_OURS: io::ErrorKind = io::ErrorKind::PermissionDenied;
+/// How often it is looked at a program that is just being replaced, and how long between.
+const ATTEMPTS: usize = 100;
+const BETWEEN: Duration = Duration::from_millis(1);
 
 /// A program's family, for as long as this is there.
 #[derive(Debug)]
@@ -51,7 +58,9 @@ impl Starting {
     /// The family of what was started, `what` it is for messages, with its word in the environment. `strangers` who are
     /// in no other family belong to it too.
     pub fn family(mut self, what: &'static str, word: String, root: u32, strangers: bool) -> Family {
-        self.known.add(word.clone(), root, strangers, self.before);
+        let (root, seen) = (Some(root), Vec::new());
+        let kin = Kin { word: word.clone(), root, reaped_ns: 0, strangers, before: self.before, seen };
+        self.known.0.push(kin);
         Family { what, word }
     }
 
@@ -65,7 +74,7 @@ impl Starting {
 
 impl Family {
     /// The environment variable that identifies a family.
-    pub const WORD: &str = kin::WORD;
+    pub const WORD: &str = "NETFATHOM_FAMILY";
 
     /// Those of the family who live, the root first, if it does.
     pub fn members(&self) -> Result<Vec<u32>, CostError> {
@@ -162,7 +171,7 @@ impl Family {
 
 impl Drop for Family {
     fn drop(&mut self) {
-        Known::now().remove(&self.word);
+        Known::now().0.retain(|kin| kin.word != self.word);
     }
 }
 
@@ -183,10 +192,111 @@ pub fn spent_ns(mut look: impl FnMut() -> Option<Vec<u32>>) -> Option<u64> {
     None
 }
 
-fn send(pid: u32, signal: i32) -> Result<(), std::io::ErrorKind> {
+fn send(pid: u32, signal: i32) -> Result<(), io::ErrorKind> {
     let Ok(process) = Process::open(pid) else { return Ok(()) };
     let sent = process.signal(signal);
     // One that is stopped sees no signal but SIGKILL before it goes on.
     let _ = process.signal(SIGCONT);
     sent.map_err(|error| error.kind())
+}
+
+static KNOWN: Mutex<Vec<Kin>> = Mutex::new(Vec::new());
+
+#[derive(Debug)]
+struct Kin {
+    /// The value of [`Family::WORD`].
+    word: String,
+    /// The first of them, until it is reaped: by who started it.
+    root: Option<u32>,
+    /// Processor time of those that were reaped, in nanoseconds.
+    reaped_ns: u64,
+    /// Whether who is in no other family belongs to it.
+    strangers: bool,
+    /// Who was there before it.
+    before: Vec<u32>,
+    /// Who was found to belong to it. Who has ended does not tell any more.
+    seen: Vec<u32>,
+}
+
+/// All families. While it is held, no other thread starts or reaps.
+struct Known(MutexGuard<'static, Vec<Kin>>);
+
+impl Known {
+    /// Waits until no other thread starts or reaps.
+    fn now() -> Self {
+        Self(KNOWN.lock())
+    }
+
+    fn of(&mut self, word: &str) -> Option<&mut Kin> {
+        self.0.iter_mut().find(|kin| kin.word == word)
+    }
+
+    /// All of a family, the root first, zombies included.
+    fn members(&mut self, word: &str) -> io::Result<Vec<u32>> {
+        let root = self.of(word).and_then(|kin| kin.root);
+        let mut heads: Vec<u32> = root.into_iter().collect();
+        // A kernel that does not tell them apart leaves the word.
+        let adopted = process::children_of_first_thread().unwrap_or_default();
+        let parents = Parents::now()?;
+        for child in parents.children(std::process::id()) {
+            if self.0.iter().all(|kin| kin.root != Some(child)) && self.owns(word, child, &adopted) {
+                heads.push(child);
+            }
+        }
+        let members: Vec<u32> =
+            heads.into_iter().flat_map(|head| iter::once(head).chain(parents.descendants(head))).collect();
+        if let Some(kin) = self.of(word) {
+            kin.seen.clone_from(&members);
+        }
+        Ok(members)
+    }
+
+    fn owns(&self, word: &str, child: u32, adopted: &[u32]) -> bool {
+        let named = named(child);
+        if let Some(kin) = named.as_deref().and_then(|named| self.0.iter().find(|kin| kin.word == named)) {
+            return kin.word == word;
+        }
+        if let Some(kin) = self.0.iter().find(|kin| kin.seen.contains(&child)) {
+            return kin.word == word;
+        }
+        // A process with a word of its own belongs to a family that is not registered yet, or is over.
+        named.is_none() && adopted.contains(&child) && !process::is_our_fork(child) && {
+            let stranger = |kin: &Kin| kin.word == word && kin.strangers && !kin.before.contains(&child);
+            self.0.iter().any(stranger)
+        }
+    }
+
+    /// Reaps orphans that have ended. Their CPU time counts for their family, or for the program if the
+    /// family is not known any more.
+    fn reap_orphans(&mut self) {
+        for child in process::children_of_first_thread().unwrap_or_default() {
+            if self.0.iter().any(|kin| kin.root == Some(child)) || !process::has_ended(child) {
+                continue;
+            }
+            let Ok(Some(ended)) = process::reap_orphan(child) else { continue };
+            let owner = self.0.iter().position(|kin| kin.seen.contains(&child));
+            let stranger = || self.0.iter().position(|kin| kin.strangers && !kin.before.contains(&child));
+            if let Some(at) = owner.or_else(stranger) {
+                self.0[at].reaped_ns += ended.usage.user_ns + ended.usage.system_ns;
+                self.0[at].seen.retain(|&pid| pid != child);
+            }
+        }
+    }
+}
+
+fn named(pid: u32) -> Option<String> {
+    for _ in 0..ATTEMPTS {
+        match process::environment(pid) {
+            Environment::Replaced => thread::sleep(BETWEEN),
+            Environment::Unknown => return None,
+            Environment::Known(text) => {
+                let value = |entry: &[u8]| {
+                    let text = str::from_utf8(entry).ok()?;
+                    Some(text.strip_prefix(Family::WORD)?.strip_prefix('=')?.to_owned())
+                };
+                return text.split(|&byte| byte == 0).find_map(value);
+            }
+        }
+    }
+    None
 }

@@ -2,7 +2,6 @@
 
 mod command;
 mod family;
-mod kin;
 mod output;
 mod pause;
 mod process;

@@ -20,8 +20,15 @@ use crate::kind::cost::error::{CostError, step};
 /// One that is started again and again without doing anything is not started more often.
 const LEAST_LIFE: Duration = Duration::from_millis(20);
 
-/// Its family, once it was started.
-pub type Shared = Arc<OnceLock<Family>>;
+/// What the thread shares with the one that it works for.
+#[derive(Default)]
+pub struct Shared {
+    /// Its family, once it was started.
+    pub family: OnceLock<Family>,
+    /// Whether it is to end.
+    pub end: AtomicBool,
+    pub output: Output,
+}
 
 #[derive(Debug, Default)]
 pub struct Life {
@@ -49,9 +56,7 @@ pub struct Supervisor {
     pub argv: Vec<String>,
     pub context: Context,
     pub word: String,
-    pub family: Shared,
-    pub end: Arc<AtomicBool>,
-    pub output: Output,
+    pub shared: Arc<Shared>,
     pub life: Life,
 }
 
@@ -73,7 +78,7 @@ impl Supervisor {
             let ended = self.watch(root, from_ns, tell)?;
             let again =
                 self.context.when_ended == WhenEnded::Again && ended.is_some_and(|status| status.success());
-            if self.end.load(Relaxed) || !again {
+            if self.shared.end.load(Relaxed) || !again {
                 break;
             }
             thread::sleep(LEAST_LIFE.saturating_sub(started.elapsed()));
@@ -98,22 +103,20 @@ impl Supervisor {
         // Our copies of its end would keep the terminal open.
         drop(command);
         let mut root = spawned.map_err(|source| CostError::Start { what: self.what, program, source })?;
-        match self.family.get() {
+        match self.shared.family.get() {
             Some(family) => starting.again(family, root.id()),
-            None => drop(self.family.set(starting.family(
-                self.what,
-                self.word.clone(),
-                root.id(),
-                self.context.strangers,
-            ))),
+            None => {
+                let (word, strangers) = (self.word.clone(), self.context.strangers);
+                drop(self.shared.family.set(starting.family(self.what, word, root.id(), strangers)));
+            }
         }
         self.life.starts += 1;
         let thread = step("start a thread that reads what the program writes");
         if let Some(error) = root.stderr.take() {
-            self.output.read(error).map_err(&thread)?;
+            self.shared.output.read(error).map_err(&thread)?;
         }
         if let Some(terminal) = terminal {
-            self.output.read(terminal).map_err(&thread)?;
+            self.shared.output.read(terminal).map_err(&thread)?;
         }
         Ok(root)
     }
@@ -125,11 +128,11 @@ impl Supervisor {
         from_ns: u64,
         tell: &Sender<ProgramEvent>,
     ) -> Result<Option<process::ExitStatus>, CostError> {
-        let shared = Arc::clone(&self.family);
-        let Some(family) = shared.get() else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let Some(family) = shared.family.get() else { return Ok(None) };
         let process = Process::open(root.id()).map_err(step("watch the program"))?;
-        family.await_one(&[process], &self.end)?;
-        let by_itself = !self.end.load(Relaxed);
+        family.await_one(&[process], &shared.end)?;
+        let by_itself = !shared.end.load(Relaxed);
         if by_itself {
             let ended = family.reap(root)?;
             let left = !family.members()?.is_empty();
@@ -153,7 +156,7 @@ impl Supervisor {
     /// Until its children are gone too, or it is to end. A look at all processes takes time from the benchmark: so
     /// there is one only when somebody who was there has ended.
     fn await_children(&mut self, family: &Family) -> Result<(), CostError> {
-        while !self.end.load(Relaxed) {
+        while !self.shared.end.load(Relaxed) {
             let members = family.members()?;
             if members.is_empty() {
                 break;
@@ -161,7 +164,7 @@ impl Supervisor {
             // Who has ended in the meantime is not there at the next look.
             let there: Vec<Process> = members.into_iter().filter_map(|pid| Process::open(pid).ok()).collect();
             if !there.is_empty() {
-                family.await_one(&there, &self.end)?;
+                family.await_one(&there, &self.shared.end)?;
             }
         }
         Ok(())

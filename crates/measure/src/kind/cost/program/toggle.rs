@@ -45,15 +45,12 @@ impl<'a> Toggle<'a> {
         if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
             return Err(CostError::Benchmark(format!("--service {name}: that is no name of a service")));
         }
-        let of = |verb: &str| {
-            if Path::new(SYSTEMD).exists() {
-                format!("systemctl {verb} '{name}'")
-            } else {
-                format!("service '{name}' {verb}")
-            }
+        let systemd = Path::new(SYSTEMD).exists();
+        let of = |verb: &str| match systemd {
+            true => format!("systemctl {verb} '{name}'"),
+            false => format!("service '{name}' {verb}"),
         };
-        let ask = if Path::new(SYSTEMD).exists() { of("is-active --quiet") } else { of("status") };
-        let (status, _) = shell(&ask)?;
+        let (status, _) = shell(&of(if systemd { "is-active --quiet" } else { "status" }))?;
         let on = status.success();
         let mut service = Self::new(&of("start"), &of("stop"), settle);
         (service.was_on, service.is_on) = (on, on);

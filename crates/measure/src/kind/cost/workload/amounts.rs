@@ -34,7 +34,7 @@ pub struct Unknown {
 /// A number of threads, and the runs that had any.
 #[derive(Default)]
 pub struct Occurrences {
-    pub count: u64,
+    count: u64,
     runs: u64,
 }
 
@@ -44,9 +44,10 @@ impl Occurrences {
         self.runs += u64::from(count > 0);
     }
 
-    /// In how many runs, in words.
-    pub fn runs(&self) -> String {
-        if self.runs == 1 { "one run".into() } else { format!("{} runs", self.runs) }
+    /// In words, of the number and of its runs; nothing if there are none.
+    pub fn described(&self, text: impl FnOnce(u64, &str) -> String) -> Option<String> {
+        let runs = if self.runs == 1 { "one run".into() } else { format!("{} runs", self.runs) };
+        (self.count > 0).then(|| text(self.count, &runs))
     }
 }
 
@@ -57,25 +58,17 @@ impl Unknown {
     }
 
     /// In words; nothing if all is known.
-    pub fn descriptions(&self) -> Vec<String> {
-        let Self { missing, early } = self;
-        let mut texts = Vec::new();
-        if missing.count > 0 {
-            texts.push(format!(
-                "what {} threads spent is unknown: {} without what was used and waited for",
-                missing.count,
-                missing.runs()
-            ));
-        }
-        if early.count > 0 {
-            texts.push(format!(
-                "what {} threads did at their very end is unknown: {} without the CPU time, the wait for a \
-                 CPU and the switches",
-                early.count,
-                early.runs()
-            ));
-        }
-        texts
+    pub fn descriptions(&self) -> impl Iterator<Item = String> {
+        let missing = self.missing.described(|threads, runs| {
+            format!("what {threads} threads spent is unknown: {runs} without what was used and waited for")
+        });
+        let early = self.early.described(|threads, runs| {
+            format!(
+                "what {threads} threads did at their very end is unknown: {runs} without the CPU time, the wait for a \
+                 CPU and the switches"
+            )
+        });
+        missing.into_iter().chain(early)
     }
 }
 
@@ -87,11 +80,11 @@ mod tests {
     fn unknown_usage_is_described_once() {
         let mut unknown = Unknown::default();
         unknown.add(&Spent::default());
-        assert!(unknown.descriptions().is_empty());
+        assert_eq!(unknown.descriptions().count(), 0);
         for (early_threads, missing_threads) in [(0, 3), (0, 2), (4, 0)] {
             unknown.add(&Spent { early_threads, missing_threads, ..Spent::default() });
         }
-        let texts = unknown.descriptions();
+        let texts: Vec<String> = unknown.descriptions().collect();
         assert!(texts[0].starts_with("what 5 threads spent is unknown: 2 runs"), "{texts:?}");
         assert!(
             texts[1].starts_with("what 4 threads did at their very end is unknown: one run "),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use itertools::Itertools as _;
 use netfathom_bpf::tree::CallTimes;
 use netfathom_model::plan::{Interception, MarkMeans};
-use netfathom_model::record::{Amount, Condition, CpuWaits};
+use netfathom_model::record::{Amount, Condition, CostBenchmark, CpuWaits};
 use netfathom_sys::cpu;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::perf_event::ChildCounters;
@@ -17,10 +17,10 @@ use netfathom_sys::process::Waited;
 use super::amounts::{Occurrences, Unknown, amounts_of_counters, totals};
 use super::emitted_marks::{Came, Emitted, Kept};
 use super::marking::DAMAGED;
-use super::state::TreeState;
 use super::{BenchmarkRun, Workload, intercept};
+use crate::kind::cost::benchmark::tree::Tree;
 use crate::kind::cost::error::{CostError, step};
-use crate::kind::cost::observation::{BenchmarkWatch, Observed, described};
+use crate::kind::cost::observation::{self, BenchmarkWatch, Observed, described};
 use crate::kind::cost::program::{Family, Output, Starting, fresh_word};
 use crate::kind::cost::sequence::{Reached, Sequence};
 
@@ -75,15 +75,37 @@ pub struct Started {
     pub limit: Duration,
 }
 
+/// A tree that was made for a benchmark: what a run finds of it.
+pub struct TreeState {
+    pub tree: Tree,
+    /// Whether its files are dropped from the page cache, or read.
+    pub cold: bool,
+    /// Which share of it was in the page cache before a run, least and most.
+    pub resident: Option<(f64, f64)>,
+}
+
+impl TreeState {
+    /// Puts it as it was.
+    pub fn prepare(&mut self) -> Result<(), CostError> {
+        if self.cold { self.tree.cold() } else { self.tree.warm() }.map_err(CostError::benchmark)?;
+        let now = self.tree.resident_share().map_err(CostError::benchmark)?;
+        let (least, most) = self.resident.unwrap_or((now, now));
+        self.resident = Some((least.min(now), most.max(now)));
+        Ok(())
+    }
+
+    pub fn about(&self) -> Option<String> {
+        let (least, most) = self.resident?;
+        let (least, most) = (100.0 * least, 100.0 * most);
+        Some(format!("; {least:.0} to {most:.0} % of it was in the page cache before a run"))
+    }
+}
+
 /// One run as it was observed.
 struct Ran {
     observed: Observed,
-    marks: Vec<Reached>,
-    /// Marks that were not looked at, and what may have been marks and was lost.
-    beyond: u64,
-    lost: u64,
-    /// How often the ring of its marks held what cannot be.
-    damaged: u64,
+    /// Its marks, and what may have been marks and was lost.
+    came: Came,
     counters: Vec<Amount>,
     calls: Vec<CallTimes>,
     detail: String,
@@ -119,28 +141,24 @@ impl Started {
         if let Some(error) = child.stderr.take() {
             output.read(error).map_err(step("start a thread that reads what the benchmark writes"))?;
         }
-        let (waited, came) = self.await_end(at, &child, stop)?;
+        let (waited, mut came) = self.await_end(at, &child, stop)?;
         // Who is left is no part of it any more; who was not done has to be ended.
         family.end(if waited == Waited::Ended { GRACE } else { Duration::ZERO })?;
         let observed = self.watches[at].1.finish(child).map_err(step("observe the benchmark"))?;
-        let (beyond, lost, damaged) = (came.beyond, came.lost.saturating_add(observed.lost), came.damaged);
-        let marks = self.named(came.marks, &observed);
+        came.lost = came.lost.saturating_add(observed.lost);
+        if let SpanSource::Points(names) = &self.source {
+            let named = |mark: &observation::Reached| {
+                Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
+            };
+            came.marks = observed.marks.iter().filter_map(named).collect();
+        }
         let calls = if self.own {
             self.watches[at].1.calls().map_err(step("read its system calls"))?
         } else {
             Vec::new()
         };
-        Ok(Ran {
-            observed,
-            marks,
-            beyond,
-            lost,
-            damaged,
-            counters: amounts_of_counters(&counters),
-            calls,
-            detail: output.last_line(),
-            waited,
-        })
+        let counters = amounts_of_counters(&counters);
+        Ok(Ran { observed, came, counters, calls, detail: output.last_line(), waited })
     }
 
     fn await_end(
@@ -161,18 +179,6 @@ impl Started {
         Ok((waited.map_err(failed)?, came))
     }
 
-    fn named(&self, emitted: Vec<Reached>, observed: &Observed) -> Vec<Reached> {
-        match &self.source {
-            SpanSource::Emitted(_) => emitted,
-            SpanSource::Points(names) => {
-                let name_of = |mark: &crate::kind::cost::observation::Reached| {
-                    Some(Reached { name: names.get(mark.index)?.clone(), at_ns: mark.at_ns })
-                };
-                observed.marks.iter().filter_map(name_of).collect()
-            }
-        }
-    }
-
     /// Why a run is none, if it is none.
     fn failure(&self, ran: &Ran) -> Option<String> {
         let name = &self.name;
@@ -186,7 +192,7 @@ impl Started {
             Waited::Ended if !ran.observed.status.success() => {
                 Some(format!("{name} failed ({}){}", ran.observed.status, ran.detail))
             }
-            Waited::Ended if ran.damaged > 0 => Some(format!("{name}: {DAMAGED}")),
+            Waited::Ended if ran.came.damaged > 0 => Some(format!("{name}: {DAMAGED}")),
             _ => None,
         }
     }
@@ -211,13 +217,12 @@ impl Started {
     }
 
     /// What a span takes on any machine is nothing that could be taken from it.
-    fn less_constants(&self, spans_ns: Vec<f64>) -> Vec<f64> {
-        let constants_ns = self.constants_ns.iter().copied().chain(std::iter::repeat(0));
+    fn less_constants(&self, mut spans_ns: Vec<f64>) -> Vec<f64> {
         spans_ns
-            .into_iter()
-            .zip(constants_ns)
-            .map(|(span_ns, constant_ns)| span_ns - constant_ns as f64)
-            .collect()
+            .iter_mut()
+            .zip(&self.constants_ns)
+            .for_each(|(span_ns, constant)| *span_ns -= *constant as f64);
+        spans_ns
     }
 }
 
@@ -226,36 +231,26 @@ impl Workload for Started {
         &self.name
     }
 
-    fn about(&self) -> String {
+    fn described(&self) -> CostBenchmark {
         let state = self.state.as_ref().and_then(TreeState::about);
-        self.about.clone() + &state.unwrap_or_default()
-    }
-
-    fn means(&self) -> String {
-        match &self.source {
-            SpanSource::Emitted(_) => "the benchmark's own marks".into(),
-            SpanSource::Points(_) => described(self.watches[0].1.means()).into(),
-        }
-    }
-
-    fn marks(&self) -> Vec<String> {
-        self.sequence.as_ref().map(Sequence::names).unwrap_or_default()
-    }
-
-    fn spans(&self) -> Vec<String> {
-        self.phases.iter().map(|(phase, _)| phase.clone()).collect()
-    }
-
-    fn resources(&self) -> Vec<String> {
-        self.phases.iter().map(|(_, resource)| resource.clone()).collect()
-    }
-
-    fn absent(&self) -> Vec<String> {
-        let Occurrences { count, .. } = self.lost;
-        let lost = (count > 0).then(|| {
-            format!("{count} events that may have been marks were lost in {} that count", self.lost.runs())
+        let means = match &self.source {
+            SpanSource::Emitted(_) => "the benchmark's own marks",
+            SpanSource::Points(_) => described(self.watches[0].1.means()),
+        };
+        let (spans, resources) = self.phases.iter().cloned().unzip();
+        let lost = self.lost.described(|count, runs| {
+            format!("{count} events that may have been marks were lost in {runs} that count")
         });
-        self.absent.iter().cloned().chain(self.unknown.descriptions()).chain(lost).collect()
+        CostBenchmark {
+            name: self.name.clone(),
+            about: self.about.clone() + &state.unwrap_or_default(),
+            means: means.into(),
+            marks: self.sequence.as_ref().map(Sequence::names).unwrap_or_default(),
+            spans,
+            resources,
+            absent: self.absent.iter().cloned().chain(self.unknown.descriptions()).chain(lost).collect(),
+            ..CostBenchmark::default()
+        }
     }
 
     fn has_points(&self) -> bool {
@@ -271,8 +266,8 @@ impl Workload for Started {
         if let Some(why) = self.failure(&ran) {
             return Err(CostError::Benchmark(why));
         }
-        self.reached_all(&ran.marks)?;
-        let marks = ran.marks.into_iter();
+        self.reached_all(&ran.came.marks)?;
+        let marks = ran.came.marks.into_iter();
         let first: Vec<Reached> = match self.source {
             // A file that is opened again was reached before.
             SpanSource::Points(_) => marks.unique_by(|mark| mark.name.clone()).collect(),
@@ -285,8 +280,8 @@ impl Workload for Started {
         self.sequence = Some(sequence);
         self.absent.extend(notes);
         let what = [
-            (ran.beyond, "marks came after those that its sequence is learned from"),
-            (ran.lost, "events that may have been marks were lost"),
+            (ran.came.beyond, "marks came after those that its sequence is learned from"),
+            (ran.came.lost, "events that may have been marks were lost"),
         ];
         let nonzero = what.iter().filter(|(count, _)| *count > 0);
         self.absent.extend(nonzero.map(|(count, what)| format!("in the first run {count} {what}")));
@@ -316,13 +311,15 @@ impl Workload for Started {
             (None, None) => Err("its marks are not known".into()),
             // Without observation points there is the time of all of it.
             (None, Some(sequence)) if armed || !self.has_points() => {
-                let spans_ns = sequence.spans_ns(during_ns.0, &ran.marks, during_ns.1);
-                spans_ns.map(|spans_ns| self.less_constants(spans_ns)).map_err(|why| with_lost(why, ran.lost))
+                let spans_ns = sequence.spans_ns(during_ns.0, &ran.came.marks, during_ns.1);
+                spans_ns
+                    .map(|spans_ns| self.less_constants(spans_ns))
+                    .map_err(|why| with_lost(why, ran.came.lost))
             }
             (None, Some(_)) => Ok(vec![(during_ns.1 - during_ns.0) as f64]),
         };
         if spans_ns.is_ok() {
-            self.lost.add(ran.lost);
+            self.lost.add(ran.came.lost);
         }
         self.unknown.add(&ran.observed.spent);
         Ok(BenchmarkRun {

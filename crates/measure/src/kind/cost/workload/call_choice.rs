@@ -16,7 +16,7 @@ use netfathom_model::plan::CostPlan;
 use netfathom_sys::netns::Namespace;
 use netfathom_sys::process::{Process, Waited, reap};
 
-use super::benchmark_program::{GRACE, first_limit, start_there};
+use super::benchmark_program::{GRACE, SpanSource, first_limit, start_there};
 use crate::kind::cost::error::{CostError, step};
 use crate::kind::cost::observation::{CallPoint, Points};
 use crate::kind::cost::program::{Family, Starting, fresh_word};
@@ -26,13 +26,13 @@ const MOST: usize = 8;
 /// Calls that are made more often than this tell nothing of where a program is.
 const MOST_CALLS: usize = 200;
 
-/// Runs the command twice and chooses; with the names of what is chosen.
+/// Runs the command twice and chooses.
 pub fn choose(
     command: &(dyn Fn() -> Command + Sync),
     home: Option<Arc<Namespace>>,
     plan: &CostPlan,
     stop: &AtomicBool,
-) -> Result<(Points, Vec<String>), CostError> {
+) -> Result<(Points, SpanSource), CostError> {
     // Its own calls are what a program is asked for; there is no other way to time them.
     let (asked, remedy) = match plan.own {
         true => ("--self", "it needs CAP_BPF, CAP_PERFMON and Linux 5.12"),
@@ -60,7 +60,7 @@ pub fn choose(
     }
     let name = |point: &CallPoint| format!("{} #{}", call_name(point.number), point.k);
     let names = chosen.iter().map(name).collect();
-    Ok((Points::Calls(chosen), names))
+    Ok((Points::Calls(chosen), SpanSource::Points(names)))
 }
 
 fn record(

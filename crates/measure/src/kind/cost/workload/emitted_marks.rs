@@ -60,10 +60,11 @@ impl Emitted {
     pub fn during<T>(&mut self, kept: Kept, wait: impl FnOnce() -> T) -> Result<(T, Came), CostError> {
         let failed = |why: String| CostError::Benchmark(format!("cannot take the benchmark's marks: {why}"));
         let over = AtomicBool::new(false);
-        let mut taker = Taker { kept, began_ns: self.began_ns, came: Came::default() };
-        let listener = &mut self.listener;
+        let mut came = Came::default();
+        let (listener, began_ns) = (&mut self.listener, self.began_ns);
         let (waited, taken) = thread::scope(|scope| {
-            let thread = thread::Builder::new().spawn_scoped(scope, || taker.take(listener, &over))?;
+            let take = || came.take(kept, began_ns, listener, &over);
+            let thread = thread::Builder::new().spawn_scoped(scope, take)?;
             let waited = wait();
             over.store(true, Relaxed);
             thread.thread().unpark();
@@ -71,7 +72,6 @@ impl Emitted {
         })
         .map_err(|e: std::io::Error| failed(e.to_string()))?;
         taken.map_err(|_| failed("its thread died".into()))?;
-        let mut came = taker.came;
         came.marks.sort_by_key(|mark| mark.at_ns);
         came.lost = self.listener.lost() - self.lost_before;
         came.damaged += self.listener.damaged() - self.damaged_before;
@@ -79,21 +79,15 @@ impl Emitted {
     }
 }
 
-struct Taker {
-    kept: Kept,
-    began_ns: u64,
-    came: Came,
-}
-
-impl Taker {
-    fn take(&mut self, listener: &mut Listener, over: &AtomicBool) {
+impl Came {
+    fn take(&mut self, mut kept: Kept, began_ns: u64, listener: &mut Listener, over: &AtomicBool) {
         let mut marks = Vec::new();
         loop {
             let last = over.load(Relaxed);
             let count = if last { listener.drain_rest(&mut marks) } else { listener.drain(&mut marks) };
-            let then = self.began_ns..=monotonic_ns();
+            let then = began_ns..=monotonic_ns();
             for mark in marks.drain(..) {
-                if then.contains(&mark.at_ns) { self.keep(mark) } else { self.came.damaged += 1 }
+                if then.contains(&mark.at_ns) { self.keep(mark, &mut kept) } else { self.damaged += 1 }
             }
             if last {
                 return;
@@ -104,11 +98,11 @@ impl Taker {
         }
     }
 
-    fn keep(&mut self, mark: Mark) {
-        let is_kept = match &mut self.kept {
-            Kept::ToLearn if (self.came.marks.len() as u64) < MOST_LEARNED => true,
+    fn keep(&mut self, mark: Mark, kept: &mut Kept) {
+        let is_kept = match kept {
+            Kept::ToLearn if (self.marks.len() as u64) < MOST_LEARNED => true,
             Kept::ToLearn => {
-                self.came.beyond += 1;
+                self.beyond += 1;
                 false
             }
             Kept::Of(left) => match left.get_mut(&mark.name) {
@@ -120,7 +114,7 @@ impl Taker {
             },
         };
         if is_kept {
-            self.came.marks.push(Reached { name: mark.name, at_ns: mark.at_ns });
+            self.marks.push(Reached { name: mark.name, at_ns: mark.at_ns });
         }
     }
 }

@@ -12,10 +12,9 @@ use netfathom_model::plan::{
 };
 
 use super::amounts::{Occurrences, Unknown};
-use super::benchmark_program::{SpanSource, Started, Watches, first_limit};
+use super::benchmark_program::{SpanSource, Started, TreeState, Watches, first_limit};
 use super::emitted_marks::Emitted;
 use super::marking::Marking;
-use super::state::TreeState;
 use super::{Workload, call_choice, intercept};
 use crate::kind::cost::benchmark::archive::Archive;
 use crate::kind::cost::benchmark::tree::{Shape, Tree};
@@ -84,8 +83,8 @@ impl Maker<'_> {
             marks.len(),
             if archive == Archive::TarGzip { ", and gzip compresses it" } else { "" }
         );
-        let (names, points) = (names(&marks), Points::Opens(marks));
-        let started = self.started(about, Box::new(move || archive.command(&root)), points, names)?;
+        let (source, points) = (SpanSource::Points(names(&marks)), Points::Opens(marks));
+        let started = self.started(about, Box::new(move || archive.command(&root)), points, source)?;
         Ok(Started { state: Some(TreeState { tree, cold, resident: None }), ..started })
     }
 
@@ -114,11 +113,11 @@ impl Maker<'_> {
             phases.len(),
             sizes.to_string().replace(',', ", ")
         );
-        let mut started = self.started(about, Box::new(command), Points::Ends, Vec::new())?;
-        started.source = SpanSource::Emitted(Emitted::create().map_err(CostError::benchmark)?);
-        started.phases = phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect();
-        started.constants_ns = sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect();
-        Ok(started)
+        Ok(Started {
+            phases: phases.iter().map(|phase| (phase.name.into(), phase.resource.into())).collect(),
+            constants_ns: sizes.phases().iter().map(|(phase, size)| phase.constant_ns * size).collect(),
+            ..self.started(about, Box::new(command), Points::Ends, emitted()?)?
+        })
     }
 
     fn command(&self, words: &[String], marks: &MarkSource) -> Result<Started, CostError> {
@@ -129,16 +128,12 @@ impl Maker<'_> {
             command.args(words.iter().skip(1));
             command
         };
-        let (points, names) = match marks {
-            MarkSource::Emitted => (Points::Ends, Vec::new()),
-            MarkSource::Files(files) => (Points::Opens(files.clone()), names(files)),
+        let (points, source) = match marks {
+            MarkSource::Emitted => (Points::Ends, emitted()?),
+            MarkSource::Files(files) => (Points::Opens(files.clone()), SpanSource::Points(names(files))),
             MarkSource::Auto => call_choice::choose(&command, self.home(), self.plan, self.stop)?,
         };
-        let mut started = self.started(about, Box::new(command), points, names)?;
-        if *marks == MarkSource::Emitted {
-            started.source = SpanSource::Emitted(Emitted::create().map_err(CostError::benchmark)?);
-        }
-        Ok(started)
+        self.started(about, Box::new(command), points, source)
     }
 
     /// The program under test itself is where the load is, if it is the benchmark.
@@ -151,7 +146,7 @@ impl Maker<'_> {
         about: String,
         command: Box<dyn Fn() -> Command + Sync>,
         points: Points,
-        names: Vec<String>,
+        source: SpanSource,
     ) -> Result<Started, CostError> {
         let (watches, left_out) = self.watches(&points)?;
         Ok(Started {
@@ -159,7 +154,7 @@ impl Maker<'_> {
             about,
             command,
             state: None,
-            source: SpanSource::Points(names),
+            source,
             watches,
             namespace: self.home(),
             cpus: self.plan.cpu.clone(),
@@ -201,6 +196,10 @@ impl Maker<'_> {
         }
         Ok((all, Vec::new()))
     }
+}
+
+fn emitted() -> Result<SpanSource, CostError> {
+    Emitted::create().map(SpanSource::Emitted).map_err(CostError::benchmark)
 }
 
 fn names(files: &[PathBuf]) -> Vec<String> {

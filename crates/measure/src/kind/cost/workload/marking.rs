@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use itertools::Itertools as _;
 use netfathom_mark::listen::{ListenError, Listener, Mark};
-use netfathom_model::record::Condition;
+use netfathom_model::record::{Condition, CostBenchmark};
 use netfathom_sys::clock::monotonic_ns;
 
 use super::{BenchmarkRun, Workload};
@@ -105,28 +105,23 @@ impl Workload for Marking {
         &self.name
     }
 
-    fn about(&self) -> String {
+    fn described(&self) -> CostBenchmark {
         let counted =
             |count: u64, text: &str| if count > 0 { format!("; {count} {text}") } else { String::new() };
         let lost = counted(self.lost, "marks were lost")
             + &counted(self.damaged, "times its ring held what cannot be");
         let seconds = self.window.as_secs_f64();
-        format!(
-            "process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}",
-            self.pid
-        )
-    }
-
-    fn means(&self) -> String {
-        "the benchmark's own marks".into()
-    }
-
-    fn marks(&self) -> Vec<String> {
-        self.kinds.iter().flat_map(|(from, to)| [from, to]).unique().cloned().collect()
-    }
-
-    fn spans(&self) -> Vec<String> {
-        self.kinds.iter().map(|(from, to)| format!("{from} → {to}")).collect()
+        CostBenchmark {
+            name: self.name.clone(),
+            about: format!(
+                "process {} runs by itself; a trial is {seconds} s of it, and a span the mean of its kind{lost}",
+                self.pid
+            ),
+            means: "the benchmark's own marks".into(),
+            marks: self.kinds.iter().flat_map(|(from, to)| [from, to]).unique().cloned().collect(),
+            spans: self.kinds.iter().map(|(from, to)| format!("{from} → {to}")).collect(),
+            ..CostBenchmark::default()
+        }
     }
 
     fn has_points(&self) -> bool {

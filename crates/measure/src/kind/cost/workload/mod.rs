@@ -7,11 +7,10 @@ mod emitted_marks;
 mod intercept;
 mod make;
 mod marking;
-mod state;
 
 use std::sync::atomic::AtomicBool;
 
-use netfathom_model::record::{Amount, CallTotal, Condition, CpuWaits};
+use netfathom_model::record::{Amount, CallTotal, Condition, CostBenchmark, CpuWaits};
 
 pub use intercept::is_installed;
 pub use make::make;
@@ -20,22 +19,8 @@ use super::error::CostError;
 
 pub trait Workload {
     fn name(&self) -> &str;
-    /// What it does, in one sentence, and what is known of the state it finds.
-    fn about(&self) -> String;
-    fn means(&self) -> String;
-    /// Its marks in order; known once it has run.
-    fn marks(&self) -> Vec<String>;
-    /// The names of its spans; empty if they are named by the marks that bound them.
-    fn spans(&self) -> Vec<String> {
-        Vec::new()
-    }
-    /// The resource that each span is about; empty if it is about nothing in particular.
-    fn resources(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn absent(&self) -> Vec<String> {
-        Vec::new()
-    }
+    /// What it is, without its trials: with the state that its runs found so far, and its marks once it has run.
+    fn described(&self) -> CostBenchmark;
     /// Whether observation points cost something that baselines can tell.
     fn has_points(&self) -> bool;
     /// Runs until it is known which marks there are.

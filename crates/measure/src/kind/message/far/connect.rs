@@ -47,10 +47,7 @@ impl Far {
 
     fn taken(&self) -> Result<(), MessageError> {
         let awaited = "that it has the connection";
-        match self.hear(awaited)? {
-            ControlMessage::Taken => Ok(()),
-            _ => Err(self.out_of_turn(awaited)),
-        }
+        if self.hear(awaited)? == ControlMessage::Taken { Ok(()) } else { Err(self.out_of_turn(awaited)) }
     }
 
     fn dial_udp(&self, to: SocketAddr) -> io::Result<UdpSocket> {

@@ -18,7 +18,7 @@ use super::meeting::{MADE, METERED, Meeting};
 use super::order::Cell;
 use super::task::Task;
 use crate::load::control::{
-    ControlError, Greeting, Identity, Introduction, Listener, Talk, connect, refusal, report,
+    ANSWER_WITHIN, ControlError, Identity, Introduction, Listener, Pulse, Talk, connect, report,
 };
 
 mod connect;
@@ -26,14 +26,8 @@ pub mod protocol;
 
 use protocol::{ControlMessage, Hello, Trial, TrialReport};
 
-/// How long an answer may take for which the other host makes sockets, or loads a program.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Between two signs of life.
-const ALIVE_EVERY: Duration = Duration::from_millis(200);
 /// Between two looks whether the server has all, once the client has sent it.
 const SOON: Duration = Duration::from_millis(2);
-/// Without a sign of life for so long a host is lost.
-pub const LOST_AFTER: Duration = Duration::from_secs(3);
 /// As no host has (x86-64 kernels are made for 8,192).
 const MOST_CPUS: usize = 1 << 16;
 /// What a trial may take at the other host beyond the time in which it is cut here.
@@ -60,26 +54,19 @@ impl Far {
     pub fn dial(to: SocketAddr, stop: &AtomicBool) -> Result<Self, MessageError> {
         let stream = connect(to, stop).map_err(|source| MessageError::NoServer { address: to, source })?;
         let lost = |source| MessageError::Lost { end: Side::Server, source };
-        let talk = Talk::over(stream, to).map_err(lost)?;
-        // One that refuses at once may have closed already: its reply still counts.
-        let greeted = talk.say(&ControlMessage::Messages(Hello { version: Hello::VERSION }));
-        match talk.next(ANSWER_WITHIN, "a welcome", stop) {
-            Ok(ControlMessage::Welcome(server)) if server.cpu < MOST_CPUS => {
-                let reached = Reached::Dialed { to, server: Box::new(server.harmless()) };
-                Ok(Self { talk, side: Side::Server, reached })
-            }
-            Ok(ControlMessage::Refused { why }) => {
-                Err(MessageError::Refused { address: to, why: refusal(why, Hello::VERSION, "client") })
-            }
-            Ok(_) => Err(lost(talk.out_of_turn("a welcome"))),
-            Err(error) => Err(lost(greeted.err().unwrap_or(error))),
+        let greeted = Talk::greet::<Hello>(stream, to, "client", stop).map_err(lost)?;
+        let (talk, server) = greeted.map_err(|why| MessageError::Refused { address: to, why })?;
+        if server.cpu >= MOST_CPUS {
+            return Err(lost(talk.out_of_turn("a welcome")));
         }
+        let reached = Reached::Dialed { to, server: Box::new(server) };
+        Ok(Self { talk, side: Side::Server, reached })
     }
 
     /// Welcomes a client.
     pub fn welcome(talk: Talk, listener: Arc<Listener<Hello>>, cpu: usize) -> Result<Self, MessageError> {
         let far = Self { talk, side: Side::Client, reached: Reached::Listened { listener } };
-        far.say(&ControlMessage::Welcome(Introduction::own(cpu)))?;
+        far.talk.welcome(cpu).map_err(|source| far.lost(source))?;
         Ok(far)
     }
 
@@ -102,7 +89,7 @@ impl Far {
     }
 
     pub fn silent(&self, awaited: &'static str, within: Duration) -> MessageError {
-        self.lost(ControlError::Silent { peer: self.talk.peer(), awaited, within })
+        self.lost(self.talk.silent(awaited, within))
     }
 
     pub fn out_of_turn(&self, awaited: &'static str) -> MessageError {
@@ -111,7 +98,7 @@ impl Far {
 
     /// Waits until the other host has closed, or for a moment.
     pub fn part(&self) {
-        self.talk.part(ALIVE_EVERY);
+        self.talk.part(Pulse::EVERY);
     }
 
     fn lost(&self, source: ControlError) -> MessageError {
@@ -189,7 +176,7 @@ impl Far {
         deadline: Instant,
     ) -> Result<Option<TrialReport>, MessageError> {
         let awaited = "a sign of life";
-        let (mut heard, mut spoke) = (Instant::now(), Instant::now());
+        let mut pulse = Pulse::begin();
         let mut over: Option<Instant> = None;
         loop {
             let client_finished = self.side == Side::Client && task.has_finished(Side::Client);
@@ -197,9 +184,9 @@ impl Far {
                 return Ok(Some(TrialReport::default()));
             }
             // The rest is soon read.
-            let within = if client_finished { SOON } else { ALIVE_EVERY.saturating_sub(spoke.elapsed()) };
+            let within = if client_finished { SOON } else { pulse.due_in() };
             match self.poll(within, awaited)? {
-                Some(ControlMessage::Alive) => heard = Instant::now(),
+                Some(ControlMessage::Alive) => pulse.heard(),
                 Some(ControlMessage::Finished) if self.side == Side::Client => task.finish(Side::Client),
                 Some(ControlMessage::Ended(outcome)) if self.side == Side::Server => {
                     return self.believed(*outcome);
@@ -210,9 +197,6 @@ impl Far {
                 Some(_) => return Err(self.out_of_turn(awaited)),
                 None => {}
             }
-            if heard.elapsed() > LOST_AFTER {
-                return Err(self.silent(awaited, LOST_AFTER));
-            }
             if Instant::now() > deadline {
                 return Err(self.lost(ControlError::Overdue { peer: self.talk.peer() }));
             }
@@ -222,10 +206,7 @@ impl Far {
                     return Ok(None);
                 }
             }
-            if spoke.elapsed() >= ALIVE_EVERY {
-                self.say(&ControlMessage::Alive)?;
-                spoke = Instant::now();
-            }
+            pulse.go_on(&self.talk, &ControlMessage::Alive).map_err(|source| self.lost(source))?;
         }
     }
 

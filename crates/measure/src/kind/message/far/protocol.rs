@@ -5,8 +5,8 @@ use netfathom_model::record::{EndCost, TcpCounts};
 use serde::{Deserialize, Serialize};
 
 use crate::kind::message::task::Done;
-use crate::load::control::protocol::{MOST_COUNTED, Why};
-use crate::load::control::{Greeting, Introduction, short};
+use crate::load::control::protocol::MOST_COUNTED;
+use crate::load::control::{Greeting, short};
 
 /// What a trial can take of anything that is measured in nanoseconds: two years.
 const MOST_NS: u64 = 1 << 56;
@@ -14,23 +14,12 @@ const MOST_NS: u64 = 1 << 56;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ControlMessage {
-    /// The client's first one.
-    Messages(Hello),
-    Welcome(Introduction),
-    /// It may not.
-    Refused {
-        why: Why,
-    },
     /// A trial is to be made.
     Trial(Box<Trial>),
     /// The server waits for a connection: over TCP for one that shows this key.
-    Open {
-        key: u64,
-    },
+    Open { key: u64 },
     /// The client's port (UDP).
-    Bound {
-        port: u16,
-    },
+    Bound { port: u16 },
     /// The server has the connection.
     Taken,
     /// An end is made, or has read its meters.
@@ -42,17 +31,14 @@ pub enum ControlMessage {
     /// The server's part of a trial.
     Ended(Box<TrialReport>),
     /// The trial cannot be made.
-    Failed {
-        text: String,
-    },
+    Failed { text: String },
     /// There are no more trials.
     Bye,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    pub version: u32,
-}
+/// The client's first word.
+#[derive(Debug, Deserialize)]
+pub struct Hello {}
 
 impl Greeting for Hello {
     const SAYS: &'static str = "messages";
@@ -195,8 +181,5 @@ mod tests {
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<ControlMessage>(&line).unwrap(), word, "{line}");
         }
-        let hello =
-            serde_json::to_value(ControlMessage::Messages(Hello { version: Hello::VERSION })).unwrap();
-        assert_eq!((&hello["say"], &hello["version"]), (&Hello::SAYS.into(), &Hello::VERSION.into()));
     }
 }

@@ -71,6 +71,14 @@ impl Host {
     }
 }
 
+/// A stream with what is known of it, as seen from the end that has the plan.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    plan: &'a TransferPlan,
+    stream: &'a TransferStream,
+    host: &'a Host,
+}
+
 /// One thing that may have held it up.
 struct Reason {
     cause: Cause,
@@ -84,11 +92,13 @@ struct Reason {
 fn explain(plan: &TransferPlan, stream: &TransferStream, host: &Host) -> Explanation {
     let facts = Facts::of(plan, stream);
     if facts.looks < LEAST_LOOKS {
-        return too_short(&facts);
+        let evidence = vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)];
+        return alone(Cause::TooShort, "too short to explain", evidence, "send more, such as with --time 2s");
     }
+    let case = Case { plan, stream, host };
     let reasons = match plan.role {
-        Role::Transmit => sender::reasons(plan, stream, host, &facts),
-        Role::Receive => receiver::reasons(plan, stream, host, &facts),
+        Role::Transmit => sender::reasons(case, &facts),
+        Role::Receive => receiver::reasons(case, &facts),
     };
     let small_window = plan.role == Role::Transmit && sender::has_small_window(&facts);
     let is_set = |cause| match cause {
@@ -117,25 +127,15 @@ pub(super) fn explain_all(
     Some(explanation)
 }
 
-fn too_short(facts: &Facts) -> Explanation {
-    Explanation {
-        cause: Cause::TooShort,
-        share: 1.0,
-        text: "too short to explain".into(),
-        evidence: vec![format!("{} looks at the connection, {LEAST_LOOKS} are needed", facts.looks)],
-        remedy: "send more, such as with --time 2s".into(),
-        others: Vec::new(),
-    }
+/// Of all the time, and with no other cause beside it.
+fn alone(cause: Cause, text: &str, evidence: Vec<String>, remedy: &str) -> Explanation {
+    let (text, remedy) = (text.into(), remedy.into());
+    Explanation { cause, share: 1.0, text, evidence, remedy, others: Vec::new() }
 }
 
 /// That this end's processor is the limit.
-fn busy(
-    plan: &TransferPlan,
-    stream: &TransferStream,
-    host: &Host,
-    share: f64,
-    mut evidence: Vec<String>,
-) -> Reason {
+fn busy(case: Case<'_>, share: f64, mut evidence: Vec<String>) -> Reason {
+    let Case { plan, stream, host } = case;
     // Over loopback the kernel copies all the same.
     let peer = stream.peer.as_ref().and_then(|peer| peer.parse::<SocketAddr>().ok());
     let is_here = peer.is_some_and(|peer| peer.ip().is_loopback());
@@ -189,7 +189,8 @@ fn choose(mut reasons: Vec<Reason>, is_set: impl Fn(Cause) -> bool) -> Explanati
         reasons[..=theirs].rotate_right(1);
     }
     if reasons.first().is_none_or(|largest| largest.share < LEAST_SHARE) {
-        return nothing_seen();
+        let text = "nothing held it up that could be seen";
+        return alone(Cause::Nothing, text, Vec::new(), "none is needed");
     }
     let chosen = reasons.remove(0);
     let others = reasons.iter().filter(|r| is_held_up(r) && r.share >= REPORTED_SHARE);
@@ -206,15 +207,4 @@ fn choose(mut reasons: Vec<Reason>, is_set: impl Fn(Cause) -> bool) -> Explanati
 /// Whether it is anything but ends that do what they can.
 fn is_held_up(reason: &Reason) -> bool {
     !matches!(reason.cause, Cause::Nothing | Cause::Processor | Cause::BothProcessors)
-}
-
-fn nothing_seen() -> Explanation {
-    Explanation {
-        cause: Cause::Nothing,
-        share: 1.0,
-        text: "nothing held it up that could be seen".into(),
-        evidence: Vec::new(),
-        remedy: "none is needed".into(),
-        others: Vec::new(),
-    }
 }

@@ -1,12 +1,11 @@
 //! Reasons between the ends: the pace, loss, or the path. Congestion control knows of all of them,
 //! and cannot distinguish them.
 
-use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::{Cause, TransferStream};
+use netfathom_model::record::Cause;
 
 use super::facts::Facts;
 use super::text::{bytes, ms, percent, rate};
-use super::{Host, Reason};
+use super::{Case, Reason};
 
 /// Fewer segments sent again hold no transfer up: one in a short one is chance.
 const LEAST_RETRANSMITS: u32 = 3;
@@ -22,17 +21,12 @@ const AT_PACE: f64 = 0.8;
 /// to where so much is lost that the sender has to wait for its timer: with 2 % half as much.
 const PERMITS: f64 = 4.0;
 
-pub(super) fn reasons(
-    plan: &TransferPlan,
-    stream: &TransferStream,
-    host: &Host,
-    facts: &Facts,
-) -> Vec<Reason> {
-    let pace = plan.pace_bits_per_s.map(|bits| bits as f64 / 8.0);
+pub(super) fn reasons(case: Case<'_>, facts: &Facts) -> Vec<Reason> {
+    let pace = case.plan.pace_bits_per_s.map(|bits| bits as f64 / 8.0);
     if let Some(pace) = pace.filter(|&pace| facts.bytes_per_s >= AT_PACE * pace) {
         return vec![paced(pace, facts)];
     }
-    if !queued(facts) && limited_by_loss(stream, host, facts) {
+    if !queued(facts) && limited_by_loss(case, facts) {
         return vec![loss(facts, facts.congested), path(facts, facts.paced)];
     }
     let mut all = vec![path(facts, facts.paced + facts.congested)];
@@ -54,12 +48,12 @@ fn queued(facts: &Facts) -> bool {
 /// Whether that much loss permits no more than a few times what went, after Mathis et al., "The macroscopic
 /// behavior of the TCP congestion avoidance algorithm" (1997). cubic goes somewhat faster on a long
 /// path; bbr does not mind.
-fn limited_by_loss(stream: &TransferStream, host: &Host, facts: &Facts) -> bool {
-    if facts.retransmits < LEAST_RETRANSMITS || host.congestion.as_ref().is_some_and(|c| c.starts_with("bbr"))
-    {
+fn limited_by_loss(case: Case<'_>, facts: &Facts) -> bool {
+    let is_bbr = case.host.congestion.as_ref().is_some_and(|c| c.starts_with("bbr"));
+    if facts.retransmits < LEAST_RETRANSMITS || is_bbr {
         return false;
     }
-    let mss = stream.tcp.map_or(0, |tcp| tcp.mss_bytes);
+    let mss = case.stream.tcp.map_or(0, |tcp| tcp.mss_bytes);
     permitted(mss, facts) <= PERMITS * facts.bytes_per_s
 }
 

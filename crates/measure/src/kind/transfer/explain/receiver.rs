@@ -1,33 +1,27 @@
 //! Reasons that a receiver sees.
 
-use netfathom_model::plan::TransferPlan;
-use netfathom_model::record::{Cause, TransferStream};
+use netfathom_model::record::Cause;
 
 use super::facts::Facts;
 use super::text::{bytes, ms, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LARGE_BYTES, Reason, busy, remedy};
+use super::{Case, FAST_BYTES_PER_S, LARGE_BYTES, Reason, busy, remedy};
 
 /// A buffer must grow by this factor before it is examined again.
 const LARGER: u64 = 8;
 
-pub(super) fn reasons(
-    plan: &TransferPlan,
-    stream: &TransferStream,
-    host: &Host,
-    facts: &Facts,
-) -> Vec<Reason> {
+pub(super) fn reasons(case: Case<'_>, facts: &Facts) -> Vec<Reason> {
     let fast = facts.bytes_per_s >= FAST_BYTES_PER_S;
     // A buffer that was set so small is emptied and filled in turns: something is nearly always there to be read, and this
     // end waits for the next turn all the same.
-    let set_small = plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
+    let set_small = case.plan.socket_buffer_bytes.is_some_and(|set| u64::from(set) < LARGE_BYTES);
     let small = set_small || facts.fills(facts.window_bytes);
     let waits = facts.empty.min(facts.blocked);
     let turns = if set_small { (1.0 - facts.processor - facts.standard).max(0.0) } else { 0.0 };
     // The first of equals is reported.
     vec![
-        processor(plan, stream, host, facts, if fast && !small { waits } else { 0.0 }, turns),
+        processor(case, facts, if fast && !small { waits } else { 0.0 }, turns),
         slow_program(facts),
-        window(plan, host, facts, if small { waits.max(turns) } else { 0.0 }),
+        window(case, facts, if small { waits.max(turns) } else { 0.0 }),
         elsewhere(facts, if small || fast { 0.0 } else { waits }),
     ]
 }
@@ -47,8 +41,8 @@ fn slow_program(facts: &Facts) -> Reason {
     }
 }
 
-fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason {
-    let present = host.granted_buffer_bytes.unwrap_or(facts.window_bytes);
+fn window(case: Case<'_>, facts: &Facts, share: f64) -> Reason {
+    let present = case.host.granted_buffer_bytes.unwrap_or(facts.window_bytes);
     Reason {
         cause: Cause::ReceiveWindow,
         share,
@@ -61,19 +55,12 @@ fn window(plan: &TransferPlan, host: &Host, facts: &Facts, share: f64) -> Reason
                 bytes(facts.window_bytes)
             ),
         ],
-        remedy: remedy::here(plan, host, u64::from(present).saturating_mul(LARGER)),
+        remedy: remedy::here(case, u64::from(present).saturating_mul(LARGER)),
     }
 }
 
-fn processor(
-    plan: &TransferPlan,
-    stream: &TransferStream,
-    host: &Host,
-    facts: &Facts,
-    waits: f64,
-    turns: f64,
-) -> Reason {
-    let mut evidence = vec![facts.processor_words(stream)];
+fn processor(case: Case<'_>, facts: &Facts, waits: f64, turns: f64) -> Reason {
+    let mut evidence = vec![facts.processor_words(case.stream)];
     if waits > 0.0 {
         evidence.push(format!(
             "{} of the time nothing was there to be read, at {}",
@@ -85,7 +72,7 @@ fn processor(
     let behind = (1.0 - facts.empty - facts.standard - turns).max(0.0);
     let runs = facts.processor.max(behind);
     if runs >= waits {
-        return busy(plan, stream, host, runs, evidence);
+        return busy(case, runs, evidence);
     }
     Reason {
         cause: Cause::Nothing,

@@ -1,15 +1,16 @@
 //! How a buffer becomes larger.
 
-use netfathom_model::plan::{Role, TransferPlan};
+use netfathom_model::plan::Role;
 
-use super::Host;
+use super::Case;
 
 /// The kernel keeps sizes in an `int`.
 const LARGEST: u64 = 1 << 30;
 
 /// At this end, to `enough_bytes`. If `-b` made it small, nothing else needs to change; a limit is only
 /// ever raised, and the other values stay.
-pub(super) fn here(plan: &TransferPlan, host: &Host, enough_bytes: u64) -> String {
+pub(super) fn here(case: Case<'_>, enough_bytes: u64) -> String {
+    let Case { plan, host, .. } = case;
     let sysctl = match plan.role {
         Role::Transmit => "net.ipv4.tcp_wmem",
         Role::Receive => "net.ipv4.tcp_rmem",

@@ -5,7 +5,7 @@ use netfathom_model::record::{Cause, TransferStream};
 
 use super::facts::Facts;
 use super::text::{bytes, ms, of_time, percent, rate};
-use super::{FAST_BYTES_PER_S, Host, LEAST_SHARE, PART_OF_LARGEST, Reason, busy, network, remedy};
+use super::{Case, FAST_BYTES_PER_S, LEAST_SHARE, PART_OF_LARGEST, Reason, busy, network, remedy};
 
 /// A buffer must hold this many times what fits into the present one before it is examined again.
 const LARGER: u64 = 8;
@@ -15,19 +15,15 @@ const AMPLE: f64 = 4.0;
 /// to 32 KiB has a window of 49,152 bytes there.
 const LEAST_OWN_WINDOW: u32 = 60_000;
 
-pub(super) fn reasons(
-    plan: &TransferPlan,
-    stream: &TransferStream,
-    host: &Host,
-    facts: &Facts,
-) -> Vec<Reason> {
+pub(super) fn reasons(case: Case<'_>, facts: &Facts) -> Vec<Reason> {
+    let Case { plan, stream, .. } = case;
     // The first of equals is reported.
-    let mut all = vec![processor(plan, stream, host, facts)];
-    all.extend(network::reasons(plan, stream, host, facts));
+    let mut all = vec![processor(case, facts)];
+    all.extend(network::reasons(case, facts));
     all.extend([
         slow_program(plan, facts),
-        send_buffer(plan, host, facts),
-        delayed_ack(plan, stream, host, facts),
+        send_buffer(case, facts),
+        delayed_ack(case, facts),
         nagle(stream, facts),
         receive_window(facts),
         slow_reader(plan, facts),
@@ -78,7 +74,8 @@ fn slow_file(facts: &Facts) -> Reason {
 }
 
 /// All that fits into the buffer is under way, and the program waits for room in it.
-fn send_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> Reason {
+fn send_buffer(case: Case<'_>, facts: &Facts) -> Reason {
+    let Case { plan, host, .. } = case;
     let mut evidence = vec![format!(
         "{} of the time all or most of the send buffer was in flight; {} of the time a write waited for room in it",
         percent(facts.all_sent),
@@ -104,18 +101,18 @@ fn send_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> Reason {
         share: facts.all_sent.min(facts.blocked) - facts.delayed_ack,
         text: "the send buffer is smaller than what the path holds, or than a write".into(),
         evidence,
-        remedy: larger_buffer(plan, host, facts),
+        remedy: larger_buffer(case, facts),
     }
 }
 
-fn larger_buffer(plan: &TransferPlan, host: &Host, facts: &Facts) -> String {
-    let present = facts.in_flight_bytes.max(host.granted_buffer_bytes.unwrap_or(0).into());
-    let write = plan.buffer_bytes.saturating_mul(2);
-    remedy::here(plan, host, present.saturating_mul(LARGER).max(write))
+fn larger_buffer(case: Case<'_>, facts: &Facts) -> String {
+    let present = facts.in_flight_bytes.max(case.host.granted_buffer_bytes.unwrap_or(0).into());
+    let write = case.plan.buffer_bytes.saturating_mul(2);
+    remedy::here(case, present.saturating_mul(LARGER).max(write))
 }
 
-fn delayed_ack(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
-    let took = stream.calls_took.unwrap_or_default();
+fn delayed_ack(case: Case<'_>, facts: &Facts) -> Reason {
+    let took = case.stream.calls_took.unwrap_or_default();
     Reason {
         cause: Cause::DelayedAcknowledgement,
         share: facts.delayed_ack,
@@ -127,13 +124,13 @@ fn delayed_ack(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts:
                 percent(facts.delayed_ack),
                 ms(facts.min_rtt_us)
             ),
-            format!("{} of {} calls took 30 to 60 ms", took.delayed_calls, stream.calls),
+            format!("{} of {} calls took 30 to 60 ms", took.delayed_calls, case.stream.calls),
             format!(
                 "{} under way: a receiver acknowledges two segments at once",
                 bytes(facts.in_flight_bytes)
             ),
         ],
-        remedy: format!("have more than two segments under way: {}", larger_buffer(plan, host, facts)),
+        remedy: format!("have more than two segments under way: {}", larger_buffer(case, facts)),
     }
 }
 
@@ -244,10 +241,11 @@ fn slow_reader(plan: &TransferPlan, facts: &Facts) -> Reason {
     }
 }
 
-fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &Facts) -> Reason {
+fn processor(case: Case<'_>, facts: &Facts) -> Reason {
+    let plan = case.plan;
     let closed = if fast(facts) { facts.not_read() } else { 0.0 };
     let there = closed + if takes_less(facts) { facts.window_full } else { 0.0 };
-    let mut evidence = vec![facts.processor_words(stream)];
+    let mut evidence = vec![facts.processor_words(case.stream)];
     if there > 0.0 {
         evidence.push(format!("{} of the time the receiver's window was full", percent(there)));
     }
@@ -257,7 +255,7 @@ fn processor(plan: &TransferPlan, stream: &TransferStream, host: &Host, facts: &
     // Small writes have a remedy of their own.
     let is_both = is_close && plan.buffer_bytes > super::SMALL_BYTES;
     if is_both || facts.processor >= there {
-        let busy = busy(plan, stream, host, share, evidence);
+        let busy = busy(case, share, evidence);
         return if is_both { both(plan, busy) } else { busy };
     }
     Reason {

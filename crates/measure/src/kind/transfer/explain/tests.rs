@@ -1,10 +1,9 @@
 use netfathom_model::plan::{Role, TransferPlan};
 use netfathom_model::record::{
-    CallTimes, Cause, CpuWaits, Explanation, Held, Holder, TcpState, TransferEnd, TransferSample,
-    TransferStream,
+    CallTimes, Cause, CpuWaits, Explanation, Held, Holder, TcpState, TransferSample, TransferStream,
 };
 
-use super::{Busiest, Host, Reason, choose, explain, explain_all};
+use super::{Busiest, Case, Host, Reason, choose, explain, explain_all};
 
 mod between;
 mod far_apart;
@@ -33,14 +32,9 @@ pub fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
         sample
     };
     TransferStream {
-        peer: None,
-        began_ns: 0,
-        end: TransferEnd::Whole,
-        checksum: None,
         bytes: 3_000_000,
         calls: 300,
         duration_ns: LOOKS * 1_000_000,
-        closed_ns: None,
         user_ns: 1_000_000,
         system_ns: 1_000_000,
         tcp: Some(TcpState {
@@ -50,11 +44,9 @@ pub fn stream(look: impl Fn(u64, &mut TransferSample)) -> TransferStream {
             cwnd: 100,
             ..TcpState::default()
         }),
-        udp: None,
-        zero_copy: None,
         calls_took: Some(CallTimes { socket_ns: 190_000_000, ..CallTimes::default() }),
-        waits: None,
         samples: (0..LOOKS).map(sample).collect(),
+        ..TransferStream::default()
     }
 }
 
@@ -190,10 +182,8 @@ fn who_runs_all_the_time_is_not_held_up() {
         (Cause::SmallWrites, "larger writes: -l 64k")
     );
     let set = TransferPlan { socket_buffer_bytes: Some(2000), ..small };
-    assert_eq!(
-        super::busy(&set, &runs, &Host::default(), 0.9, Vec::new()).remedy,
-        "larger writes: -l 64k, without -b"
-    );
+    let case = Case { plan: &set, stream: &runs, host: &Host::default() };
+    assert_eq!(super::busy(case, 0.9, Vec::new()).remedy, "larger writes: -l 64k, without -b");
     assert!(
         explanation.evidence.contains(&"300 writes of at most 64 bytes; this end ran 503 µs for each".into()),
         "{explanation:?}"

@@ -64,15 +64,11 @@ fn why(result: &TransferResult, sum: &ZeroCopied) -> (&'static str, &'static str
             "the data was spliced from the socket to a pipe",
             "none is needed: no byte went through this program",
         ),
-        TransferMethod::Spliced | TransferMethod::SentAsFile | TransferMethod::Discarded
-            if sum.copied_bytes > 0 =>
-        {
-            (
-                "the device on the way has no scatter-gather: the kernel copied them into packets",
-                "tx-scatter-gather of the device (ethtool -k)",
-                "switch it on: ethtool -K DEVICE tx-scatter-gather on",
-            )
-        }
+        _ if sum.copied_bytes > 0 => (
+            "the device on the way has no scatter-gather: the kernel copied them into packets",
+            "tx-scatter-gather of the device (ethtool -k)",
+            "switch it on: ethtool -K DEVICE tx-scatter-gather on",
+        ),
         TransferMethod::Spliced | TransferMethod::SentAsFile | TransferMethod::Discarded => (
             "the device on the way does not report whether it has scatter-gather",
             "tx-scatter-gather of the device (ethtool -k)",

@@ -5,6 +5,8 @@ use netfathom_model::print;
 use netfathom_model::record::{Distribution, WatchResult, WatchStage, WatchedStage};
 use netfathom_model::verdict::Finding;
 
+use super::WatchRunError;
+
 mod cpu;
 mod drops;
 #[cfg(test)]
@@ -51,6 +53,17 @@ pub(super) fn ended(result: &WatchResult) -> Finding {
         cause: "watch ends with the last process that it follows".into(),
         evidence: format!("watched for {time}; --time: {}", asked.as_deref().unwrap_or("none")),
         remedy: "to go on when it starts again, watch its port: netfathom watch --port PORT".into(),
+    }
+}
+
+/// Of sockets that may not be looked at, in a run that goes on with the others.
+pub(super) fn denied(why: &WatchRunError) -> Finding {
+    Finding {
+        seen: "not all processes of the target are watched from the start".into(),
+        cause: "the sockets that one has may not be looked at; TCP sockets that it opens later are watched"
+            .into(),
+        evidence: why.to_string(),
+        remedy: "run as root, or give netfathom CAP_SYS_PTRACE".into(),
     }
 }
 

@@ -8,15 +8,15 @@ use netfathom_model::record::{
 };
 
 use super::*;
+use crate::kind::watch::empty;
 use crate::kind::watch::judge::verdict;
-use crate::kind::watch::{distribution, empty};
 
 const US: i64 = 1000;
 
 fn times(n: u64, each_ns: i64) -> Distribution {
     let mut times = netfathom_stats::Distribution::new(5);
     (0..n).for_each(|_| times.add(each_ns));
-    distribution(&times)
+    (&times).into()
 }
 
 /// A hundred messages in a stage, and those that waited for a wake-up.

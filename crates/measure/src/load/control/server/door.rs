@@ -239,7 +239,7 @@ impl Door {
         if version.is_some_and(|version| version != u64::from(H::VERSION)) {
             return refuse(&mut lines, &mut writer, Why::Version { speaks: H::VERSION });
         }
-        let says = message.get("say").is_some_and(|word| word == H::SAYS);
+        let says = version.is_some() && message.get("say").is_some_and(|word| word == H::SAYS);
         let Some(hello) = says.then(|| serde_json::from_value(message).ok()).flatten() else {
             return Err(lines.garbage(awaited, "another word came".to_owned()));
         };

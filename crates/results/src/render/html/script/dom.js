@@ -19,6 +19,19 @@ function harmless(value) {
   return String(value).replace(/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u2028\u2029]/gu, ' ');
 }
 
+// Browsers break lines at hyphens; an option of a command stays whole, unless it is too long for a small screen.
+const OPTION = /\B(--?[a-z][a-z0-9-]{0,28})(?![\w-])/i;
+
+function unbroken(text) {
+  return text.split(OPTION).map((part, place) => {
+    if (place % 2 === 0) return document.createTextNode(part);
+    const option = document.createElement('span');
+    option.className = 'option';
+    option.textContent = part;
+    return option;
+  });
+}
+
 // No list of the page is longer, whatever the record holds.
 const MOST_CHILDREN = 2000;
 const MOST_TABLE_ROWS = 1000;
@@ -27,7 +40,7 @@ const MOST_COLUMNS = 100;
 function append(node, children) {
   const all = children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
   for (const child of all.slice(0, MOST_CHILDREN)) {
-    node.append(child instanceof Node ? child : document.createTextNode(harmless(child)));
+    node.append(...(child instanceof Node ? [child] : unbroken(harmless(child))));
   }
   const more = all.length - MOST_CHILDREN;
   if (more > 0) node.append(el(node.matches('ul, ol') ? 'li' : 'p', { class: 'note cut' }, leftOutHere(more, 'entries')));

@@ -35,7 +35,17 @@ async function carried(facts) {
   return { record, facts, recordText, result: record.measurement };
 }
 
+// What the page had before this script ran.
+function keepOptions() {
+  for (const node of document.querySelectorAll('.verdict p, .verdict li')) {
+    for (const text of [...node.childNodes].filter((child) => child.nodeType === Node.TEXT_NODE)) {
+      text.replaceWith(...unbroken(text.data));
+    }
+  }
+}
+
 async function start() {
+  keepOptions();
   const facts = dataIn('facts');
   const context = await carried(facts);
   const { record } = context;
